@@ -20,7 +20,7 @@ from tests.quick import (
     pytest_runtest_call,
     pytest_runtest_setup,
 )
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 
 __all__ = [
     "pytest_collection_modifyitems",
@@ -58,27 +58,27 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()
     runtime = Path(tempfile.mkdtemp(prefix="ohw-test-", dir="/tmp"))  # a socket's name must be short
-    there = World(home, project, _environment(home, runtime))
-    yield there
-    for process in there.processes():
+    sandbox = Sandbox(home, project, _environment(home, runtime))
+    yield sandbox
+    for process in sandbox.processes():
         with contextlib.suppress(psutil.Error):
             process.kill()
     shutil.rmtree(runtime, ignore_errors=True)
 
 
 @pytest.fixture
-def there(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The same world for what runs in the test's own process."""
-    for name in set(os.environ) - set(world.env):
+def local_sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+    """The same sandbox, also as the environment of the test's own process."""
+    for name in set(os.environ) - set(sandbox.env):
         monkeypatch.delenv(name)
-    for name, value in world.env.items():
+    for name, value in sandbox.env.items():
         monkeypatch.setenv(name, value)
-    return world
+    return sandbox
 
 
 def _environment(home: Path, runtime: Path) -> dict[str, str]:

@@ -20,7 +20,7 @@ PATIENCE = 40.0
 
 
 @dataclass
-class World:
+class Sandbox:
     """A person with an empty home and a project folder."""
 
     home: Path

@@ -5,12 +5,12 @@ from importlib import import_module
 
 import pytest
 
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from workbench.tools import unregister_tool
 
 
 @pytest.mark.parametrize("package", ["workbench.tools"])
-def test_the_examples_run(package: str, there: World):
+def test_the_examples_run(package: str, local_sandbox: Sandbox):
     module = import_module(package)
     results = doctest.testmod(module)
     unregister_tool("shell")

@@ -1,6 +1,6 @@
 import io
 
-from tests.session.conftest import desk as desk
+from tests.session.conftest import harness as harness
 from tests.session.fake_agent import calls, says
 from workbench.plain.headless import Narrator
 from workbench.protocol.events import ActionProposed
@@ -37,9 +37,9 @@ def test_a_call_that_could_not_be_read_is_explained_once():
     assert out.getvalue().splitlines() == ["▸ nosuch", f"  ✗ {why}"]
 
 
-def test_each_question_that_is_open_at_the_end_is_named_with_its_risk(desk):
+def test_each_question_that_is_open_at_the_end_is_named_with_its_risk(harness):
     ask = ("ask_human", {"question": "Which?", "options": ["red", "blue"]})
-    one = desk(calls(("note", {"text": "a"}, "HIGH"), ("note", {"text": "b"}, "MEDIUM"), ask), says("ok"))
+    one = harness(calls(("note", {"text": "a"}, "HIGH"), ("note", {"text": "b"}, "MEDIUM"), ask), says("ok"))
     one.session.send("go")
     one.run()
     out = io.StringIO()

@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.errors import describe_fault
 from workbench.protocol.events import ActionProposed, Event, RunEnded
 from workbench.session.session_names import session_path
@@ -19,32 +19,32 @@ from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 
-def shell(world: World, line: str) -> subprocess.CompletedProcess[str]:
+def shell(sandbox: Sandbox, line: str) -> subprocess.CompletedProcess[str]:
     """Run a line of the shell in which `ohw` is the command."""
     ohw = f"{sys.executable} -m workbench"
     return subprocess.run(
         ["bash", "-c", f'set -o pipefail; ohw() {{ {ohw} "$@"; }}; {line}'],
         capture_output=True,
         text=True,
-        cwd=world.project,
-        env=world.env,
+        cwd=sandbox.project,
+        env=sandbox.env,
         timeout=60,
     )
 
 
-def recorded(world: World) -> list[Event]:
-    (session,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+def recorded(sandbox: Sandbox) -> list[Event]:
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         return list(store.events())
 
 
-def end_of(world: World) -> RunEnded:
-    (end,) = (event for event in recorded(world) if isinstance(event, RunEnded))
+def end_of(sandbox: Sandbox) -> RunEnded:
+    (end,) = (event for event in recorded(sandbox) if isinstance(event, RunEnded))
     return end
 
 
-def model(world: World) -> str:
-    return world.script(*[bash(f"touch made-{number}") for number in range(3)], finish())
+def model(sandbox: Sandbox) -> str:
+    return sandbox.script(*[bash(f"touch made-{number}") for number in range(3)], finish())
 
 
 @pytest.mark.parametrize(
@@ -58,84 +58,84 @@ def model(world: World) -> str:
         ("2>&1 >/dev/null | head -c0", 141, "standard error cannot be written: its reader has gone"),
     ],
 )
-def test_a_run_that_nobody_could_follow_ends_before_its_first_action(world: World, redirection, code, why):
-    done = shell(world, f"ohw run 'make files' --model {model(world)} --mode never {redirection}")
+def test_a_run_that_nobody_could_follow_ends_before_its_first_action(sandbox: Sandbox, redirection, code, why):
+    done = shell(sandbox, f"ohw run 'make files' --model {model(sandbox)} --mode never {redirection}")
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
-    end = end_of(world)
+    end = end_of(sandbox)
     assert (end.reason, end.detail) == ("interrupted", f"stopped, since {why}")
-    assert list(world.project.iterdir()) == []
+    assert list(sandbox.project.iterdir()) == []
 
 
-def test_a_reader_that_leaves_in_the_middle_ends_the_run_at_the_next_decision(world: World):
+def test_a_reader_that_leaves_in_the_middle_ends_the_run_at_the_next_decision(sandbox: Sandbox):
     first = "touch begun; until [ -e ../reader-gone ]; do sleep 0.05; done; touch made-0"
     waits = [bash(first), bash("touch made-1"), finish()]
-    process = world.start("run", "go", "--model", world.script(*waits), "--mode", "never", stderr=subprocess.STDOUT)
+    process = sandbox.start("run", "go", "--model", sandbox.script(*waits), "--mode", "never", stderr=subprocess.STDOUT)
     assert process.stdout is not None
-    wait_for((world.project / "begun").exists, "the first action")
+    wait_for((sandbox.project / "begun").exists, "the first action")
     process.stdout.close()
-    (world.project.parent / "reader-gone").touch()
+    (sandbox.project.parent / "reader-gone").touch()
     assert process.wait(30) == 141
-    assert sorted(path.name for path in world.project.iterdir()) == ["begun", "made-0"]
-    assert "its reader has gone" in end_of(world).detail
-    assert len([event for event in recorded(world) if isinstance(event, ActionProposed)]) == 1
+    assert sorted(path.name for path in sandbox.project.iterdir()) == ["begun", "made-0"]
+    assert "its reader has gone" in end_of(sandbox).detail
+    assert len([event for event in recorded(sandbox) if isinstance(event, ActionProposed)]) == 1
 
 
-def test_an_answer_that_cannot_be_written_is_told_beside_it(world: World):
-    done = shell(world, f"ohw run go --model {world.script(finish('All done.'))} --mode never >/dev/full")
+def test_an_answer_that_cannot_be_written_is_told_beside_it(sandbox: Sandbox):
+    done = shell(sandbox, f"ohw run go --model {sandbox.script(finish('All done.'))} --mode never >/dev/full")
     assert done.returncode == 1
     assert "standard output cannot be written: No space left on device" in done.stderr
     assert "resume with: ohw resume" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run go --model scripted/demo --mode never", "sessions", "risk ls", "locate"])
-def test_a_closed_standard_output_is_refused_and_no_file_takes_its_place(world: World, command):
-    done = shell(world, f"ohw {command} >&-")
+def test_a_closed_standard_output_is_refused_and_no_file_takes_its_place(sandbox: Sandbox, command):
+    done = shell(sandbox, f"ohw {command} >&-")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("ohw: standard output is closed")
-    assert list_sessions(world.locations) == []
+    assert list_sessions(sandbox.locations) == []
 
 
-def test_a_closed_standard_error_is_refused_where_the_run_could_not_be_followed(world: World):
-    done = shell(world, f"ohw run go --model {model(world)} --mode never 2>&-")
+def test_a_closed_standard_error_is_refused_where_the_run_could_not_be_followed(sandbox: Sandbox):
+    done = shell(sandbox, f"ohw run go --model {model(sandbox)} --mode never 2>&-")
     assert done.returncode == 2
     assert done.stdout.startswith("ohw: standard error is closed")
-    assert list(world.project.iterdir()) == []
+    assert list(sandbox.project.iterdir()) == []
 
 
-def test_json_lines_need_no_standard_error_and_nothing_else_is_written_to_its_number(world: World):
-    done = shell(world, f"ohw run go --model {model(world)} --mode never --json 2>&- <&-")
+def test_json_lines_need_no_standard_error_and_nothing_else_is_written_to_its_number(sandbox: Sandbox):
+    done = shell(sandbox, f"ohw run go --model {model(sandbox)} --mode never --json 2>&- <&-")
     assert done.returncode == 0
     assert done.stdout.count('"kind": "run_ended"') == 1
-    assert len(recorded(world)) == len(done.stdout.splitlines())
+    assert len(recorded(sandbox)) == len(done.stdout.splitlines())
 
 
 @pytest.mark.parametrize("command", ["sessions", "locate", "risk ls", "tools", "--help", "run --help"])
-def test_a_full_disk_behind_standard_output_is_one_line(world: World, command):
-    done = shell(world, f"ohw {command} >/dev/full")
+def test_a_full_disk_behind_standard_output_is_one_line(sandbox: Sandbox, command):
+    done = shell(sandbox, f"ohw {command} >/dev/full")
     assert done.returncode == 1
     assert re.fullmatch(r"ohw: (standard output cannot be written: No space|the disk is full).*\n", done.stderr)
 
 
 @pytest.mark.parametrize("command", ["--help", "run --help", "--version", "sessions", "config"])
-def test_a_reader_that_leaves_ends_a_command_without_a_word(world: World, command):
+def test_a_reader_that_leaves_ends_a_command_without_a_word(sandbox: Sandbox, command):
     # on a pipe whose reader has gone before anything is written
-    done = shell(world, f"{{ sleep 0.2; ohw {command}; }} | :")
+    done = shell(sandbox, f"{{ sleep 0.2; ohw {command}; }} | :")
     assert (done.returncode, done.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("command", ["resume nothing", "run", "--plain go", "export nothing"])
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&1 | :"])
-def test_a_mistake_that_cannot_be_told_has_its_own_code(world: World, command, redirection):
-    done = shell(world, f"{{ sleep 0.2; ohw {command} </dev/null; }} {redirection}")
+def test_a_mistake_that_cannot_be_told_has_its_own_code(sandbox: Sandbox, command, redirection):
+    done = shell(sandbox, f"{{ sleep 0.2; ohw {command} </dev/null; }} {redirection}")
     assert (done.returncode, done.stderr) == (2, "")
 
 
-def test_a_reader_that_reads_no_more_does_not_hold_an_interrupted_run(world: World):
+def test_a_reader_that_reads_no_more_does_not_hold_an_interrupted_run(sandbox: Sandbox):
     """The pipe is full and nobody empties it: the run waits for its reader, and a signal still ends it."""
-    script = world.script({**bash("touch made-0"), "text": "words " * 15_000}, finish())
+    script = sandbox.script({**bash("touch made-0"), "text": "words " * 15_000}, finish())
     run = ("run", "go", "--model", script, "--mode", "never", "--json")
-    process = world.start(*run, stderr=subprocess.DEVNULL)
+    process = sandbox.start(*run, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     descriptor = process.stdout.fileno()
     try:

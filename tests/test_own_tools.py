@@ -19,7 +19,7 @@ from mcp import types as mcp_types
 from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
-from tests.sandbox import World, bash, finish
+from tests.sandbox import Sandbox, bash, finish
 from workbench.client.engine_client import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
@@ -38,20 +38,20 @@ def examples(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 
-def settings(world: World, text: str) -> None:
-    world.locations.config.mkdir(parents=True, exist_ok=True)
-    world.locations.settings_file.write_text(text)
+def settings(sandbox: Sandbox, text: str) -> None:
+    sandbox.locations.config.mkdir(parents=True, exist_ok=True)
+    sandbox.locations.settings_file.write_text(text)
 
 
-def keep_in_folder(world: World) -> None:
-    folder = world.project / ".ohw/tools"
+def keep_in_folder(sandbox: Sandbox) -> None:
+    folder = sandbox.project / ".ohw/tools"
     folder.mkdir(parents=True)
     (folder / "count_words.py").write_text(examples("python")[0])
-    (world.project / "book.txt").write_text("one two three")
+    (sandbox.project / "book.txt").write_text("one two three")
 
 
-def counting(world: World) -> dict[str, Any]:
-    return {"tool": "count_words", "arguments": {"path": str(world.project / "book.txt")}}
+def counting(sandbox: Sandbox) -> dict[str, Any]:
+    return {"tool": "count_words", "arguments": {"path": str(sandbox.project / "book.txt")}}
 
 
 def observed(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -99,53 +99,53 @@ def environment_with(folder: Path, project: dict[str, Any], code: str) -> Path:
     return Path(paths["scripts"]) / "python"
 
 
-def test_a_package_brings_the_tool_of_the_guide(world: World, environment: Path):
-    settings(world, "[tools.count_words]\nmost = 2\n")
-    (world.project / "book.txt").write_text("one two three")
+def test_a_package_brings_the_tool_of_the_guide(sandbox: Sandbox, environment: Path):
+    settings(sandbox, "[tools.count_words]\nmost = 2\n")
+    (sandbox.project / "book.txt").write_text("one two three")
 
     def ohw(*args: str) -> subprocess.CompletedProcess[str]:
         command = [str(environment), "-m", "workbench", *args]
-        return subprocess.run(command, capture_output=True, text=True, cwd=world.project, env=world.env, timeout=90)
+        return subprocess.run(command, capture_output=True, text=True, cwd=sandbox.project, env=sandbox.env, timeout=90)
 
     page = ohw("tools")
     assert page.stderr == ""
     assert re.search(
         r"count_words +on: your settings\n  from package count-words 1.0\n  Count words: read", page.stdout
     )
-    done = ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+    done = ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert observed(done)[0] == "2 words"
 
 
-def test_a_trusted_folder_brings_the_tool_of_the_guide(world: World):
-    keep_in_folder(world)
-    settings(world, f'trusted = ["{world.project}"]\n')
-    done = world.ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+def test_a_trusted_folder_brings_the_tool_of_the_guide(sandbox: Sandbox):
+    keep_in_folder(sandbox)
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
+    done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert observed(done)[0] == "3 words"
     assert "left out" not in done.stderr
 
 
-def test_what_an_own_tool_prints_does_not_stand_among_the_events(world: World):
-    keep_in_folder(world)
-    path = world.project / ".ohw/tools/count_words.py"
+def test_what_an_own_tool_prints_does_not_stand_among_the_events(sandbox: Sandbox):
+    keep_in_folder(sandbox)
+    path = sandbox.project / ".ohw/tools/count_words.py"
     path.write_text(
         "print('loaded')\n" + path.read_text().replace("        text =", "        print('run')\n        text =")
     )
-    settings(world, f'trusted = ["{world.project}"]\n')
-    done = world.ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
+    done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert observed(done)[0] == "3 words"
     assert {"loaded", "run"} <= set(done.stderr.splitlines())
 
 
-def test_a_session_opened_again_takes_the_settings_as_they_are_then(world: World):
-    model, name = world.script(bash("echo ran"), finish()), "20261121-again-abcd"
+def test_a_session_opened_again_takes_the_settings_as_they_are_then(sandbox: Sandbox):
+    model, name = sandbox.script(bash("echo ran"), finish()), "20261121-again-abcd"
     quiet = {"on_event": lambda event: None, "on_live": lambda event: None}
-    started = start_session(world.locations, Settings(model=model), world.project, name, **quiet)
+    started = start_session(sandbox.locations, Settings(model=model), sandbox.project, name, **quiet)
     started.session.send("go")
     started.close()
     later = Settings(tools={"execute_bash": False, "weather": True})
-    with contextlib.closing(open_session(world.locations, later, name, **quiet)) as again:
+    with contextlib.closing(open_session(sandbox.locations, later, name, **quiet)) as again:
         again.session.send("go on")
         while again.session.step():
             pass
@@ -155,28 +155,28 @@ def test_a_session_opened_again_takes_the_settings_as_they_are_then(world: World
     wrong = Settings(tools={"think": {"size": 1}})
     for _ in range(2):  # the lock was given back
         with pytest.raises(UsageError, match=r"tools\.think\.size"):
-            open_session(world.locations, wrong, name, **quiet)
+            open_session(sandbox.locations, wrong, name, **quiet)
 
 
-def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(world: World):
-    keep_in_folder(world)
-    done = world.ohw("run", "count", "--json", "--model", world.script(counting(world), finish()))
+def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(sandbox: Sandbox):
+    keep_in_folder(sandbox)
+    done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert all(json.loads(line) for line in done.stdout.splitlines())
     assert "the folder is not trusted" in done.stderr
     assert "count_words" not in json.loads(done.stdout.splitlines()[0])["tools"]
-    page = world.ohw("tools", "--json")
+    page = sandbox.ohw("tools", "--json")
     assert "count_words" not in page.stdout
-    assert f'write trusted = ["{world.project}"] into {world.locations.settings_file}' in page.stderr
+    assert f'write trusted = ["{sandbox.project}"] into {sandbox.locations.settings_file}' in page.stderr
 
 
-def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(world: World):
-    keep_in_folder(world)
+def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(sandbox: Sandbox):
+    keep_in_folder(sandbox)
     table = {"set": "plan", "weather": True}
-    (world.project / ".ohw/tools/broken.py").write_text("import nothing_there")
-    chosen = Settings(model=world.script(finish()), tools=table, trusted=(fingerprint(world.project),))
+    (sandbox.project / ".ohw/tools/broken.py").write_text("import nothing_there")
+    chosen = Settings(model=sandbox.script(finish()), tools=table, trusted=(fingerprint(sandbox.project),))
     name = "20261121-tools-abcd"
-    launch = Launch(world.locations, chosen, name, str(world.project), is_new=True)
+    launch = Launch(sandbox.locations, chosen, name, str(sandbox.project), is_new=True)
     connection = EngineConnection.open(launch)
     try:
         assert len(connection.notices) == 2
@@ -190,29 +190,31 @@ def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(w
         connection.close()
 
 
-def test_a_wrong_parameter_stops_a_run_with_one_line(world: World):
-    settings(world, '[tools.execute_bash]\nno_change_timeout = "soon"\n')
-    for command in (["run", "x", "--model", world.script(finish())], ["tools"]):
-        done = world.ohw(*command)
+def test_a_wrong_parameter_stops_a_run_with_one_line(sandbox: Sandbox):
+    settings(sandbox, '[tools.execute_bash]\nno_change_timeout = "soon"\n')
+    for command in (["run", "x", "--model", sandbox.script(finish())], ["tools"]):
+        done = sandbox.ohw(*command)
         assert done.returncode == 2
         assert done.stdout == ""
         (line,) = done.stderr.splitlines()
-        assert line.startswith(f"ohw: {world.locations.settings_file}: tools.execute_bash.no_change_timeout cannot be")
-    assert not list(world.locations.sessions.glob("*"))
+        assert line.startswith(
+            f"ohw: {sandbox.locations.settings_file}: tools.execute_bash.no_change_timeout cannot be"
+        )
+    assert not list(sandbox.locations.sessions.glob("*"))
 
 
-def test_a_parameter_reaches_the_shell_of_a_run(world: World):
-    settings(world, "[tools.execute_bash]\nno_change_timeout = 0.2\n")
+def test_a_parameter_reaches_the_shell_of_a_run(sandbox: Sandbox):
+    settings(sandbox, "[tools.execute_bash]\nno_change_timeout = 0.2\n")
     slow = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "echo begun; sleep 60"}}
-    done = world.ohw("run", "wait", "--json", "--mode", "never", "--model", world.script(slow, finish()))
+    done = sandbox.ohw("run", "wait", "--json", "--mode", "never", "--model", sandbox.script(slow, finish()))
     assert done.returncode == 0, done.stderr
     assert "begun" in observed(done)[0]
     assert "0.2 s" in observed(done)[0]
 
 
-def test_the_page_shows_names_hints_state_and_parameters(world: World):
-    settings(world, '[tools]\nset = "plan"\nthink = false\n')
-    page = world.ohw("tools").stdout
+def test_the_page_shows_names_hints_state_and_parameters(sandbox: Sandbox):
+    settings(sandbox, '[tools]\nset = "plan"\nthink = false\n')
+    page = sandbox.ohw("tools").stdout
     assert re.search(r'^execute_bash +off: it can change things, and the set is "plan"\n  .*destructive', page, re.M)
     assert re.search(r"^think +off: your settings$", page, re.M)
     assert re.search(r'^task_tracker +on: the set "plan"\n  Task list: read-only, idempotent$', page, re.M)
@@ -221,10 +223,10 @@ def test_the_page_shows_names_hints_state_and_parameters(world: World):
     assert set(list_registered_tools()) <= set(re.findall(r"^(\w+) +(?:on|off): ", page, re.M))
 
 
-def test_the_json_page_holds_tools_of_openais_and_of_mcps_shape(world: World):
-    keep_in_folder(world)
-    settings(world, f'trusted = ["{world.project}"]\n[tools]\nthink = false\n')
-    entries = json.loads(world.ohw("tools", "--json").stdout)
+def test_the_json_page_holds_tools_of_openais_and_of_mcps_shape(sandbox: Sandbox):
+    keep_in_folder(sandbox)
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n[tools]\nthink = false\n')
+    entries = json.loads(sandbox.ohw("tools", "--json").stdout)
     states = {entry["name"]: (entry["on"], entry["why"]) for entry in entries}
     assert {"execute_bash", "count_words", "think"} <= set(states)
     assert states["think"] == (False, "your settings")
@@ -254,8 +256,8 @@ def test_the_settings_of_the_guide_are_ones_that_are_read():
     assert len(unknown) <= 1
 
 
-def test_a_tool_runs_from_plain_python_as_the_guide_says(tmp_path: Path, world: World):
+def test_a_tool_runs_from_plain_python_as_the_guide_says(tmp_path: Path, sandbox: Sandbox):
     example = examples("python")[1]
     command = [sys.executable, "-c", example]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=world.env, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=sandbox.env, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)

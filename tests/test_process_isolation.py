@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox import World, bash, finish
+from tests.sandbox import Sandbox, bash, finish
 from workbench.__main__ import without_workspace
 from workbench.config.settings import load_settings
 from workbench.engine.launch import Launch, start_engine
@@ -63,37 +63,37 @@ def mark(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hostile(world: World, mark: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def hostile(sandbox: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     """The person stands in a folder with a module of every name, and Python is told in every way to look there."""
     names = module_names()
     assert len(names) > 300
-    plant(world.project, names, mark)
-    for name, value in world.env.items():
+    plant(sandbox.project, names, mark)
+    for name, value in sandbox.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(world.project)
-    monkeypatch.setenv("PYTHONPATH", f":{world.project}")
+    monkeypatch.chdir(sandbox.project)
+    monkeypatch.setenv("PYTHONPATH", f":{sandbox.project}")
     monkeypatch.setenv("PYTHONWARNINGS", "error::wsgiref.Warning")
-    monkeypatch.setenv("PYTHONSTARTUP", str(world.project / "json.py"))
-    return world
+    monkeypatch.setenv("PYTHONSTARTUP", str(sandbox.project / "json.py"))
+    return sandbox
 
 
 def imported(mark: Path) -> str:
     return mark.read_text() if mark.exists() else ""
 
 
-def test_the_modules_of_the_folder_are_found_by_an_ordinary_python(hostile: World, mark: Path):
+def test_the_modules_of_the_folder_are_found_by_an_ordinary_python(hostile: Sandbox, mark: Path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     subprocess.run([sys.executable, "-c", "import json"], env=env, capture_output=True)
     assert imported(mark) == "json\n"
 
 
-def test_listing_the_tools_imports_nothing_of_the_folder(hostile: World, mark: Path):
+def test_listing_the_tools_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path):
     rows = tools_here(hostile.project, SessionState())
     assert {"execute_bash", "str_replace_editor"} <= {row.name for row in rows}
     assert imported(mark) == ""
 
 
-def test_an_export_imports_nothing_of_the_folder(hostile: World, mark: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_export_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as clean:
         clean.chdir("/")
         words = ("run", "x", "--mode=never", f"--model={hostile.script(finish())}", f"--workspace={hostile.project}")
@@ -106,13 +106,13 @@ def test_an_export_imports_nothing_of_the_folder(hostile: World, mark: Path, mon
     assert imported(mark) == ""
 
 
-def test_a_test_call_of_a_model_imports_nothing_of_the_folder(hostile: World, mark: Path):
+def test_a_test_call_of_a_model_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path):
     assert not ModelTest("scripted/none-of-that-name").result().works
     assert imported(mark) == ""
 
 
 def test_an_engine_imports_nothing_of_the_folder_and_its_environment_has_no_variables_of_python(
-    hostile: World, mark: Path
+    hostile: Sandbox, mark: Path
 ):
     settings = load_settings(hostile.locations, model=hostile.script(finish()))
     pid = start_engine(Launch(hostile.locations, settings, new_id("x"), str(hostile.project), is_new=True))
@@ -125,33 +125,35 @@ def test_an_engine_imports_nothing_of_the_folder_and_its_environment_has_no_vari
     assert imported(mark) == ""
 
 
-def test_the_users_variables_of_python_reach_the_agents_shell(world: World):
-    world.env |= {"PYTHONPATH": "/somewhere/lib"}
-    done = world.ohw("run", "x", f"--model={world.script(bash('echo =$PYTHONPATH='), finish())}", "--json")
+def test_the_users_variables_of_python_reach_the_agents_shell(sandbox: Sandbox):
+    sandbox.env |= {"PYTHONPATH": "/somewhere/lib"}
+    done = sandbox.ohw("run", "x", f"--model={sandbox.script(bash('echo =$PYTHONPATH='), finish())}", "--json")
     assert done.returncode == 0, done.stderr
     assert "=/somewhere/lib=" in done.stdout
 
 
-async def test_converting_a_page_imports_nothing_of_the_folder(hostile: World, mark: Path):
+async def test_converting_a_page_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path):
     made = await converted("html", "main", "utf-8", "http://x.example/", "<p>gr\u00fc\u00df dich</p>".encode())
     assert "gr\u00fc\u00df dich" in made["text"]
     assert imported(mark) == ""
 
 
 @pytest.mark.parametrize("words", [["-m", "workbench"], []], ids=["module", "script"])
-def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(world: World, mark: Path, words: list[str]):
+def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(
+    sandbox: Sandbox, mark: Path, words: list[str]
+):
     """`python -m` and an empty entry of PYTHONPATH put the folder on the path before our first line runs."""
-    plant(world.project, module_names() - STARTED_WITH - {"workbench"}, mark)
+    plant(sandbox.project, module_names() - STARTED_WITH - {"workbench"}, mark)
     for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the folder
-        (world.project / f"{name}.py").unlink(missing_ok=True)
-        for left in (world.project / name).glob("*"):
+        (sandbox.project / f"{name}.py").unlink(missing_ok=True)
+        for left in (sandbox.project / name).glob("*"):
             left.unlink()
-    script = world.home / "ohw"
+    script = sandbox.home / "ohw"
     script.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
-    env = {**world.env, "PYTHONPATH": f":{ROOT}"}
+    env = {**sandbox.env, "PYTHONPATH": f":{ROOT}"}
     command = [sys.executable, *(words or [str(script)])]
     for arguments in (["--version"], ["tools"], ["models"], ["sessions"], ["risk", "ls"], ["mcp"]):
-        done = subprocess.run([*command, *arguments], cwd=world.project, env=env, capture_output=True, text=True)
+        done = subprocess.run([*command, *arguments], cwd=sandbox.project, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     assert imported(mark) == ""
 
@@ -264,6 +266,6 @@ def test_a_folder_that_is_gone_is_an_error_of_the_system(tmp_path: Path):
         spawn.run(["true"], cwd=tmp_path / "gone")
 
 
-def test_an_export_into_a_folder_that_is_not_there_says_so(world: World):
+def test_an_export_into_a_folder_that_is_not_there_says_so(sandbox: Sandbox):
     with pytest.raises(WorkbenchError):
-        SessionShelf(world.locations).export("20260101-000000-none", world.project / "x.md")
+        SessionShelf(sandbox.locations).export("20260101-000000-none", sandbox.project / "x.md")

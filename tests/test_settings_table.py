@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.guide_tables import GUIDE, with_table
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from workbench.config.setting_kinds import REQUIRED, declared
 from workbench.config.settings import Profile, Settings, TerminalSettings, load_settings, read_profile, read_terminal
 from workbench.errors import UsageError
@@ -66,8 +66,8 @@ json.dump({
 """
 
 
-def test_one_declaration_works_from_file_environment_flag_form_and_guide(world: World):
-    done = subprocess.run([sys.executable, "-c", ADD_ONE], env=world.env, capture_output=True, text=True, check=False)
+def test_one_declaration_works_from_file_environment_flag_form_and_guide(sandbox: Sandbox):
+    done = subprocess.run([sys.executable, "-c", ADD_ONE], env=sandbox.env, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     result = json.loads(done.stdout)
     assert (result["default"], result["file"], result["environment"], result["engine"]) == (7, 4, 5, 4)
@@ -100,24 +100,24 @@ def test_every_setting_says_what_it_is_and_its_default_is_valid():
     assert {**profile, "model": REQUIRED} == {"name": "x"} | {n: each.default for n, each in declared(Profile).items()}
 
 
-def test_neither_a_project_nor_an_internal_name_sets_anything(world: World):
+def test_neither_a_project_nor_an_internal_name_sets_anything(sandbox: Sandbox):
     for name in ("settings.toml", ".ohw/settings.toml", "ohw/settings.toml", ".config/ohw/settings.toml"):
-        path = world.project / name
+        path = sandbox.project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('mode = "never"\nmodel = "x/evil"\napi_base = "http://evil:1"\ntrusted = ["/"]\n')
-    done = world.ohw("config")
+    done = sandbox.ohw("config")
     rows = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert (rows["mode"].endswith("medium  (default)"), rows["model"].endswith("–  (default)")) == (True, True)
     assert {line.rpartition("(")[2] for line in rows.values()} == {"default)"}
     for name in ("from_flags", "accepts_foreign", "problems", "rules"):
         assert f"OHW_{name.upper()}" not in {each.variable for each in declared(Settings).values()}
-        assert not getattr(load_settings(world.locations, {f"OHW_{name.upper()}": "x"}), name)
+        assert not getattr(load_settings(sandbox.locations, {f"OHW_{name.upper()}": "x"}), name)
 
 
-def test_the_list_hides_keys_and_tells_invalid_settings(world: World):
-    world.locations.settings_file.parent.mkdir(parents=True)
-    world.locations.settings_file.write_text('mode = "hihg"\n[mcpServers.a]\ncommand = "x"\nenv = { T = "s3cret" }\n')
-    done = world.ohw("config", OHW_API_KEY="sk-very-secret")
+def test_the_list_hides_keys_and_tells_invalid_settings(sandbox: Sandbox):
+    sandbox.locations.settings_file.parent.mkdir(parents=True)
+    sandbox.locations.settings_file.write_text('mode = "hihg"\n[mcpServers.a]\ncommand = "x"\nenv = { T = "s3cret" }\n')
+    done = sandbox.ohw("config", OHW_API_KEY="sk-very-secret")
     assert done.returncode == 1
     assert "did you mean 'high'?" in done.stderr
     assert "s3cret" not in done.stdout

@@ -38,7 +38,7 @@ import psutil
 
 from tests.bench.measure import Measure
 from tests.bench.terminal_bench import environment
-from tests.sandbox import World, bash, finish
+from tests.sandbox import Sandbox, bash, finish
 from tests.terminal.terminal import Terminal
 
 KINDS = ("engine", "screen", "both", "supervisor", "shell", "screen group", "engine group", "all")
@@ -81,10 +81,10 @@ def _edit(command: str, name: str, **more: Any) -> dict[str, Any]:
 
 
 class Log:
-    """The events of the only session of a world, as another process reads them; all that were ever seen are kept."""
+    """The events of the only session of a sandbox, as another process reads them; all that were ever seen are kept."""
 
-    def __init__(self, world: World) -> None:
-        self._folder = world.locations.sessions
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._folder = sandbox.locations.sessions
         self.seen: dict[int, Row] = {}
         self.violations: list[str] = []
 
@@ -103,13 +103,13 @@ class Log:
             return []
         if [row[0] for row in rows] != list(range(1, len(rows) + 1)):
             self.violations.append(f"the numbers of events are not in order: {[row[0] for row in rows]}")
-        there = {row[0]: row for row in rows}
+        logged = {row[0]: row for row in rows}
         if len(self.seen) == 1:
             self.seen.clear()  # a session that has only begun is deleted when its engine ends, and another one begins
-        lost = [row for seq, row in self.seen.items() if there.get(seq) != row]
+        lost = [row for seq, row in self.seen.items() if logged.get(seq) != row]
         if lost:
             self.violations.append(f"events are lost or changed: {[row[:2] for row in lost]}")
-        self.seen |= there
+        self.seen |= logged
         return rows
 
     def last(self) -> int:
@@ -162,8 +162,8 @@ class Round:
     def __init__(self, folder: Path, seed: int) -> None:
         self.chance = random.Random(seed)
         self._first_kind = KINDS[seed % len(KINDS)]
-        self.world = _world(folder)
-        self.log = Log(self.world)
+        self.sandbox = _sandbox(folder)
+        self.log = Log(self.sandbox)
         self.kills: list[str] = []
         self.violations = self.log.violations
         self.approved = False
@@ -185,7 +185,7 @@ class Round:
 
     def _watch(self, kind: str) -> None:
         """Run the screen until the session has ended, and kill in the meantime."""
-        with Terminal(self._arguments(), 110, 34, self.world.env) as self._terminal:
+        with Terminal(self._arguments(), 110, 34, self.sandbox.env) as self._terminal:
             before = termios.tcgetattr(self._terminal.process.child_fd)
             self._has_died.clear()
             at = self._moment()
@@ -203,8 +203,8 @@ class Round:
     def _arguments(self) -> list[str]:
         if self.log.session and self.log.last():
             return ["resume", self.log.session]
-        model = self.world.script(*turns())
-        return ["go", "--model", model, "--mode", "high", "--workspace", str(self.world.project)]
+        model = self.sandbox.script(*turns())
+        return ["go", "--model", model, "--mode", "high", "--workspace", str(self.sandbox.project)]
 
     def _moment(self) -> tuple[int, float]:
         """The event after which to kill, and the pause after that."""
@@ -214,7 +214,7 @@ class Round:
         return self.chance.randint(first + 1, max(_EVENTS, first + 2)), min(1.0, self.chance.expovariate(1 / 0.04))
 
     def _kill_at(self, kind: str, event: int, pause: float) -> None:
-        watched = Log(self.world)
+        watched = Log(self.sandbox)
         while event and not self._has_died.is_set() and watched.last() < event:
             time.sleep(0.003)
         time.sleep(pause)
@@ -232,7 +232,7 @@ class Round:
         self.log.seen |= watched.seen
 
     def _victims(self, kind: str) -> list[int]:
-        screen, found = self._terminal.pid, self.world.processes()
+        screen, found = self._terminal.pid, self.sandbox.processes()
         engines = [each.pid for each in found if "workbench.engine" in _words(each)]
         supervisors = [each for each in found if "processes.shell_supervisor" in " ".join(_words(each))]
         shells = [child.pid for each in supervisors for child in _children(each) if _leads_session(child.pid)]
@@ -315,7 +315,7 @@ class Round:
     def _wait_until_gone(self) -> None:
         """All processes end by themselves."""
         until = time.monotonic() + _GONE
-        while (left := self.world.processes()) and time.monotonic() < until:
+        while (left := self.sandbox.processes()) and time.monotonic() < until:
             time.sleep(0.1)
         if left:
             told = [(each.pid, each.ppid(), " ".join(_words(each))[:90]) for each in left]
@@ -325,34 +325,34 @@ class Round:
                     each.kill()
 
     def _check_marks(self) -> None:
-        path = self.world.project / "marks"
+        path = self.sandbox.project / "marks"
         marks = Counter(path.read_text().split() if path.exists() else ())
         self.violations += [f"{mark} ran {count} times" for mark, count in marks.items() if count > 1]
         self.violations += [wrong for mark in marks if (wrong := self.log.undecided(mark))]
-        if (self.world.project / "rejected").exists() or (_APPROVED in marks and not self.approved):
+        if (self.sandbox.project / "rejected").exists() or (_APPROVED in marks and not self.approved):
             self.violations.append(f"a command ran that was not approved: {dict(marks)}")
 
     def _check_files(self) -> None:
-        left = sorted(str(path.relative_to(self.world.home.parent)) for path in _left_files(self.world))
+        left = sorted(str(path.relative_to(self.sandbox.home.parent)) for path in _left_files(self.sandbox))
         if left:
             self.violations.append(f"files are left: {left}")
-        told = self.world.ohw("sessions").stdout
-        if "damaged" in told or len(list(self.world.locations.sessions.glob("*.session"))) != 1:
+        told = self.sandbox.ohw("sessions").stdout
+        if "damaged" in told or len(list(self.sandbox.locations.sessions.glob("*.session"))) != 1:
             self.violations.append(f"sessions: {told}")
 
 
-def _left_files(world: World) -> Iterator[Path]:
+def _left_files(sandbox: Sandbox) -> Iterator[Path]:
     """Files of ours that belong to nothing that lives."""
     ours = {".git", "marks", "notes.txt", "data.txt", "more.txt", "build", "README"}
-    yield from (path for path in world.project.iterdir() if path.name not in ours)
-    yield from Path(world.env["TMPDIR"]).iterdir()
-    data = world.locations.data
+    yield from (path for path in sandbox.project.iterdir() if path.name not in ours)
+    yield from Path(sandbox.env["TMPDIR"]).iterdir()
+    data = sandbox.locations.data
     for pattern in ("**/*.tmp", "**/index-*-kept-*", "**/index-*.lock", "sessions/*.lock"):
         yield from data.glob(pattern)
-    yield from world.locations.runtime.glob("**/*.sock")
+    yield from sandbox.locations.runtime.glob("**/*.sock")
 
 
-def _world(folder: Path) -> World:
+def _sandbox(folder: Path) -> Sandbox:
     home, project = folder / "home", folder / "project"
     for each in (home, project, folder / "tmp"):
         each.mkdir()
@@ -361,9 +361,9 @@ def _world(folder: Path) -> World:
     for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
         env |= {f"{name}_NAME": "A", f"{name}_EMAIL": "a@b"}
     (project / "README").write_text("A project.\n")
-    world = World(home, project, env)
+    sandbox = Sandbox(home, project, env)
     os.system(f"git -C {project} init -q && git -C {project} add -A")
-    return world
+    return sandbox
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -82,7 +82,7 @@ asyncio.run(main())
 _SCREEN = (
     _KEYS
     + """
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.config.settings import Settings
 from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
@@ -95,7 +95,7 @@ from workbench.tui.widgets.prompt import Prompt
 path, count, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 
-class FileLink(FakeLink):
+class FileClient(FakeClient):
     def history(self):
         load_later()
         self.asked = time.perf_counter()
@@ -113,7 +113,7 @@ async def stream(link, tokens=42, times=12):
 
 
 async def main():
-    link, found = FileLink(), {}
+    link, found = FileClient(), {}
     app = WorkbenchApp(Opened(link, Path.cwd()), Settings(model="scripted/demo"))
     first_frames = note_frames(app, Prompt)
     async with app.run_test(size=(120, 40)) as pilot:

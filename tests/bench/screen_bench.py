@@ -57,12 +57,12 @@ _OURS = (
     _COMMON
     + """
 begun = cpu()
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.view.opened_session import Opened
 START = cpu() - begun
-app = WorkbenchApp(Opened(FakeLink(), Path.cwd()), Settings(model="scripted/demo"))
+app = WorkbenchApp(Opened(FakeClient(), Path.cwd()), Settings(model="scripted/demo"))
 asyncio.run(paint(app, 5))
 """
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.bench.measure import Measure
 from tests.session import long_run
-from tests.session.fake_agent import Desk, FakeAgent, calls, says
+from tests.session.fake_agent import FakeAgent, Harness, calls, says
 from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
 from workbench.session.session import Session, SessionParts
@@ -92,19 +92,19 @@ def steps(folder: Path, times: int = 1_000) -> list[Measure]:
     folder = folder / "steps"
     folder.mkdir()
     script = (*(calls(("look", {})) for _ in range(times)), says("end"))
-    desk = Desk(folder, *script, max_steps=2 * times, stop_loops=False, condense_events=0)
+    harness = Harness(folder, *script, max_steps=2 * times, stop_loops=False, condense_events=0)
     starts: list[float] = []
 
     def respond(messages: list, on_delta: Callable, cancel: object) -> object:
         starts.append(time.perf_counter())
-        desk.agent.requests.clear()
-        return desk.agent.script.pop(0)
+        harness.agent.requests.clear()
+        return harness.agent.script.pop(0)
 
-    desk.agent.respond = respond  # type: ignore[method-assign, assignment]
-    desk.session.send("go")
-    while desk.session.step():
+    harness.agent.respond = respond  # type: ignore[method-assign, assignment]
+    harness.session.send("go")
+    while harness.session.step():
         pass
-    desk.close()
+    harness.close()
     took = [(after - before) * 1e3 for before, after in pairwise(starts)]
     early, late = statistics.median(took[:50]), statistics.median(took[-50:])
     budget = 1.4 * early

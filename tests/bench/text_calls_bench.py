@@ -22,13 +22,13 @@ def measures() -> list[Measure]:
     tools, messages = [_tool("execute_bash"), _tool("str_replace_editor")], _conversation()
     text = convert_fncall_messages_to_non_fncall_messages(messages, tools)
     assert convert_non_fncall_messages_to_fncall_messages(text, tools) == messages
-    there, back, as_json = _quickest(
+    to_text, back, as_json = _quickest(
         lambda: convert_fncall_messages_to_non_fncall_messages(messages, tools),
         lambda: convert_non_fncall_messages_to_fncall_messages(text, tools),
         lambda: json.loads(json.dumps(messages)),
     )
     return [
-        Measure("200 messages (120 kB): calls to text", there, "ms", as_json, TO_TEXT_MS, there <= TO_TEXT_MS),
+        Measure("200 messages (120 kB): calls to text", to_text, "ms", as_json, TO_TEXT_MS, to_text <= TO_TEXT_MS),
         Measure("200 messages (120 kB): text to calls", back, "ms", as_json, BACK_MS, back <= BACK_MS),
     ]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
@@ -41,15 +41,15 @@ text = "Done."
 """
 
 
-class DirectLink(FakeLink):
+class DirectClient(FakeClient):
     """A client whose engine works in this process: each command is handled and followed by the steps it leads to."""
 
-    def __init__(self, world: World, settings: Settings) -> None:
+    def __init__(self, sandbox: Sandbox, settings: Settings) -> None:
         super().__init__()
         self.opened = start_session(
-            Locations.from_environment(world.env),
+            Locations.from_environment(sandbox.env),
             settings,
-            world.project,
+            sandbox.project,
             "20260101-flow-1111",
             on_event=self.bring,
             on_live=self.bring,
@@ -105,11 +105,11 @@ def passed(trace: Trace, title: str) -> list[str]:
 
 
 @pytest.fixture
-def link(there: World) -> Iterator[DirectLink]:
-    (there.project / "notes.txt").write_text("one\n")
-    script = there.home / "flow.toml"
+def link(local_sandbox: Sandbox) -> Iterator[DirectClient]:
+    (local_sandbox.project / "notes.txt").write_text("one\n")
+    script = local_sandbox.home / "flow.toml"
     script.write_text(SCRIPT)
-    link = DirectLink(there, Settings(model=f"scripted/{script}", mode="high"))
+    link = DirectClient(local_sandbox, Settings(model=f"scripted/{script}", mode="high"))
     yield link
     link.opened.close()
 
@@ -120,8 +120,8 @@ async def type_message(app: WorkbenchApp, pilot: Any) -> None:
     await pilot.pause()
 
 
-async def test_from_enter_to_the_timeline(link: DirectLink, there: World):
-    app = workbench_app(link, folder=there.project)
+async def test_from_enter_to_the_timeline(link: DirectClient, local_sandbox: Sandbox):
+    app = workbench_app(link, folder=local_sandbox.project)
     trace = Trace()
     async with app.run_test(size=(120, 40)) as pilot:
         await type_message(app, pilot)
@@ -135,19 +135,19 @@ async def test_from_enter_to_the_timeline(link: DirectLink, there: World):
     assert passed(trace, "From a command to its risk") == flow("From a command to its risk")
 
 
-async def test_from_a_key_in_the_diff_viewer_to_the_file(link: DirectLink, there: World):
-    app = workbench_app(link, folder=there.project)
+async def test_from_a_key_in_the_diff_viewer_to_the_file(link: DirectClient, local_sandbox: Sandbox):
+    app = workbench_app(link, folder=local_sandbox.project)
     trace = Trace()
     async with app.run_test(size=(120, 40)) as pilot:
         await type_message(app, pilot)
         await pilot.press("enter")
         await wait_until(pilot, lambda: "Done." in text_on(app))
-        assert (there.project / "notes.txt").read_text() == "two\n"
+        assert (local_sandbox.project / "notes.txt").read_text() == "two\n"
         await pilot.press("f5")
         await wait_until(pilot, lambda: "hunk 1 of 1" in text_on(app))
         with trace.recording():
             await pilot.press("x")
-            await wait_until(pilot, lambda: (there.project / "notes.txt").read_text() == "one\n")
+            await wait_until(pilot, lambda: (local_sandbox.project / "notes.txt").read_text() == "one\n")
     assert passed(trace, "From a key in the diff viewer to the file") == flow(
         "From a key in the diff viewer to the file"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.e2e.test_open_questions import engine_of, kinds, log, say
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionObserved
 from workbench.session.storage.session_list import list_sessions
@@ -17,20 +17,20 @@ def ask(question: str = "Which order?", **more: Any) -> dict[str, Any]:
     return {"tool": "ask_human", "arguments": {"question": question, **more}}
 
 
-def work(world: World, *turns: dict[str, Any]) -> tuple[str, ...]:
+def work(sandbox: Sandbox, *turns: dict[str, Any]) -> tuple[str, ...]:
     """The arguments of a run that plays these turns and then finishes."""
-    return ("sort it", "--model", world.script(*turns, finish("As you wish.")), "--workspace", str(world.project))
+    return ("sort it", "--model", sandbox.script(*turns, finish("As you wish.")), "--workspace", str(sandbox.project))
 
 
-def answers(world: World) -> list[str]:
+def answers(sandbox: Sandbox) -> list[str]:
     """The results on record, but that of the end."""
-    seen = [event.observation["content"][0]["text"] for event in log(world) if isinstance(event, ActionObserved)]
+    seen = [event.observation["content"][0]["text"] for event in log(sandbox) if isinstance(event, ActionObserved)]
     return [text for text in seen if text != "As you wish."]
 
 
-def test_an_option_and_other_words_are_answers(world: World):
-    args = work(world, ask(options=OPTIONS), ask("Which file?"))
-    with Terminal(args, 110, 34, world.env) as terminal:
+def test_an_option_and_other_words_are_answers(sandbox: Sandbox):
+    args = work(sandbox, ask(options=OPTIONS), ask("Which file?"))
+    with Terminal(args, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "Which order?" in shown and "1–2 choose" in shown, "the first question")
         terminal.press("2")
         terminal.wait_until(lambda shown: "Which file?" in shown and "enter send" in shown, "the second question")
@@ -40,51 +40,51 @@ def test_an_option_and_other_words_are_answers(world: World):
         terminal.wait_for("✓ Finished")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert answers(world) == ["by amount", "2 of them"]
+    assert answers(sandbox) == ["by amount", "2 of them"]
 
 
-def test_a_question_outlives_a_killed_engine_and_is_asked_again(world: World):
-    args = work(world, bash("echo ran >> made-it"), ask(options=OPTIONS))
-    with Terminal((*args, "--mode", "never"), 110, 34, world.env) as terminal:
+def test_a_question_outlives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
+    args = work(sandbox, bash("echo ran >> made-it"), ask(options=OPTIONS))
+    with Terminal((*args, "--mode", "never"), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
         terminal.wait_for("1–2 choose")
-        engine_of(world).kill()
+        engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be put off")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    wait_for(lambda: not world.processes(), "every process to be gone")
-    assert kinds(world)[-1] == "action_assessed"
-    with Terminal(["resume", "--last"], 110, 34, world.env) as terminal:
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    assert kinds(sandbox)[-1] == "action_assessed"
+    with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("1–2 choose")
         terminal.press("1")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert answers(world)[-1] == "by date"
-    assert (world.project / "made-it").read_text() == "ran\n"
+    assert answers(sandbox)[-1] == "by date"
+    assert (sandbox.project / "made-it").read_text() == "ran\n"
 
 
-def test_words_sent_beside_a_question_wait_and_a_stop_ends_it(world: World):
-    with Terminal(work(world, ask(options=OPTIONS)), 80, 24, world.env) as terminal:
+def test_words_sent_beside_a_question_wait_and_a_stop_ends_it(sandbox: Sandbox):
+    with Terminal(work(sandbox, ask(options=OPTIONS)), 80, 24, sandbox.env) as terminal:
         terminal.wait_for("1–2 choose")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be put off")
         say(terminal, "1")
-        wait_for(lambda: kinds(world).count("user_message") == 2, "the message to be in the log")
-        assert kinds(world)[-2:] == ["action_assessed", "user_message"]
+        wait_for(lambda: kinds(sandbox).count("user_message") == 2, "the message to be in the log")
+        assert kinds(sandbox)[-2:] == ["action_assessed", "user_message"]
         say(terminal, "/stop")
         terminal.wait_for("Stopped by you")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert "action_started" not in kinds(world)
-    assert list_sessions(world.locations)[0].ended == "interrupted"
+    assert "action_started" not in kinds(sandbox)
+    assert list_sessions(sandbox.locations)[0].ended == "interrupted"
 
 
-def test_without_a_screen_the_run_stops_with_code_3_and_resume_asks(world: World):
-    args = work(world, ask("Which order?\nThe file has two.", options=[*OPTIONS, "\x1b[2Jnone"]))
-    done = world.ohw("run", *args)
+def test_without_a_screen_the_run_stops_with_code_3_and_resume_asks(sandbox: Sandbox):
+    args = work(sandbox, ask("Which order?\nThe file has two.", options=[*OPTIONS, "\x1b[2Jnone"]))
+    done = sandbox.ohw("run", *args)
     assert done.returncode == 3, done.stderr
     told = done.stderr.splitlines()
     at = told.index("Which order?")
@@ -97,10 +97,10 @@ def test_without_a_screen_the_run_stops_with_code_3_and_resume_asks(world: World
     ]
     assert "ohw resume" in told[-1]
     assert done.stdout == ""
-    with Terminal(["resume", "--last"], 110, 34, world.env) as terminal:
+    with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("1–3 choose")
         terminal.press("1")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert answers(world) == ["by date"]
+    assert answers(sandbox) == ["by date"]

@@ -9,12 +9,12 @@ from tests.e2e.test_open_questions import engine_of, kinds
 from tests.e2e.test_partial_approval import args, leave
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish
-from tests.sandbox import World, wait_for
+from tests.sandbox import Sandbox, wait_for
 from tests.terminal.terminal import Terminal
 
 
-def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_one(world: World):
-    file, kept = world.project / "notes.txt", world.project / "kept"
+def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_one(sandbox: Sandbox):
+    file, kept = sandbox.project / "notes.txt", sandbox.project / "kept"
     file.write_text("one\ntwo\n")
     kept.mkdir()
     edit = {"command": "str_replace", "path": str(file), "old_str": "two", "new_str": "three"}
@@ -26,15 +26,15 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
         ]
     )
     with ModelServer([three, finish("As you wish.")]) as server:
-        with Terminal(args(world, server), 110, 44, world.env) as terminal:
+        with Terminal(args(sandbox, server), 110, 44, sandbox.env) as terminal:
             terminal.wait_until(lambda shown: "1 of 3" in shown and "y approve" in shown, "three questions")
-            wait_for(lambda: kinds(world).count("action_assessed") == 3, "all of them to be in the log")
-            engine_of(world).kill()
-            wait_for(lambda: len(world.processes()) == 1, "only the screen to be left")
+            wait_for(lambda: kinds(sandbox).count("action_assessed") == 3, "all of them to be in the log")
+            engine_of(sandbox).kill()
+            wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
             os.kill(terminal.pid, signal.SIGTERM)
             assert terminal.wait_exit() == 143
-        assert (file.read_text(), (world.project / "marked").exists()) == ("one\ntwo\n", False)
-        with Terminal(["resume", "--last"], 110, 44, world.env) as terminal:
+        assert (file.read_text(), (sandbox.project / "marked").exists()) == ("one\ntwo\n", False)
+        with Terminal(["resume", "--last"], 110, 44, sandbox.env) as terminal:
             terminal.wait_until(lambda shown: "1 of 3" in shown and "y approve" in shown, "the same questions")
             assert all(
                 part in terminal.text() for part in ("◆ MEDIUM", "▲ HIGH", "$ rmdir kept", "$ echo ran >> marked")
@@ -42,7 +42,7 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
             terminal.press("Y")
             terminal.wait_for("Y approve all 2")
             terminal.press("Y")
-            wait_for(lambda: (world.project / "marked").exists(), "what was approved to run")
+            wait_for(lambda: (sandbox.project / "marked").exists(), "what was approved to run")
             terminal.wait_until(lambda shown: "rmdir kept" in shown and "y approve" in shown, "the third alone")
             assert "of 3" not in terminal.text()
             terminal.press("n")
@@ -50,11 +50,11 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
             terminal.type("I need it\r")
             leave(terminal)
         results = [m["content"] for m in server.requests[-1].messages if m["role"] == "tool"]
-    assert (file.read_text(), (world.project / "marked").read_text()) == ("one\nthree\n", "ran\n")
+    assert (file.read_text(), (sandbox.project / "marked").read_text()) == ("one\nthree\n", "ran\n")
     assert kept.exists()
     assert len(results) == 3
     assert "three" in results[0]
     assert "exit code 0" in results[1]
     assert "The user's note: I need it" in results[2]
     assert len(server.requests) == 2, "the restart asked the model nothing"
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")

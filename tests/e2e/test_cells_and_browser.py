@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import finish as model_finish
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from tests.terminal.terminal import Terminal
 from tests.tools.browser.conftest import chromium
 from tests.tools.shells import eventually
@@ -22,18 +22,18 @@ pytestmark = pytest.mark.timeout(400)  # a Chromium may have to be installed fir
 CELL = "from PIL import Image\nprint(__import__('os').environ.get('OPENAI_API_KEY'))\nImage.new('RGB', (8, 8), 'navy')"
 
 
-def test_a_run_draws_a_picture_and_reads_a_page(world: World, chromium: str):
-    settings = world.locations.settings_file
+def test_a_run_draws_a_picture_and_reads_a_page(sandbox: Sandbox, chromium: str):
+    settings = sandbox.locations.settings_file
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[tools]\nexecute_ipython_cell = true\nbrowser = true\n")
     with Site({"/": lambda visit: visit.answer(b"<title>Shop</title><button>Buy now</button>")}) as site:
-        model = world.script(
+        model = sandbox.script(
             {"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": CELL}},
             {"tool": "browser", "risk": "LOW", "arguments": {"code": f"goto('{site.url()}')"}},
             {"tool": "browser", "risk": "LOW", "arguments": {"code": "click('e2')"}},
             {"tool": "finish", "arguments": {"message": "Done."}},
         )
-        done = world.ohw("run", "look", "--model", model, "--mode", "never", "--json")
+        done = sandbox.ohw("run", "look", "--model", model, "--mode", "never", "--json")
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     seen = [event for event in events if event["kind"] == "action_observed"]
@@ -51,26 +51,26 @@ def test_a_run_draws_a_picture_and_reads_a_page(world: World, chromium: str):
         ["opens a page of this machine"],
         ['clicks button "Buy now" on 127.0.0.1'],
     ]
-    eventually(lambda: not world.processes(), "a process is left")
+    eventually(lambda: not sandbox.processes(), "a process is left")
 
 
-def test_a_program_that_the_folder_planted_as_its_interpreter_does_not_start_unasked(world: World):
-    settings = world.locations.settings_file
+def test_a_program_that_the_folder_planted_as_its_interpreter_does_not_start_unasked(sandbox: Sandbox):
+    settings = sandbox.locations.settings_file
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[tools]\nexecute_ipython_cell = true\n")
-    python = world.project / ".venv/bin/python"
-    (world.project / ".venv/lib/python3.11/site-packages/IPython").mkdir(parents=True)
-    (world.project / ".venv/lib/python3.11/site-packages/IPython/__init__.py").touch()
+    python = sandbox.project / ".venv/bin/python"
+    (sandbox.project / ".venv/lib/python3.11/site-packages/IPython").mkdir(parents=True)
+    (sandbox.project / ".venv/lib/python3.11/site-packages/IPython/__init__.py").touch()
     python.parent.mkdir(parents=True)
-    python.write_text(f"#!/bin/sh\ntouch {world.project}/ran\n")
+    python.write_text(f"#!/bin/sh\ntouch {sandbox.project}/ran\n")
     python.chmod(0o755)
-    model = world.script({"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": "%who"}})
-    done = world.ohw("run", "look", "--model", model, "--mode", "medium", "--json")
+    model = sandbox.script({"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": "%who"}})
+    done = sandbox.ohw("run", "look", "--model", model, "--mode", "medium", "--json")
     assert done.returncode == 3, done.stderr
     rated = [json.loads(line) for line in done.stdout.splitlines() if '"action_assessed"' in line]
     assert [(event["risk"], event["needs_decision"]) for event in rated] == [("MEDIUM", True)]
     assert f"starts {python}, a program that the folder brings" in json.dumps(rated)
-    assert not (world.project / "ran").exists()
+    assert not (sandbox.project / "ran").exists()
 
 
 PLOT = "import matplotlib.pyplot as plt\nplt.bar(range(4), [1, 3, 2, 4], color='#c02020')\nplt.show()"
@@ -84,11 +84,11 @@ def called(tool: str, risk: str, **arguments: object) -> Turn:
     return Turn(f"Now {tool}.", calls=(Called(tool, words),))
 
 
-def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(world: World, chromium: str):
+def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(sandbox: Sandbox, chromium: str):
     """A real server, a real plot, a real page and a real form, on the real screen."""
-    subprocess.run(["git", "init", "-q", str(world.project)], check=True)
-    (world.project / "a.txt").write_text("hello\n")
-    settings = world.locations.settings_file
+    subprocess.run(["git", "init", "-q", str(sandbox.project)], check=True)
+    (sandbox.project / "a.txt").write_text("hello\n")
+    settings = sandbox.locations.settings_file
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(
         "[tools]\nexecute_ipython_cell = true\nbrowser = true\n"
@@ -101,7 +101,7 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(world: World
         "/sent": lambda visit: visit.answer(b"<title>Thank you</title>"),
     }
     steps = [
-        (called("git_add", "LOW", repo_path=str(world.project), files=["a.txt"]), "git_add of the MCP server git"),
+        (called("git_add", "LOW", repo_path=str(sandbox.project), files=["a.txt"]), "git_add of the MCP server git"),
         (called("execute_ipython_cell", "LOW", code=PLOT), "plt.show()"),
         (called("web_read", "LOW", url="{}/page"), "web_read"),
         (called("browser", "LOW", code="goto('{}/form')"), "opens a page of this machine"),
@@ -111,8 +111,8 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(world: World
         turns = [placed(turn, site.url().rstrip("/")) for turn, _ in steps]
         with ModelServer([*turns, model_finish("All done.")]) as server:
             model = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "medium")
-            arguments = ["--workspace", str(world.project), *model, "reach out"]
-            with Terminal(arguments, 120, 40, world.env) as screen:
+            arguments = ["--workspace", str(sandbox.project), *model, "reach out"]
+            with Terminal(arguments, 120, 40, sandbox.env) as screen:
                 for _, shown in steps:
                     screen.wait_until(lambda text, mark=shown: "y approve" in text and mark in text, shown, 120)
                     screen.press("y")
@@ -124,12 +124,12 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(world: World
                 assert screen.wait_exit() == 0
             asked = server.requests
     assert [visit.path for visit in site.visits if visit.path.startswith("/sent")] == ["/sent?name=Ada"]
-    staged = subprocess.run(["git", "-C", str(world.project), "status", "-s"], capture_output=True, text=True)
+    staged = subprocess.run(["git", "-C", str(sandbox.project), "status", "-s"], capture_output=True, text=True)
     assert "A  a.txt" in staged.stdout
     told = json.dumps([request.messages for request in asked[-1:]])
     assert "A pear costs one crown." in told
     assert "data:image/png" in told
-    eventually(lambda: not world.processes(), "a process is left")
+    eventually(lambda: not sandbox.processes(), "a process is left")
 
 
 def placed(turn: Turn, address: str) -> Turn:

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionDecided, ActionStarted, ModelResponded
 from workbench.session.session_names import session_path
@@ -29,10 +29,10 @@ def changes_on_disk(folder: Path) -> list[str]:
     return [line for line in told.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
-def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown(world: World):
-    with Terminal(["demo"], 130, 44, world.env) as terminal:
+def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown(sandbox: Sandbox):
+    with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "325000)" in shown and "y approve" in shown, "the first question", 60)
-        (session,) = list_sessions(world.locations)
+        (session,) = list_sessions(sandbox.locations)
         folder = Path(session.workspace)
         assert changes_on_disk(folder) == []
         terminal.press("n")
@@ -52,7 +52,7 @@ def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
         assert f"ohw resume {session.id}" in terminal.text()
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         events = list(store.events())
     decided = [event for event in events if isinstance(event, ActionDecided) and event.by == "person"]
     assert [event.verdict for event in decided] == ["rejected", "approved", "approved"]

@@ -11,28 +11,28 @@ import time
 import psutil
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.session.session_names import state_directory
 from workbench.session.storage.session_list import list_sessions
 
 
-def screen(world: World, *args: str, **env: str) -> Terminal:
-    return Terminal([*args, "--workspace", str(world.project)], 110, 34, world.env | env)
+def screen(sandbox: Sandbox, *args: str, **env: str) -> Terminal:
+    return Terminal([*args, "--workspace", str(sandbox.project)], 110, 34, sandbox.env | env)
 
 
-def engine_of(world: World) -> psutil.Process:
-    return next(each for each in world.processes() if "workbench.engine" in each.cmdline())
+def engine_of(sandbox: Sandbox) -> psutil.Process:
+    return next(each for each in sandbox.processes() if "workbench.engine" in each.cmdline())
 
 
 @pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
-def test_a_text_that_was_not_sent_is_there_again_after_resume(world: World, ends: str):
-    with screen(world, "begin", "--model", world.script(finish("All done."), finish("Again done."))) as terminal:
+def test_a_text_that_was_not_sent_is_there_again_after_resume(sandbox: Sandbox, ends: str):
+    with screen(sandbox, "begin", "--model", sandbox.script(finish("All done."), finish("Again done."))) as terminal:
         terminal.wait_for("All done.")
         terminal.type("a thought of mine")
         terminal.wait_for("a thought of mine")
-        (session,) = list_sessions(world.locations)
-        draft = state_directory(world.locations, session.id) / "draft"
+        (session,) = list_sessions(sandbox.locations)
+        draft = state_directory(sandbox.locations, session.id) / "draft"
         if ends == "kill":
             wait_for(lambda: draft.exists() and draft.read_text() == "a thought of mine", "the draft to be kept", 5)
             os.kill(terminal.pid, signal.SIGKILL)
@@ -45,7 +45,7 @@ def test_a_text_that_was_not_sent_is_there_again_after_resume(world: World, ends
         wait_for(lambda: not psutil.pid_exists(terminal.pid) or terminal.process.isalive() is False, "it to end")
     assert draft.read_text() == "a thought of mine"
     assert stat.S_IMODE(draft.stat().st_mode) == 0o600
-    with screen(world, "resume", session.id) as terminal:
+    with screen(sandbox, "resume", session.id) as terminal:
         terminal.wait_for("a thought of mine")
         terminal.press("enter")
         terminal.wait_for("Again done.")
@@ -57,10 +57,10 @@ def test_a_text_that_was_not_sent_is_there_again_after_resume(world: World, ends
 @pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
 @pytest.mark.parametrize("has_model", [True, False])
 def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen(
-    world: World, ends: str, has_model: bool
+    sandbox: Sandbox, ends: str, has_model: bool
 ):
-    more = ["--model", world.script(finish("All done."))] if has_model else []
-    with screen(world, *more) as terminal:
+    more = ["--model", sandbox.script(finish("All done."))] if has_model else []
+    with screen(sandbox, *more) as terminal:
         terminal.wait_for("Ask anything" if has_model else "esc not now")
         if not has_model:
             terminal.press("escape")
@@ -68,7 +68,7 @@ def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen
         terminal.type("a first thought")
         terminal.wait_for("a first thought")
         if ends == "kill":
-            unsent = world.locations.data / "unsent"
+            unsent = sandbox.locations.data / "unsent"
             wait_for(lambda: [path for path in unsent.glob("*/draft-*") if path.read_text() == "a first thought"], "it")
             os.kill(terminal.pid, signal.SIGKILL)
         elif ends == "terminate":
@@ -78,37 +78,37 @@ def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen
         else:
             terminal.press("ctrl+q")
         wait_for(lambda: not psutil.pid_exists(terminal.pid) or terminal.process.isalive() is False, "it to end")
-    with Terminal(["--workspace", str(world.home), *more], 110, 34, world.env) as terminal:
+    with Terminal(["--workspace", str(sandbox.home), *more], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything" if has_model else "F1")
         assert "a first thought" not in terminal.text(), "it belongs to another directory"
-    with screen(world, "--model", world.script(finish("All done."))) as terminal:
+    with screen(sandbox, "--model", sandbox.script(finish("All done."))) as terminal:
         terminal.wait_for("a first thought")
         terminal.press("enter")
         terminal.wait_for("All done.")
-        wait_for(lambda: not list(world.locations.data.glob("unsent/*/*")), "the text to go with the message")
+        wait_for(lambda: not list(sandbox.locations.data.glob("unsent/*/*")), "the text to go with the message")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 
 
-def test_two_new_screens_of_a_directory_keep_their_own_texts(world: World):
-    model = ["--model", world.script(finish("All done."))]
-    with screen(world, *model) as first:
+def test_two_new_screens_of_a_directory_keep_their_own_texts(sandbox: Sandbox):
+    model = ["--model", sandbox.script(finish("All done."))]
+    with screen(sandbox, *model) as first:
         first.wait_for("Ask anything")
         first.type("text of the first")
-        wait_for(lambda: list(world.locations.data.glob("unsent/*/*")), "it to be kept")
-        with screen(world, *model) as second:
+        wait_for(lambda: list(sandbox.locations.data.glob("unsent/*/*")), "it to be kept")
+        with screen(sandbox, *model) as second:
             second.wait_for("Ask anything")
             second.type("and another")
             second.wait_for("and another")
             assert "text of the first" not in second.text()
-            wait_for(lambda: len(list(world.locations.data.glob("unsent/*/*"))) == 2, "both to be kept")
+            wait_for(lambda: len(list(sandbox.locations.data.glob("unsent/*/*"))) == 2, "both to be kept")
 
 
-def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_another(world: World):
-    model = world.script(bash("touch made-it", risk="HIGH"), finish("All done."))
-    with screen(world, "make it", "--model", model) as terminal:
+def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_another(sandbox: Sandbox):
+    model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    with screen(sandbox, "make it", "--model", model) as terminal:
         terminal.wait_for("y approve")
-        engine_of(world).kill()
+        engine_of(sandbox).kill()
         began = time.monotonic()
         shown = terminal.wait_for("The agent process stopped", 10)
         assert time.monotonic() - began < 2
@@ -117,15 +117,15 @@ def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_anot
         time.sleep(1)
         terminal.press("y")
         terminal.wait_for("All done.")
-        assert (world.project / "made-it").exists()
+        assert (sandbox.project / "made-it").exists()
         assert "The agent process stopped. Your" not in terminal.text().splitlines()[0]
 
 
-def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(world: World):
-    model = world.script(bash("touch made-it", risk="HIGH"), finish("All done."))
-    with screen(world, "make it", "--model", model) as terminal:
+def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(sandbox: Sandbox):
+    model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    with screen(sandbox, "make it", "--model", model) as terminal:
         terminal.wait_for("y approve")
-        engine = engine_of(world)
+        engine = engine_of(sandbox)
         engine.suspend()
         try:
             shown = terminal.wait_for("The agent process was stopped and does not respond", 10)
@@ -137,20 +137,20 @@ def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(worl
         time.sleep(1)
         terminal.press("y")
         terminal.wait_for("All done.")
-        assert (world.project / "made-it").exists()
+        assert (sandbox.project / "made-it").exists()
 
 
 @pytest.mark.parametrize("open_first", ["f1", "f5", "ctrl+p", "question", "stopped engine"])
-def test_sigterm_gives_the_terminal_back_whatever_is_open(world: World, open_first: str):
+def test_sigterm_gives_the_terminal_back_whatever_is_open(sandbox: Sandbox, open_first: str):
     first = bash("touch made-it", risk="HIGH") if open_first == "question" else bash("true")
-    model = world.script(first, finish("All done."))
-    with screen(world, "make it", "--model", model) as terminal:
+    model = sandbox.script(first, finish("All done."))
+    with screen(sandbox, "make it", "--model", model) as terminal:
         before = termios.tcgetattr(terminal.process.child_fd)
         terminal.wait_for("y approve" if open_first == "question" else "All done.")
         raw = termios.tcgetattr(terminal.process.child_fd)
         assert raw != before or not terminal.screen.is_alternate
         if open_first == "stopped engine":
-            engine_of(world).suspend()
+            engine_of(sandbox).suspend()
         elif open_first != "question":
             terminal.press(open_first)
             time.sleep(0.5)
@@ -161,21 +161,21 @@ def test_sigterm_gives_the_terminal_back_whatever_is_open(world: World, open_fir
         assert not terminal.screen.is_alternate
         assert termios.tcgetattr(terminal.process.child_fd)[3] & termios.ICANON
         if open_first == "stopped engine":
-            engine_of(world).kill()
+            engine_of(sandbox).kill()
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
-def test_sigterm_ends_an_open_editor_first_and_gives_the_terminal_back(world: World, stubborn: bool):
-    editor = world.home / "editor"
+def test_sigterm_ends_an_open_editor_first_and_gives_the_terminal_back(sandbox: Sandbox, stubborn: bool):
+    editor = sandbox.home / "editor"
     trap = "trap '' TERM; " if stubborn else ""
-    editor.write_text(f"#!/bin/sh\n{trap}stty raw -echo; touch {world.home}/open; while :; do sleep 0.1; done\n")
+    editor.write_text(f"#!/bin/sh\n{trap}stty raw -echo; touch {sandbox.home}/open; while :; do sleep 0.1; done\n")
     editor.chmod(0o755)
     with screen(
-        world, "begin", "--model", world.script(finish("All done.")), EDITOR=str(editor), VISUAL=""
+        sandbox, "begin", "--model", sandbox.script(finish("All done.")), EDITOR=str(editor), VISUAL=""
     ) as terminal:
         terminal.wait_for("All done.")
         terminal.press("ctrl+g")
-        wait_for((world.home / "open").exists, "the editor to open")
+        wait_for((sandbox.home / "open").exists, "the editor to open")
         os.kill(terminal.pid, signal.SIGTERM)
         began = time.monotonic()
         assert terminal.wait_exit() == 143
@@ -184,8 +184,8 @@ def test_sigterm_ends_an_open_editor_first_and_gives_the_terminal_back(world: Wo
 
 
 @pytest.mark.parametrize("after", [0.15, 0.3, 0.5, 0.7, 0.9])
-def test_sigterm_while_it_starts_leaves_a_usable_terminal(world: World, after: float):
-    with screen(world, "--model", world.script(finish("All done."))) as terminal:
+def test_sigterm_while_it_starts_leaves_a_usable_terminal(sandbox: Sandbox, after: float):
+    with screen(sandbox, "--model", sandbox.script(finish("All done."))) as terminal:
         before = termios.tcgetattr(terminal.process.child_fd)
         time.sleep(after)
         os.kill(terminal.pid, signal.SIGTERM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
@@ -17,51 +17,61 @@ from workbench.session.storage.store import Store
 ID = "20260101-files-0001"
 
 
-def log(world: World) -> list[Event]:
-    with Store.open(session_path(world.locations, ID), readonly=True) as store:
+def log(sandbox: Sandbox) -> list[Event]:
+    with Store.open(session_path(sandbox.locations, ID), readonly=True) as store:
         return list(store.events())
 
 
-def test_a_run_tells_what_its_commands_changed(world: World):
-    (world.project / "a.txt").write_text("one\n")
-    (world.project / "gone.txt").write_text("bye\n")
+def test_a_run_tells_what_its_commands_changed(sandbox: Sandbox):
+    (sandbox.project / "a.txt").write_text("one\n")
+    (sandbox.project / "gone.txt").write_text("bye\n")
     command = "echo two >> a.txt; rm gone.txt; mkdir d; echo new > d/b.txt"
-    done = world.ohw("run", "go", "--json", "--mode", "never", "--model", world.script(bash(command), finish()))
+    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", sandbox.script(bash(command), finish()))
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
     first, after = (event for event in events if event["kind"] == "version_taken")
-    found = {file["path"].removeprefix(f"{world.project}/"): (file["before"], file["after"]) for file in after["files"]}
+    found = {
+        file["path"].removeprefix(f"{sandbox.project}/"): (file["before"], file["after"]) for file in after["files"]
+    }
     assert found == {"a.txt": ("one\n", "one\ntwo\n"), "gone.txt": ("bye\n", None), "d/b.txt": (None, "new\n")}
     assert first["files"] == []
     assert events[-1]["kind"] == "run_ended"
 
 
-def test_in_a_repository_nothing_is_executed_and_nothing_touched(world: World):
-    sang = world.home / "sang"
-    project = world.project
+def test_in_a_repository_nothing_is_executed_and_nothing_touched(sandbox: Sandbox):
+    sang = sandbox.home / "sang"
+    project = sandbox.project
     for command in (
         ["init", "-q"],
         ["config", "core.fsmonitor", f"touch {sang}; false"],
         ["config", "filter.x.clean", f"touch {sang}; cat"],
     ):
-        subprocess.run(["git", *command], cwd=project, check=True, env=world.env)
+        subprocess.run(["git", *command], cwd=project, check=True, env=sandbox.env)
     (project / ".gitattributes").write_text("* filter=x diff=x\n")
     before = sorted(str(path) for path in (project / ".git").rglob("*"))
-    done = world.ohw("run", "go", "--mode", "never", "--model", world.script(bash("echo 1 > a.txt"), finish()))
+    done = sandbox.ohw("run", "go", "--mode", "never", "--model", sandbox.script(bash("echo 1 > a.txt"), finish()))
     assert done.returncode == 0, done.stderr
     assert not sang.exists()
     assert sorted(str(path) for path in (project / ".git").rglob("*")) == before
 
 
-def test_what_another_program_changes_is_seen_while_the_engine_is_there(there: World):
-    path = there.project / "a.txt"
+def test_what_another_program_changes_is_seen_while_the_engine_is_there(local_sandbox: Sandbox):
+    path = local_sandbox.project / "a.txt"
     path.write_text("one\n")
-    launch = Launch(there.locations, Settings(model=there.script(finish()), mode="never"), ID, str(there.project), True)
+    launch = Launch(
+        local_sandbox.locations,
+        Settings(model=local_sandbox.script(finish()), mode="never"),
+        ID,
+        str(local_sandbox.project),
+        True,
+    )
     screen = EngineConnection.open(launch)
     screen.send_command(SendMessage(text="go"))
-    wait_for(lambda: any(event.kind == "version_taken" for event in log(there)), "the first version")
+    wait_for(lambda: any(event.kind == "version_taken" for event in log(local_sandbox)), "the first version")
     path.write_text("two\n")
-    told = wait_for(lambda: [event for event in log(there) if event.kind == "files_changed"], "the change to be seen")
+    told = wait_for(
+        lambda: [event for event in log(local_sandbox) if event.kind == "files_changed"], "the change to be seen"
+    )
     screen.close()
     assert (told[0].by, [(file.before, file.after) for file in told[0].files]) == ("other", [("one\n", "two\n")])
-    wait_for(lambda: not there.processes(), "every process to be gone")
+    wait_for(lambda: not local_sandbox.processes(), "every process to be gone")

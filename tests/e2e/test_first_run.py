@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn, finish
-from tests.sandbox import World, wait_for
+from tests.sandbox import Sandbox, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.session.storage.session_list import list_sessions
 
@@ -63,9 +63,9 @@ def first_screen(person: Newcomer) -> None:
     person.presses("enter", lambda shown: "Approve?" in shown, "the demo's first question")
 
 
-def demo(person: Newcomer, world: World) -> Path:
+def demo(person: Newcomer, sandbox: Sandbox) -> Path:
     person.sees("325000)", "y approve", "esc later")
-    (session,) = list_sessions(world.locations)
+    (session,) = list_sessions(sandbox.locations)
     person.presses("n", lambda shown: "Reason for the agent" in shown, "the line for a reason")
     person.terminal.type("the test is right")
     person.terminal.press("enter")
@@ -88,8 +88,8 @@ def review(person: Newcomer, file: Path) -> None:
     person.presses("escape", lambda shown: "enter send" in shown, "the main screen")
 
 
-def colours_and_settings(person: Newcomer, world: World) -> None:
-    file = world.locations.settings_file
+def colours_and_settings(person: Newcomer, sandbox: Sandbox) -> None:
+    file = sandbox.locations.settings_file
     person.writes("/theme")
     person.sees("ohw-dusk", "esc")
     person.terminal.press("down")
@@ -113,7 +113,7 @@ def colours_and_settings(person: Newcomer, world: World) -> None:
     person.presses("escape", lambda shown: "Settings · ~" not in shown, "the main screen")
 
 
-def own_model(person: Newcomer, world: World, address: str) -> None:
+def own_model(person: Newcomer, sandbox: Sandbox, address: str) -> None:
     person.writes("/setup")
     person.sees("Welcome to ohw", "Another model")
     person.terminal.press("end", "up", "up")
@@ -135,23 +135,23 @@ def own_model(person: Newcomer, world: World, address: str) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_the_first_five_minutes_have_no_dead_end(world: World, size):
+def test_the_first_five_minutes_have_no_dead_end(sandbox: Sandbox, size):
     columns, rows = size
     with ModelServer([Turn("Ready."), finish("Nice to meet you.")]) as server:
-        arguments = ["--workspace", str(world.project)]
-        with Terminal(arguments, columns, rows, {**world.env, "OPENAI_API_KEY": "sk-unused"}) as terminal:
+        arguments = ["--workspace", str(sandbox.project)]
+        with Terminal(arguments, columns, rows, {**sandbox.env, "OPENAI_API_KEY": "sk-unused"}) as terminal:
             person = Newcomer(terminal)
             first_screen(person)
-            review(person, demo(person, world))
-            colours_and_settings(person, world)
+            review(person, demo(person, sandbox))
+            colours_and_settings(person, sandbox)
             person.gets_help("f1", "Send", "enter send")
-            own_model(person, world, server.base_url)
+            own_model(person, sandbox, server.base_url)
             terminal.press("ctrl+q")
             assert terminal.wait_exit() == 0
             assert "ohw resume" in terminal.text()
-    kept = tomllib.loads(world.locations.settings_file.read_text())
+    kept = tomllib.loads(sandbox.locations.settings_file.read_text())
     assert kept["model"] == "small"
     assert kept["models"]["small"] == {"model": "openai/small", "api_base": server.base_url}
-    assert "sk-unused" not in world.locations.settings_file.read_text()
-    mine = next(each for each in list_sessions(world.locations) if each.workspace == str(world.project))
+    assert "sk-unused" not in sandbox.locations.settings_file.read_text()
+    mine = next(each for each in list_sessions(sandbox.locations) if each.workspace == str(sandbox.project))
     assert mine.title == "hello there"

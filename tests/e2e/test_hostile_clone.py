@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from tests.test_process_isolation import STARTED_WITH, module_names, plant
 
@@ -153,46 +153,46 @@ def texts(canary: Path) -> Mapping[str, str]:
 
 
 @pytest.fixture
-def mark(world: World) -> Path:
+def mark(sandbox: Sandbox) -> Path:
     """The hostile clone; what a canary leaves when it is run or imported."""
-    mark, canary = world.home / "mark", world.home / "canary"
+    mark, canary = sandbox.home / "mark", sandbox.home / "canary"
     canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\n')
     canary.chmod(0o755)
-    env = {**world.env, "GIT_CONFIG_GLOBAL": os.devnull}
+    env = {**sandbox.env, "GIT_CONFIG_GLOBAL": os.devnull}
 
     def git(*words: str) -> None:
-        subprocess.run(["git", *words], cwd=world.project, env=env, check=True, capture_output=True)
+        subprocess.run(["git", *words], cwd=sandbox.project, env=env, check=True, capture_output=True)
 
     git("init", "-q")
-    (world.project / "a.txt").write_text("before\n")
+    (sandbox.project / "a.txt").write_text("before\n")
     git("add", "a.txt")
     git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "first")
     # In the folder itself: what -m or an empty entry of PYTHONPATH would find before our first line is not planted.
     modules = module_names() - STARTED_WITH - {"sitecustomize", "usercustomize", "workbench", "conftest", "setup"}
-    plant(world.project, modules, mark)
+    plant(sandbox.project, modules, mark)
     for name, text in texts(canary).items():
-        (world.project / name).parent.mkdir(parents=True, exist_ok=True)
-        (world.project / name).write_text(text)
+        (sandbox.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (sandbox.project / name).write_text(text)
     for key in GIT_SETTINGS:
         git("config", key, str(canary))
     # Without another repository to take objects from, `core.alternateRefsCommand` is never run.
-    git("init", "-q", "--bare", str(world.home / "other"))
-    (world.project / ".git/objects/info/alternates").write_text(f"{world.home}/other/objects\n")
-    more = world.project / ".git" / "more"
+    git("init", "-q", "--bare", str(sandbox.home / "other"))
+    (sandbox.project / ".git/objects/info/alternates").write_text(f"{sandbox.home}/other/objects\n")
+    more = sandbox.project / ".git" / "more"
     more.write_text(f'[filter "hidden"]\n\tclean = {canary}\n\tprocess = {canary}\n[core]\n\tpager = {canary}\n')
     for key, value in (("include.path", "more"), ("format.pretty", "%G?"), ("log.showSignature", "true")):
         git("config", key, value)
-    links = [world.project / ".git/hooks" / hook for hook in HOOKS]
-    links += [world.project / folder / name for folder in FOLDERS for name in PROGRAMS]
+    links = [sandbox.project / ".git/hooks" / hook for hook in HOOKS]
+    links += [sandbox.project / folder / name for folder in FOLDERS for name in PROGRAMS]
     for link in links:
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.exists():
             link.symlink_to(canary)
     assert len(texts(canary)) + len(GIT_SETTINGS) + len(HOOKS) > 60
     assert len(modules) > 300
-    here = world.project
-    world.env |= {
-        "PATH": f"{here}/bin:.:node_modules/.bin::{here}/.venv/bin:{world.env['PATH']}",
+    here = sandbox.project
+    sandbox.env |= {
+        "PATH": f"{here}/bin:.:node_modules/.bin::{here}/.venv/bin:{sandbox.env['PATH']}",
         "PYTHONPATH": f":{Path(__file__).parents[2]}",
         "DISPLAY": ":77",
         "PYTHONSTARTUP": ".pythonstartup",
@@ -220,12 +220,12 @@ def leave(terminal: Terminal, shown_there: str) -> None:
     terminal.wait_until(lambda shown: shown_there not in shown, "the screen to close")
 
 
-def test_opening_and_looking_at_everything_fires_no_canary(world: World, mark: Path):
-    launcher = world.home / "ohw.py"
+def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mark: Path):
+    launcher = sandbox.home / "ohw.py"
     launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
-    world.env["OHW_MODEL"] = world.script(bash("echo from the shell > made.txt"), finish("All done."))
-    here = {"cwd": world.project, "program": [str(launcher)]}
-    with Terminal(["--mode", "high"], 120, 40, world.env, **here) as terminal:
+    sandbox.env["OHW_MODEL"] = sandbox.script(bash("echo from the shell > made.txt"), finish("All done."))
+    here = {"cwd": sandbox.project, "program": [str(launcher)]}
+    with Terminal(["--mode", "high"], 120, 40, sandbox.env, **here) as terminal:
         terminal.wait_for("Trust this directory?", 60)
         assert sang(mark) == ""
         terminal.press("enter")  # the cursor stands on no
@@ -255,12 +255,12 @@ def test_opening_and_looking_at_everything_fires_no_canary(world: World, mark: P
         terminal.press("x")
         terminal.wait_for("enter writes the file")
         terminal.press("enter")
-        wait_for(lambda: list(world.project.glob("2*.md")), "the export", 60)
+        wait_for(lambda: list(sandbox.project.glob("2*.md")), "the export", 60)
         assert sang(mark) == ""
         terminal.press("escape")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    with Terminal(["resume"], 120, 40, world.env, **here) as terminal:
+    with Terminal(["resume"], 120, 40, sandbox.env, **here) as terminal:
         terminal.wait_for("Trust this directory?", 60)
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
@@ -269,16 +269,16 @@ def test_opening_and_looking_at_everything_fires_no_canary(world: World, mark: P
     assert sang(mark) == ""
 
 
-def test_commands_in_the_folder_fire_no_canary(world: World, mark: Path):
-    launcher = world.home / "ohw.py"
+def test_commands_in_the_folder_fire_no_canary(sandbox: Sandbox, mark: Path):
+    launcher = sandbox.home / "ohw.py"
     launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
-    world.env["OHW_MODEL"] = world.script(bash("echo from the shell > made.txt"), finish("All done."))
+    sandbox.env["OHW_MODEL"] = sandbox.script(bash("echo from the shell > made.txt"), finish("All done."))
     names = ("tools", "mcp", "sessions", "models", "rules", "restore", "locate")
     for words in (["run", "go", "--mode", "never"], *([name] for name in names)):
         done = subprocess.run(
             [sys.executable, str(launcher), *words],
-            cwd=world.project,
-            env=world.env,
+            cwd=sandbox.project,
+            env=sandbox.env,
             capture_output=True,
             text=True,
         )
@@ -303,26 +303,26 @@ CARELESS = {
 
 
 @pytest.mark.parametrize("way", CARELESS)
-def test_the_canaries_sing_for_who_is_careless(world: World, mark: Path, way: str):
-    clean = {**world.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
+def test_the_canaries_sing_for_who_is_careless(sandbox: Sandbox, mark: Path, way: str):
+    clean = {**sandbox.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
     clean = {name: value for name, value in clean.items() if not name.startswith(("BASH_ENV", "PYTHONSTARTUP", "GIT_"))}
-    subprocess.run(["sh", "-c", CARELESS[way]], cwd=world.project, env=clean, capture_output=True, timeout=60)
+    subprocess.run(["sh", "-c", CARELESS[way]], cwd=sandbox.project, env=clean, capture_output=True, timeout=60)
     assert sang(mark)
 
 
 @pytest.fixture
-def parts(world: World, mark: Path) -> None:
+def parts(sandbox: Sandbox, mark: Path) -> None:
     """Parts of the clone with settings of their own: a repository whose `.git` is a file, and one without a tree."""
-    canary, env = world.home / "canary", {**world.env, "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull}
+    canary, env = sandbox.home / "canary", {**sandbox.env, "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull}
 
-    def git(*words: str, cwd: Path = world.project) -> None:
+    def git(*words: str, cwd: Path = sandbox.project) -> None:
         subprocess.run(["git", *words], cwd=cwd, env=env, check=True, capture_output=True)
 
-    inner, bare = world.project / "inner", world.project / "bare"
-    git("init", "-q", f"--separate-git-dir={world.project}/elsewhere", str(inner))
+    inner, bare = sandbox.project / "inner", sandbox.project / "bare"
+    git("init", "-q", f"--separate-git-dir={sandbox.project}/elsewhere", str(inner))
     git("init", "-q", "--bare", str(bare))
     git("config", "core.bare", "false", cwd=bare)
-    git("config", "core.worktree", str(world.project), cwd=bare)
+    git("config", "core.worktree", str(sandbox.project), cwd=bare)
     for folder in (inner, bare):
         for key in ("core.fsmonitor", "core.sshCommand", "diff.external", "filter.c.clean", "core.pager"):
             git("config", key, str(canary), cwd=folder)
@@ -332,15 +332,15 @@ def parts(world: World, mark: Path) -> None:
 
 @pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("part", ["inner", "bare", ".git"])
-def test_a_part_of_the_clone_fires_no_canary_either(world: World, mark: Path, part: str):
-    launcher = world.home / "ohw.py"
+def test_a_part_of_the_clone_fires_no_canary_either(sandbox: Sandbox, mark: Path, part: str):
+    launcher = sandbox.home / "ohw.py"
     launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
-    world.env["OHW_MODEL"] = world.script(bash("echo from the shell > made.txt"), finish("All done."))
+    sandbox.env["OHW_MODEL"] = sandbox.script(bash("echo from the shell > made.txt"), finish("All done."))
     for words in (["run", "go", "--mode", "never"], ["tools"], ["mcp"], ["restore"]):
         done = subprocess.run(
             [sys.executable, str(launcher), *words],
-            cwd=world.project / part,
-            env=world.env,
+            cwd=sandbox.project / part,
+            env=sandbox.env,
             capture_output=True,
             text=True,
         )
@@ -350,7 +350,7 @@ def test_a_part_of_the_clone_fires_no_canary_either(world: World, mark: Path, pa
 
 @pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("part", ["inner", "bare"])
-def test_the_canaries_of_a_part_sing_for_who_is_careless(world: World, mark: Path, part: str):
-    clean = {**world.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
-    subprocess.run(["git", "status"], cwd=world.project / part, env=clean, capture_output=True)
+def test_the_canaries_of_a_part_sing_for_who_is_careless(sandbox: Sandbox, mark: Path, part: str):
+    clean = {**sandbox.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
+    subprocess.run(["git", "status"], cwd=sandbox.project / part, env=clean, capture_output=True)
     assert sang(mark)

@@ -9,13 +9,13 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import bash
 from tests.fakes.model_turns import finish as wire_finish
-from tests.sandbox import World, finish, wait_for
+from tests.sandbox import Sandbox, finish, wait_for
 from tests.terminal.terminal import Terminal
 
 
-def screen(world: World, *args: str) -> Terminal:
-    model = world.script(finish("All done."), finish("Again done."))
-    return Terminal([*args, "--model", model, "--workspace", str(world.project)], 110, 34, world.env)
+def screen(sandbox: Sandbox, *args: str) -> Terminal:
+    model = sandbox.script(finish("All done."), finish("Again done."))
+    return Terminal([*args, "--model", model, "--workspace", str(sandbox.project)], 110, 34, sandbox.env)
 
 
 def still_works(terminal: Terminal) -> bool:
@@ -29,15 +29,15 @@ def still_works(terminal: Terminal) -> bool:
 
 
 @pytest.mark.parametrize("prompt", ["say caf\udce9", "see @caf\udce9.txt", "\udcff\udcfe\udc80"])
-def test_a_first_message_with_such_a_byte_is_sent(world: World, prompt: str):
-    (world.project / "caf\udce9.txt").write_text("held inside\n")
-    with screen(world, prompt) as terminal:
+def test_a_first_message_with_such_a_byte_is_sent(sandbox: Sandbox, prompt: str):
+    (sandbox.project / "caf\udce9.txt").write_text("held inside\n")
+    with screen(sandbox, prompt) as terminal:
         terminal.wait_for("\ufffd")
         assert still_works(terminal)
 
 
-def test_such_bytes_typed_and_pasted_arrive_as_replacement_characters(world: World):
-    with screen(world) as terminal:
+def test_such_bytes_typed_and_pasted_arrive_as_replacement_characters(sandbox: Sandbox):
+    with screen(sandbox) as terminal:
         terminal.wait_for("Ask anything")
         terminal.process.send(b"caf\xe9 ")
         terminal.wait_for("caf\ufffd")
@@ -47,23 +47,23 @@ def test_such_bytes_typed_and_pasted_arrive_as_replacement_characters(world: Wor
         assert still_works(terminal)
 
 
-def test_a_folder_with_such_a_name_is_worked_in(world: World):
-    folder = world.project / "d\udce9"
+def test_a_folder_with_such_a_name_is_worked_in(sandbox: Sandbox):
+    folder = sandbox.project / "d\udce9"
     folder.mkdir()
     (folder / "caf\udce9.txt").write_text("x")
-    world.project = folder
-    with screen(world, "look") as terminal:
+    sandbox.project = folder
+    with screen(sandbox, "look") as terminal:
         assert still_works(terminal)
 
 
-def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(world: World):
-    folder = world.project / "d\udce9"
+def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(sandbox: Sandbox):
+    folder = sandbox.project / "d\udce9"
     folder.mkdir()
-    world.project = folder
-    with screen(world, "look") as terminal:
+    sandbox.project = folder
+    with screen(sandbox, "look") as terminal:
         assert still_works(terminal)
-    (name,) = [path.stem for path in world.locations.sessions.glob("*.session")]
-    with Terminal(["resume", name], 110, 34, world.env) as terminal:
+    (name,) = [path.stem for path in sandbox.locations.sessions.glob("*.session")]
+    with Terminal(["resume", name], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Again done.")
         terminal.type("!pwd > here")
         terminal.wait_for("!pwd > here")
@@ -73,29 +73,29 @@ def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(w
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
     assert (folder / "here").read_bytes() == os.fsencode(folder) + b"\n"
-    assert name in world.ohw("sessions").stdout
+    assert name in sandbox.ohw("sessions").stdout
     for how in ("--markdown", "--html", "--svg", "--cast", "--jsonl"):
-        done = world.ohw("export", how, "-o", str(world.home / f"x{how}"), name)
+        done = sandbox.ohw("export", how, "-o", str(sandbox.home / f"x{how}"), name)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), how
-    taken = world.ohw("import", str(world.home / "x--jsonl"))
+    taken = sandbox.ohw("import", str(sandbox.home / "x--jsonl"))
     assert taken.returncode == 0, taken.stderr
 
 
-def test_a_model_over_the_wire_works_in_a_folder_with_such_a_name(world: World):
-    folder = world.project / "d\udce9"
+def test_a_model_over_the_wire_works_in_a_folder_with_such_a_name(sandbox: Sandbox):
+    folder = sandbox.project / "d\udce9"
     folder.mkdir()
-    world.project = folder
+    sandbox.project = folder
     with ModelServer([bash("touch made-it"), wire_finish("Made it.")]) as server:
         more = {"OHW_API_KEY": "x"}
-        done = world.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "high", **more)
+        done = sandbox.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "high", **more)
     assert (done.returncode, done.stdout) == (0, "Made it.\n"), done.stderr
     assert "Traceback" not in done.stderr
     assert (folder / "made-it").exists()
 
 
-def test_a_name_chosen_from_the_list_is_sent(world: World):
-    (world.project / "caf\udce9.txt").write_text("held inside\n")
-    with screen(world) as terminal:
+def test_a_name_chosen_from_the_list_is_sent(sandbox: Sandbox):
+    (sandbox.project / "caf\udce9.txt").write_text("held inside\n")
+    with screen(sandbox) as terminal:
         terminal.wait_for("Ask anything")
         terminal.type("see @caf")
         terminal.wait_for(r"caf\udce9.txt")
@@ -106,13 +106,13 @@ def test_a_name_chosen_from_the_list_is_sent(world: World):
         assert still_works(terminal)
 
 
-def test_plain_mode_and_run_send_it_too(world: World):
-    given = ("say caf\udce9", "--model", world.script(finish("All done.")), "--workspace", str(world.project))
-    with Terminal(["--plain", *given], 110, 34, world.env) as terminal:
+def test_plain_mode_and_run_send_it_too(sandbox: Sandbox):
+    given = ("say caf\udce9", "--model", sandbox.script(finish("All done.")), "--workspace", str(sandbox.project))
+    with Terminal(["--plain", *given], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("All done.")
         terminal.type("/quit\r")
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
-    done = world.ohw("run", *given)
+    done = sandbox.ohw("run", *given)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr

@@ -11,13 +11,13 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.sandbox import World, bash, finish
+from tests.sandbox import Sandbox, bash, finish
 from workbench.engine.worker import Worker
 
 REFUSED = "the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)"
 
 
-def run_with(world: World, kilobytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_with(sandbox: Sandbox, kilobytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`ohw run` under the limit; fails where it does not end."""
     command = [sys.executable, "-m", "workbench", "run", "do it", "--mode", "high", *arguments]
     limit = kilobytes * 1024
@@ -26,25 +26,25 @@ def run_with(world: World, kilobytes: int, *arguments: str) -> subprocess.Comple
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        cwd=world.project,
-        env=world.env,
+        cwd=sandbox.project,
+        env=sandbox.env,
         timeout=60,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
 
 
 @pytest.mark.parametrize("kilobytes", [15_000, 17_500, 20_000, 25_000, 30_000, 35_000, 40_000, 45_000])
-def test_without_memory_for_its_modules_it_says_so(world: World, kilobytes: int):
-    done = run_with(world, kilobytes, "--model", world.script(finish()))
+def test_without_memory_for_its_modules_it_says_so(sandbox: Sandbox, kilobytes: int):
+    done = run_with(sandbox, kilobytes, "--model", sandbox.script(finish()))
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == f"ohw: {REFUSED}\n"
 
 
 @pytest.mark.parametrize("kilobytes", [80_000, 110_000, 230_000])
-def test_a_run_ends_also_where_memory_is_refused_in_its_middle(world: World, kilobytes: int):
-    script = world.script(bash("seq 1 20000"), finish())
-    done = run_with(world, kilobytes, "--model", script)
+def test_a_run_ends_also_where_memory_is_refused_in_its_middle(sandbox: Sandbox, kilobytes: int):
+    script = sandbox.script(bash("seq 1 20000"), finish())
+    done = run_with(sandbox, kilobytes, "--model", script)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
     end = done.stderr.splitlines()
@@ -59,9 +59,9 @@ def test_a_run_ends_also_where_memory_is_refused_in_its_middle(world: World, kil
 
 
 @pytest.mark.parametrize("kilobytes", [150_000, 230_000, 600_000])
-def test_a_limit_too_low_for_the_library_of_a_model_is_said_before_anything_begins(world: World, kilobytes: int):
+def test_a_limit_too_low_for_the_library_of_a_model_is_said_before_anything_begins(sandbox: Sandbox, kilobytes: int):
     with ModelServer([bash_turn("touch made-it"), finish_turn()]) as server:
-        done = run_with(world, kilobytes, "--model", "openai/x", "--api-base", server.base_url)
+        done = run_with(sandbox, kilobytes, "--model", "openai/x", "--api-base", server.base_url)
         assert server.requests == []
     assert done.returncode == 1
     assert done.stderr == (

@@ -7,7 +7,7 @@ import threading
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
-from tests.sandbox import World, wait_for
+from tests.sandbox import Sandbox, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import SettingsChanged
 from workbench.session.session_names import session_path
@@ -17,8 +17,8 @@ from workbench.session.storage.store import Store
 KEYS = {"ONE_KEY": "sk-first-secret", "TWO_KEY": "sk-second-secret"}
 
 
-def write_profiles(world: World, one: ModelServer, two: ModelServer) -> None:
-    file = world.locations.settings_file
+def write_profiles(sandbox: Sandbox, one: ModelServer, two: ModelServer) -> None:
+    file = sandbox.locations.settings_file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(
         'mode = "never"\n'
@@ -28,15 +28,15 @@ def write_profiles(world: World, one: ModelServer, two: ModelServer) -> None:
     )
 
 
-def files_with(world: World, secret: str) -> list[str]:
-    return [str(path) for path in world.home.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+def files_with(sandbox: Sandbox, secret: str) -> list[str]:
+    return [str(path) for path in sandbox.home.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
 
 
-def test_a_profile_is_chosen_by_its_name_and_its_key_stays_with_it(world: World):
+def test_a_profile_is_chosen_by_its_name_and_its_key_stays_with_it(sandbox: Sandbox):
     turns = [bash("echo key=$TWO_KEY="), finish("Done by one.")]
     with ModelServer(turns) as one, ModelServer([Turn("unasked")]) as two:
-        write_profiles(world, one, two)
-        done = world.ohw("run", "go", "--model", "one", "--json", **KEYS)
+        write_profiles(sandbox, one, two)
+        done = sandbox.ohw("run", "go", "--model", "one", "--json", **KEYS)
     assert done.returncode == 0, done.stderr
     assert [request.body["model"] for request in one.requests] == ["first", "first"]
     assert {request.headers["Authorization"] for request in one.requests} == {"Bearer sk-first-secret"}
@@ -45,28 +45,28 @@ def test_a_profile_is_chosen_by_its_name_and_its_key_stays_with_it(world: World)
     assert json.loads(done.stdout.splitlines()[0])["model"] == "one"
     for secret in KEYS.values():
         assert secret not in done.stdout + done.stderr
-        assert files_with(world, secret) == []
+        assert files_with(sandbox, secret) == []
 
 
-def test_a_profile_whose_key_is_missing_starts_nothing_and_says_what_to_set(world: World):
+def test_a_profile_whose_key_is_missing_starts_nothing_and_says_what_to_set(sandbox: Sandbox):
     with ModelServer() as one, ModelServer() as two:
-        write_profiles(world, one, two)
-        done = world.ohw("run", "go", "--model", "two", ONE_KEY="sk-first-secret")
+        write_profiles(sandbox, one, two)
+        done = sandbox.ohw("run", "go", "--model", "two", ONE_KEY="sk-first-secret")
     assert done.returncode == 1
     assert done.stderr == ("ohw: no key for two: set the variable TWO_KEY (models.two.api_key_env in settings.toml)\n")
     assert two.requests == []
 
 
-def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_key(world: World):
-    go = world.project / "go"
+def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_key(sandbox: Sandbox):
+    go = sandbox.project / "go"
     wait = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; echo waited"
     last = "<function=finish>\n<parameter=message>Done by two.</parameter>\n</function>"
     with ModelServer([bash(wait)]) as one, ModelServer([Turn(last)]) as two:
-        write_profiles(world, one, two)
-        where = ("--workspace", str(world.project))
-        with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+        write_profiles(sandbox, one, two)
+        where = ("--workspace", str(sandbox.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**sandbox.env, **KEYS}) as terminal:
             terminal.never_ask()
-            wait_for((world.project / "begun").exists, "the command to run")
+            wait_for((sandbox.project / "begun").exists, "the command to run")
             terminal.type("/model two")
             terminal.press("enter")
             terminal.wait_for("Model changed to: two")
@@ -81,16 +81,16 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
     assert "tools" not in second.body  # this one takes calls as text
     assert second.body["temperature"] == 0.25
     assert "waited" in json.dumps(second.messages)
-    (session,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         events = list(store.events())
     assert [event.model for event in events if isinstance(event, SettingsChanged)] == ["two"]
     assert "run_ended" in [event.kind for event in events]
     for secret in KEYS.values():
-        assert files_with(world, secret) == []
+        assert files_with(sandbox, secret) == []
 
 
-def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one(world: World):
+def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one(sandbox: Sandbox):
     chosen = threading.Event()
 
     def late(_: object) -> Turn:
@@ -99,9 +99,9 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
 
     last = "<function=finish>\n<parameter=message>Done by two.</parameter>\n</function>"
     with ModelServer([late]) as one, ModelServer([Turn(last)]) as two:
-        write_profiles(world, one, two)
-        where = ("--workspace", str(world.project))
-        with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+        write_profiles(sandbox, one, two)
+        where = ("--workspace", str(sandbox.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**sandbox.env, **KEYS}) as terminal:
             terminal.never_ask()
             assert one.arrived.wait(60)
             terminal.type("/model two")
@@ -115,16 +115,16 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
     (first,), (second,) = one.requests, two.requests
     assert (first.body["model"], second.body["model"]) == ("first", "second")
     assert "asked-before" in json.dumps(second.messages)
-    (session,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         told = [event for event in store.events() if event.kind in ("settings_changed", "model_responded")]
     assert [event.model for event in told] == ["two", "fake", "fake"]  # said before the call of the first had ended
 
 
-def test_models_lists_profiles_and_keys_by_their_names_alone(world: World):
+def test_models_lists_profiles_and_keys_by_their_names_alone(sandbox: Sandbox):
     with ModelServer() as one, ModelServer() as two:
-        write_profiles(world, one, two)
-        done = world.ohw("models", "--model", "one", ONE_KEY="sk-first-secret", ANTHROPIC_API_KEY="sk-third-secret")
+        write_profiles(sandbox, one, two)
+        done = sandbox.ohw("models", "--model", "one", ONE_KEY="sk-first-secret", ANTHROPIC_API_KEY="sk-third-secret")
         assert done.returncode == 0, done.stderr
         assert f"● one  openai/first at {one.base_url}  (key: ONE_KEY is set)" in done.stdout
         assert f"  two  openai/second at {two.base_url}  (key: TWO_KEY is not set)" in done.stdout
@@ -133,12 +133,12 @@ def test_models_lists_profiles_and_keys_by_their_names_alone(world: World):
         assert one.requests == two.requests == []
 
 
-def test_a_model_is_tested_by_one_real_call(world: World):
+def test_a_model_is_tested_by_one_real_call(sandbox: Sandbox):
     with ModelServer([Turn("Ready.")]) as one, ModelServer([Fault(401, "bad key sk-second-secret")]) as two:
-        write_profiles(world, one, two)
-        good = world.ohw("models", "test", "one", **KEYS)
-        bad = world.ohw("models", "test", "two", **KEYS)
-        none = world.ohw("models", "test")
+        write_profiles(sandbox, one, two)
+        good = sandbox.ohw("models", "test", "one", **KEYS)
+        bad = sandbox.ohw("models", "test", "two", **KEYS)
+        none = sandbox.ohw("models", "test")
     assert good.returncode == 0, good.stderr
     assert good.stdout.startswith('one OK ("Ready.") in ')
     assert "100 in / 20 out · price unknown" in good.stdout
@@ -148,16 +148,16 @@ def test_a_model_is_tested_by_one_real_call(world: World):
     assert "secret" not in bad.stderr
     assert none.returncode == 2
     assert "no model is set" in none.stderr
-    assert list_sessions(world.locations) == []
+    assert list_sessions(sandbox.locations) == []
 
 
-def test_compact_sums_up_the_history_at_once_and_the_next_request_is_shorter(world: World):
+def test_compact_sums_up_the_history_at_once_and_the_next_request_is_shorter(sandbox: Sandbox):
     steps = [bash(f"echo step-{number}") for number in range(9)]
     summary = Turn("GOAL\nlook around\nDONE\nsome steps")
     with ModelServer([*steps, finish("First done."), summary, finish("Second done.")]) as one, ModelServer() as two:
-        write_profiles(world, one, two)
-        where = ("--workspace", str(world.project))
-        with Terminal(["work", "--model", "one", *where], 110, 34, {**world.env, **KEYS}) as terminal:
+        write_profiles(sandbox, one, two)
+        where = ("--workspace", str(sandbox.project))
+        with Terminal(["work", "--model", "one", *where], 110, 34, {**sandbox.env, **KEYS}) as terminal:
             terminal.never_ask()
             terminal.wait_for("First done.")
             terminal.type("/compact")

@@ -7,7 +7,7 @@ import signal
 
 import psutil
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionProposed, ActionStarted, Event
 from workbench.session.session_names import session_path
@@ -15,10 +15,10 @@ from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 
-def ask(world: World) -> tuple[str, ...]:
+def ask(sandbox: Sandbox) -> tuple[str, ...]:
     """The arguments of a screen whose agent asks to write a line, and finishes after that."""
-    model = world.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
-    return ("make the file", "--model", model, "--workspace", str(world.project))
+    model = sandbox.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
+    return ("make the file", "--model", model, "--workspace", str(sandbox.project))
 
 
 def say(terminal: Terminal, text: str) -> None:
@@ -27,69 +27,69 @@ def say(terminal: Terminal, text: str) -> None:
     terminal.press("enter")
 
 
-def log(world: World) -> list[Event]:
-    (session,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+def log(sandbox: Sandbox) -> list[Event]:
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         return list(store.events())
 
 
-def kinds(world: World) -> list[str]:
-    return [event.kind for event in log(world) if event.kind != "version_taken"]
+def kinds(sandbox: Sandbox) -> list[str]:
+    return [event.kind for event in log(sandbox) if event.kind != "version_taken"]
 
 
-def engine_of(world: World) -> psutil.Process:
-    (engine,) = [process for process in world.processes() if "workbench.engine" in process.cmdline()]
+def engine_of(sandbox: Sandbox) -> psutil.Process:
+    (engine,) = [process for process in sandbox.processes() if "workbench.engine" in process.cmdline()]
     return engine
 
 
-def test_a_killed_engine_is_told_and_its_question_comes_back_with_resume(world: World):
-    with Terminal(ask(world), 110, 34, world.env) as terminal:
+def test_a_killed_engine_is_told_and_its_question_comes_back_with_resume(sandbox: Sandbox):
+    with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
-        engine_of(world).kill()
+        engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
-        wait_for(lambda: len(world.processes()) == 1, "only the screen to be left")
+        wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
         os.kill(terminal.pid, signal.SIGTERM)
         assert terminal.wait_exit() == 143
-    assert kinds(world)[-1] == "action_assessed"
-    with Terminal(["resume", "--last"], 110, 34, world.env) as terminal:
+    assert kinds(sandbox)[-1] == "action_assessed"
+    with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         assert "echo ran >> made-it" in terminal.text()
-        assert not (world.project / "made-it").exists()
+        assert not (sandbox.project / "made-it").exists()
         terminal.press("y")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert (world.project / "made-it").read_text() == "ran\n"
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert (sandbox.project / "made-it").read_text() == "ran\n"
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_an_answer_given_after_the_engine_was_killed_counts_once(world: World):
-    with Terminal(ask(world), 110, 34, world.env) as terminal:
+def test_an_answer_given_after_the_engine_was_killed_counts_once(sandbox: Sandbox):
+    with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
-        engine_of(world).kill()
+        engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.wait_for("y approve")
         terminal.press("y")
         terminal.wait_for("As you wish.")
-        assert (world.project / "made-it").read_text() == "ran\n"
+        assert (sandbox.project / "made-it").read_text() == "ran\n"
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 
 
-def test_words_sent_beside_a_question_never_run_the_action(world: World):
-    with Terminal(ask(world), 80, 24, world.env) as terminal:
+def test_words_sent_beside_a_question_never_run_the_action(sandbox: Sandbox):
+    with Terminal(ask(sandbox), 80, 24, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "Approve?" not in shown, "the question to be put off")
         say(terminal, "stop, do not do that")
-        wait_for(lambda: kinds(world).count("user_message") == 2, "the message to be in the log")
-        assert "action_decided" not in kinds(world)
+        wait_for(lambda: kinds(sandbox).count("user_message") == 2, "the message to be in the log")
+        assert "action_decided" not in kinds(sandbox)
         say(terminal, "/stop")
         terminal.wait_for("Stopped by you")
         say(terminal, "what else?")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert not (world.project / "made-it").exists()
-    _, *others = [event.action_id for event in log(world) if isinstance(event, ActionProposed)]
-    assert [event.action_id for event in log(world) if isinstance(event, ActionStarted)] == others
+    assert not (sandbox.project / "made-it").exists()
+    _, *others = [event.action_id for event in log(sandbox) if isinstance(event, ActionProposed)]
+    assert [event.action_id for event in log(sandbox) if isinstance(event, ActionStarted)] == others

@@ -8,7 +8,7 @@ from typing import Any
 from tests.e2e.test_open_questions import log
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionDecided, ActionObserved, FilesChanged, FileText
 
@@ -22,8 +22,8 @@ def editor(**arguments: Any) -> Turn:
     return Turn(calls=(Called("str_replace_editor", said),))
 
 
-def args(world: World, server: ModelServer) -> tuple[str, ...]:
-    return ("edit it", "--model", "openai/x", "--api-base", server.base_url, "--workspace", str(world.project))
+def args(sandbox: Sandbox, server: ModelServer) -> tuple[str, ...]:
+    return ("edit it", "--model", "openai/x", "--api-base", server.base_url, "--workspace", str(sandbox.project))
 
 
 def result(server: ModelServer) -> str:
@@ -37,13 +37,13 @@ def leave(terminal: Terminal) -> None:
     assert terminal.wait_exit() == 0
 
 
-def test_two_of_three_hunks_are_left_out_and_one_is_edited(world: World):
-    file = world.project / "notes.txt"
+def test_two_of_three_hunks_are_left_out_and_one_is_edited(sandbox: Sandbox):
+    file = sandbox.project / "notes.txt"
     file.write_bytes(BEFORE.replace("\n", "\r\n").encode())
     file.chmod(0o640)
     turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
-    world.env |= {"OPENAI_API_KEY": "sk-of-the-test", "VISUAL": "sed -i s/^twenty/about-twenty/"}
-    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+    sandbox.env |= {"OPENAI_API_KEY": "sk-of-the-test", "VISUAL": "sed -i s/^twenty/about-twenty/"}
+    with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.type(" ")
         terminal.wait_for("2 of 3 hunks accepted")
@@ -66,13 +66,13 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(world: World):
     assert "    23\tabout-twenty-three\n" in told
 
 
-def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(world: World):
-    file = world.project / "notes.txt"
+def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(sandbox: Sandbox):
+    file = sandbox.project / "notes.txt"
     file.write_text(BEFORE)
     edit = editor(command="str_replace", path=str(file), old_str="line 2\n", new_str="two\n")
     turns = [editor(command="view", path=str(file)), lambda request: _after_a_change(file, edit), finish("Done.")]
-    world.env["OPENAI_API_KEY"] = "sk-of-the-test"
-    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+    sandbox.env["OPENAI_API_KEY"] = "sk-of-the-test"
+    with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.wait_for("notes.txt has changed since the agent read it  +1 −1")
         terminal.wait_for("+ 25, by somebody else")
@@ -89,19 +89,19 @@ def _after_a_change(file: Path, turn: Turn) -> Turn:
     return turn
 
 
-def test_a_part_is_in_the_log_once_and_as_the_agents_doing(world: World):
-    file = world.project / "notes.txt"
+def test_a_part_is_in_the_log_once_and_as_the_agents_doing(sandbox: Sandbox):
+    file = sandbox.project / "notes.txt"
     file.write_text(BEFORE)
     turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
-    world.env["OPENAI_API_KEY"] = "sk-of-the-test"
-    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+    sandbox.env["OPENAI_API_KEY"] = "sk-of-the-test"
+    with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.type(" ")
         terminal.wait_for("y approve 2 of 3")
         terminal.press("y")
         leave(terminal)
     written = AFTER.replace("two\n", "line 2\n")
-    events = log(world)
+    events = log(sandbox)
     changes = [event.files_changed for event in events if isinstance(event, ActionObserved) and event.files_changed]
     assert [[(delta.before, delta.after) for delta in files] for files in changes] == [[(BEFORE, written)]]
     assert not [event for event in events if isinstance(event, FilesChanged)]

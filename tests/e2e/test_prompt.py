@@ -9,33 +9,33 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import bash
 from tests.fakes.model_turns import finish as finish_turn
 from tests.sample_images import png
-from tests.sandbox import World, finish, wait_for
+from tests.sandbox import Sandbox, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 
-def events(world: World) -> list:
-    sessions = list_sessions(world.locations)
+def events(sandbox: Sandbox) -> list:
+    sessions = list_sessions(sandbox.locations)
     if not sessions:
         return []
-    with Store.open(session_path(world.locations, sessions[0].id), readonly=True) as store:
+    with Store.open(session_path(sandbox.locations, sessions[0].id), readonly=True) as store:
         return list(store.events())
 
 
-def of_kind(world: World, kind: str) -> list:
-    return [event for event in events(world) if event.kind == kind]
+def of_kind(sandbox: Sandbox, kind: str) -> list:
+    return [event for event in events(sandbox) if event.kind == kind]
 
 
-def test_the_persons_own_editor_takes_over_and_gives_back(world: World):
-    editor = world.home / "editor"
+def test_the_persons_own_editor_takes_over_and_gives_back(sandbox: Sandbox):
+    editor = sandbox.home / "editor"
     editor.write_text('#!/bin/sh\nprintf "%s\\nadded line\\n" "$(cat "$1")" > "$1"\n')
     editor.chmod(0o755)
-    env = {**world.env, "EDITOR": str(editor)}
+    env = {**sandbox.env, "EDITOR": str(editor)}
     env.pop("VISUAL", None)
-    model = world.script(finish("Read it."))
-    with Terminal(("--model", model, "--workspace", str(world.project)), 110, 34, env) as terminal:
+    model = sandbox.script(finish("Read it."))
+    with Terminal(("--model", model, "--workspace", str(sandbox.project)), 110, 34, env) as terminal:
         terminal.wait_for("Ask anything")
         terminal.type("first line")
         terminal.press("ctrl+g")
@@ -49,19 +49,19 @@ def test_the_persons_own_editor_takes_over_and_gives_back(world: World):
         terminal.wait_for("Ask anything")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    (message,) = of_kind(world, "user_message")
+    (message,) = of_kind(sandbox, "user_message")
     assert message.text == "first line\nadded line"
 
 
-def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked(world: World):
-    (world.project / "ledger.py").write_text("balance = 42\n")
-    args = ("--model", world.script(finish("Looked at it.")), "--mode", "ask", "--workspace", str(world.project))
-    with Terminal(args, 110, 34, world.env) as terminal:
+def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked(sandbox: Sandbox):
+    (sandbox.project / "ledger.py").write_text("balance = 42\n")
+    args = ("--model", sandbox.script(finish("Looked at it.")), "--mode", "ask", "--workspace", str(sandbox.project))
+    with Terminal(args, 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything")
         terminal.type("!echo by $((40 + 2)) hands > mine; cat mine")
         terminal.press("enter")
         terminal.wait_for("by 42 hands")
-        assert (world.project / "mine").read_text() == "by 42 hands\n"
+        assert (sandbox.project / "mine").read_text() == "by 42 hands\n"
         terminal.type("explain @ledg")
         terminal.wait_for("ledger.py")
         terminal.press("tab")
@@ -72,13 +72,13 @@ def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked
         terminal.wait_for("quit (the session is saved)")
         terminal.press("enter")
         assert terminal.wait_exit() == 0
-    (message,) = of_kind(world, "user_message")
+    (message,) = of_kind(sandbox, "user_message")
     assert message.mentions == ("ledger.py",)
     assert message.attached[0].text == "balance = 42\n"
-    (command,) = of_kind(world, "person_command")
+    (command,) = of_kind(sandbox, "person_command")
     assert command.command.startswith("echo by")
-    wait_for(lambda: not world.processes(), "every process to be gone")
-    with Terminal(args, 110, 34, world.env) as terminal:
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    with Terminal(args, 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything")
 
         def is_recalled() -> bool:
@@ -90,21 +90,21 @@ def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked
         assert terminal.wait_exit() == 0
 
 
-def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew(world: World):
-    shot = world.home / "my shot.png"
+def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew(sandbox: Sandbox):
+    shot = sandbox.home / "my shot.png"
     shot.write_bytes(png(64, 32))
-    go = world.project / "go"
+    go = sandbox.project / "go"
     wait = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; echo waited"
     with ModelServer([bash(wait), finish_turn("Saw it all.")]) as server:
         address = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
-        with Terminal((*address, "--workspace", str(world.project)), 110, 34, world.env) as terminal:
+        with Terminal((*address, "--workspace", str(sandbox.project)), 110, 34, sandbox.env) as terminal:
             terminal.never_ask()
             terminal.wait_for("Ask anything")
             terminal.type(f"\x1b[200~'{shot}'\x1b[201~")
             terminal.wait_for("64×32 · 1 kB")
             terminal.type("what is this?")
             terminal.press("enter")
-            wait_for((world.project / "begun").exists, "the command to run")
+            wait_for((sandbox.project / "begun").exists, "the command to run")
             for text in ("use red", "use blue"):
                 terminal.type(text)
                 terminal.press("enter")
@@ -128,17 +128,17 @@ def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew
     assert last == ["use red", "use blueish green"]
 
 
-def test_an_image_on_the_clipboard_goes_with_the_message_and_without_one_a_line_says_so(world: World):
-    tools, shot, types = world.home / "bin", world.home / "shot", world.home / "types"
+def test_an_image_on_the_clipboard_goes_with_the_message_and_without_one_a_line_says_so(sandbox: Sandbox):
+    tools, shot, types = sandbox.home / "bin", sandbox.home / "shot", sandbox.home / "types"
     tools.mkdir()
     shot.write_bytes(png(64, 32))
     program = tools / "wl-paste"
     program.write_text(f'#!/bin/sh\n[ "$1" = --list-types ] && exec cat {types}\nexec cat {shot}\n')
     program.chmod(0o755)
     types.write_text("text/plain\n")
-    env = {**world.env, "WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
+    env = {**sandbox.env, "WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
     with ModelServer([finish_turn("Saw it.")]) as server:
-        address = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", str(world.project))
+        address = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", str(sandbox.project))
         with Terminal(address, 110, 34, env) as terminal:
             terminal.wait_for("Ask anything")
             terminal.press("ctrl+v")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tests.e2e.test_open_questions import ask, kinds, log, say
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import UserMessage
 
@@ -13,9 +13,9 @@ BETWEEN_KEYS = 1 / 200
 SENTENCE = "yes and no n y n y to all of it "
 
 
-def test_200_keys_a_second_through_the_arrival_answer_nothing_and_all_reach_the_prompt(world: World):
-    model = world.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
-    with Terminal(("--model", model, "--workspace", str(world.project)), 110, 34, world.env) as terminal:
+def test_200_keys_a_second_through_the_arrival_answer_nothing_and_all_reach_the_prompt(sandbox: Sandbox):
+    model = sandbox.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
+    with Terminal(("--model", model, "--workspace", str(sandbox.project)), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything")
         say(terminal, "make the file")
         typed = ""
@@ -26,24 +26,24 @@ def test_200_keys_a_second_through_the_arrival_answer_nothing_and_all_reach_the_
                 time.sleep(BETWEEN_KEYS)
             typed += SENTENCE
         terminal.wait_for("waiting")
-        assert "action_decided" not in kinds(world)
+        assert "action_decided" not in kinds(sandbox)
         terminal.press("enter")
-        wait_for(lambda: kinds(world).count("user_message") == 2, "the message to be in the log")
-        assert [event.text for event in log(world) if isinstance(event, UserMessage)][1].strip() == typed.strip()
-        assert "action_decided" not in kinds(world)
-        assert not (world.project / "made-it").exists()
+        wait_for(lambda: kinds(sandbox).count("user_message") == 2, "the message to be in the log")
+        assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)][1].strip() == typed.strip()
+        assert "action_decided" not in kinds(sandbox)
+        assert not (sandbox.project / "made-it").exists()
         terminal.press("ctrl+q")
         terminal.wait_exit()
 
 
-def test_a_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(world: World):
-    with Terminal(ask(world), 110, 34, world.env) as terminal:
+def test_a_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: Sandbox):
+    with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.type("\x1b[O\x1b[I\x1b[<0;40;17M\x1b[<0;40;17m")  # the window comes to the front by a click
         terminal.wait_for("y approve")
         terminal.type("\x1b[200~y\r\x1b[201~")
         terminal.wait_until(lambda shown: "Approve?" not in shown, "the paste to go to the prompt")
-        assert "action_decided" not in kinds(world)
+        assert "action_decided" not in kinds(sandbox)
         terminal.press("backspace")
         terminal.press("backspace")
         terminal.press("f8")
@@ -52,20 +52,20 @@ def test_a_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(world: Wo
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert (world.project / "made-it").read_text() == "ran\n"
+    assert (sandbox.project / "made-it").read_text() == "ran\n"
 
 
-def test_an_approval_after_the_file_was_swapped_asks_again(world: World):
-    file = world.project / "settings.txt"
+def test_an_approval_after_the_file_was_swapped_asks_again(sandbox: Sandbox):
+    file = sandbox.project / "settings.txt"
     file.write_text("size = 1\n")
     arguments = {"command": "str_replace", "path": str(file), "old_str": "size = 1", "new_str": "size = 2"}
     edit = {"tool": "str_replace_editor", "risk": "MEDIUM", "arguments": arguments}
-    start = ("make it", "--model", world.script(edit, finish("As you wish.")), "--workspace", str(world.project))
-    with Terminal(start, 110, 34, world.env) as terminal:
+    start = ("make it", "--model", sandbox.script(edit, finish("As you wish.")), "--workspace", str(sandbox.project))
+    with Terminal(start, 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         file.write_text("# theirs\nsize = 1\n")
         terminal.press("y")
-        wait_for(lambda: kinds(world).count("action_assessed") == 2, "the question to be asked again")
+        wait_for(lambda: kinds(sandbox).count("action_assessed") == 2, "the question to be asked again")
         terminal.wait_for("# theirs")
         assert file.read_text() == "# theirs\nsize = 1\n"
         terminal.wait_for("y approve")

@@ -10,28 +10,28 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 
 
-def run(world: World, *turns: Turn, json_lines: bool = False):
+def run(sandbox: Sandbox, *turns: Turn, json_lines: bool = False):
     with ModelServer(list(turns)) as server:
         more = ("--json",) if json_lines else ()
-        return world.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never", *more)
+        return sandbox.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never", *more)
 
 
 @pytest.mark.parametrize(
     "taken",
     ["rm -f {name}", "mkdir away && mv {name} away", "cp {name} copy && mv copy {name}"],
 )
-def test_nothing_more_runs_when_the_session_file_is_gone(world: World, taken: str):
-    sessions = world.locations.sessions
+def test_nothing_more_runs_when_the_session_file_is_gone(sandbox: Sandbox, taken: str):
+    sessions = sandbox.locations.sessions
     sessions.mkdir(parents=True, exist_ok=True)
     script = (
-        world.project / "take.sh"
+        sandbox.project / "take.sh"
     )  # what it writes to is known only when it runs, and "never" asks about such a line
     script.write_text(f"""cd {sessions} && {taken.format(name='"$(ls *.session)"')}\n""")
     done = run(
-        world,
+        sandbox,
         bash_turn("sh take.sh", risk="HIGH"),
         bash_turn("touch after", risk="HIGH"),
         finish_turn("Done."),
@@ -39,54 +39,54 @@ def test_nothing_more_runs_when_the_session_file_is_gone(world: World, taken: st
     assert done.returncode == 1
     assert "was deleted, moved or replaced" in done.stderr
     assert "ohw resume" not in done.stderr + done.stdout
-    assert not (world.project / "after").exists()
+    assert not (sandbox.project / "after").exists()
 
 
 @pytest.mark.parametrize(
     ("taken", "tool"),
     [("mv {0} {0}-moved", "editor"), ("rm -r {0}", "shell"), ("mv {0} {0}-moved && mkdir {0}", "shell")],
 )
-def test_nothing_more_runs_when_the_workspace_is_gone(world: World, taken: str, tool: str):
-    path = world.project / "sub" / "after"
+def test_nothing_more_runs_when_the_workspace_is_gone(sandbox: Sandbox, taken: str, tool: str):
+    path = sandbox.project / "sub" / "after"
     created = {"command": "create", "path": str(path), "file_text": "x", "security_risk": "LOW", "summary": "New"}
     later = (
         bash_turn(f"mkdir -p {path.parent} && touch {path}", risk="HIGH")
         if tool == "shell"
         else Turn("", calls=(Called("str_replace_editor", created),))
     )
-    script = world.home / "gone.sh"
-    script.write_text(taken.format(world.project))
-    done = run(world, bash_turn(f"sh {script}", risk="HIGH"), later, finish_turn("Done."), json_lines=True)
+    script = sandbox.home / "gone.sh"
+    script.write_text(taken.format(sandbox.project))
+    done = run(sandbox, bash_turn(f"sh {script}", risk="HIGH"), later, finish_turn("Done."), json_lines=True)
     (end,) = [line for line in map(json.loads, done.stdout.splitlines()) if line["kind"] == "run_ended"]
-    said = f"the folder {world.project} was moved, deleted or replaced"
+    said = f"the folder {sandbox.project} was moved, deleted or replaced"
     assert end["detail"] == said
     assert done.returncode == 1
     assert f"{said}; once it is back: ohw resume" in done.stderr
     assert "to go on" not in done.stderr
     assert not path.exists()
-    assert not Path(f"{world.project}-moved/sub").exists()
-    assert world.project.exists() == ("mkdir" in taken)
+    assert not Path(f"{sandbox.project}-moved/sub").exists()
+    assert sandbox.project.exists() == ("mkdir" in taken)
 
 
 @pytest.mark.parametrize("place", ["settings.toml", "rules.toml", "trusted.json", "20260101-fifo-0000.session"])
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(world: World, place: str):
-    where = world.locations
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(sandbox: Sandbox, place: str):
+    where = sandbox.locations
     folder = {"toml": where.config, "json": where.data, "session": where.sessions}[place.partition(".")[2]]
     folder.mkdir(parents=True, exist_ok=True)
     os.mkfifo(folder / place)
-    for words in (["sessions"], ["tools"], ["run", "go", "--model", world.script(bash("echo hi"), finish())]):
-        done = world.ohw(*words)
+    for words in (["sessions"], ["tools"], ["run", "go", "--model", sandbox.script(bash("echo hi"), finish())]):
+        done = sandbox.ohw(*words)
         told = done.stdout + done.stderr
         assert "Traceback" not in told
         assert done.returncode == (2 if place == "settings.toml" else 0)
         assert place != "settings.toml" or "not a regular file" in told
-    assert "fifo" not in world.ohw("sessions").stdout
+    assert "fifo" not in sandbox.ohw("sessions").stdout
 
 
 @pytest.mark.parametrize("place", [".gitignore", ".gitattributes"])
-def test_a_git_of_ours_that_waits_for_a_pipe_ends_with_the_run(world: World, place: str):
-    os.mkfifo(world.project / place)
-    done = world.ohw("run", "go", "--model", world.script(bash("echo hi > made"), finish()), "--mode", "never")
+def test_a_git_of_ours_that_waits_for_a_pipe_ends_with_the_run(sandbox: Sandbox, place: str):
+    os.mkfifo(sandbox.project / place)
+    done = sandbox.ohw("run", "go", "--model", sandbox.script(bash("echo hi > made"), finish()), "--mode", "never")
     assert done.returncode == 0
-    assert (world.project / "made").exists()
-    wait_for(lambda: not world.processes(), "every process to be gone", 5)
+    assert (sandbox.project / "made").exists()
+    wait_for(lambda: not sandbox.processes(), "every process to be gone", 5)

@@ -11,7 +11,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.protocol.codec import encode
 from workbench.session.session_names import session_path
 from workbench.session.storage.lock import SessionInUse, SessionLock
@@ -31,18 +31,18 @@ def git_project(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["/exit", " /exit\n"])
-def test_exit_as_the_prompt_begins_nothing(world: World, said: str):
+def test_exit_as_the_prompt_begins_nothing(sandbox: Sandbox, said: str):
     with ModelServer([Turn("never asked")]) as server:
-        done = world.ohw("run", "-", *with_server(server, "--json"), stdin=said)
+        done = sandbox.ohw("run", "-", *with_server(server, "--json"), stdin=said)
         assert server.requests == []
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "ohw: /exit ends a run; none was started\n"
-    assert list_sessions(world.locations) == []
+    assert list_sessions(sandbox.locations) == []
 
 
-def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
-    git_project(world.project)
-    path = world.project / "calc.py"
+def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(sandbox: Sandbox):
+    git_project(sandbox.project)
+    path = sandbox.project / "calc.py"
     edit = {"command": "str_replace", "path": str(path), "old_str": "a - b", "new_str": "a + b"}
     turns = [
         Turn("I see it.", calls=(Called("str_replace_editor", {"security_risk": "LOW", "summary": "Fix", **edit}),)),
@@ -50,7 +50,7 @@ def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
         finish_turn("Fixed add."),
     ]
     with ModelServer(turns) as server:
-        done = world.ohw("run", "fix add", *with_server(server, "--mode", "never", "--json"))
+        done = sandbox.ohw("run", "fix add", *with_server(server, "--mode", "never", "--json"))
         last_request = server.requests[-1].messages
     assert done.returncode == 0, done.stderr
     assert path.read_text() == "def add(a, b):\n    return a + b\n"
@@ -59,104 +59,104 @@ def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(world: World):
     assert "all good" in outputs
     assert "key==" in outputs  # the key does not reach what the agent runs
     assert "all good" in json.dumps(last_request)
-    (listed,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, listed.id), readonly=True) as store:
+    (listed,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, listed.id), readonly=True) as store:
         assert [json.loads(encode(event)) for event in store.events()] == events
-    assert (listed.ended, listed.title, listed.workspace) == ("finished", "fix add", str(world.project))
-    table = world.ohw("sessions")
+    assert (listed.ended, listed.title, listed.workspace) == ("finished", "fix add", str(sandbox.project))
+    table = sandbox.ohw("sessions")
     assert listed.id in table.stdout
     assert "fix add" in table.stdout
     assert f"ohw resume {listed.id}" in done.stderr
 
 
-def test_a_question_stops_the_run_with_code_3_and_nothing_runs(world: World):
-    model = world.script(bash("touch made-it", risk="HIGH"))
-    done = world.ohw("run", "-", "--model", model, stdin="make a file\n")
+def test_a_question_stops_the_run_with_code_3_and_nothing_runs(sandbox: Sandbox):
+    model = sandbox.script(bash("touch made-it", risk="HIGH"))
+    done = sandbox.ohw("run", "-", "--model", model, stdin="make a file\n")
     assert done.returncode == 3, done.stderr
-    assert not (world.project / "made-it").exists()
+    assert not (sandbox.project / "made-it").exists()
     assert "ohw resume" in done.stderr
-    assert list_sessions(world.locations)[0].title == "make a file"
+    assert list_sessions(sandbox.locations)[0].title == "make a file"
 
 
-def test_the_limit_of_steps_is_code_4(world: World):
-    model = world.script(bash("true"), bash("true"), finish())
-    done = world.ohw("run", "go on", "--model", model, "--mode", "never", "--max-steps", "1")
+def test_the_limit_of_steps_is_code_4(sandbox: Sandbox):
+    model = sandbox.script(bash("true"), bash("true"), finish())
+    done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never", "--max-steps", "1")
     assert done.returncode == 4, done.stderr
 
 
-def test_the_limit_of_tokens_is_code_4_and_says_how_to_go_on(world: World):
-    model = world.script(bash("true"), bash("pwd"), finish())
-    done = world.ohw("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
+def test_the_limit_of_tokens_is_code_4_and_says_how_to_go_on(sandbox: Sandbox):
+    model = sandbox.script(bash("true"), bash("pwd"), finish())
+    done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
     assert done.returncode == 4, done.stderr
     assert "token_limit 1" in done.stderr
     assert "send a message to continue" in done.stderr
     assert "ohw resume" in done.stderr
 
 
-def test_an_agent_in_circles_is_stopped_with_what_it_repeated(world: World):
-    model = world.script(*[bash("echo again")] * 9)
-    done = world.ohw("run", "go on", "--model", model, "--mode", "never")
+def test_an_agent_in_circles_is_stopped_with_what_it_repeated(sandbox: Sandbox):
+    model = sandbox.script(*[bash("echo again")] * 9)
+    done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never")
     assert done.returncode == 1, done.stderr
     assert "notified the agent: execute_bash (echo again) gave the same result 4 times" in done.stderr
     assert "stuck: execute_bash (echo again) gave the same result 4 times" in done.stderr
 
 
-def test_a_run_without_tools_refuses_every_call_and_what_the_model_sees_can_be_limited(world: World):
+def test_a_run_without_tools_refuses_every_call_and_what_the_model_sees_can_be_limited(sandbox: Sandbox):
     turns = [bash_turn("touch made-it"), Turn("I only say so.")]
     with ModelServer(turns) as server:
-        done = world.ohw("run", "go", *with_server(server, "--mode", "never", "--tool-choice", "none"))
+        done = sandbox.ohw("run", "go", *with_server(server, "--mode", "never", "--tool-choice", "none"))
         asked = [request.body["tool_choice"] for request in server.requests]
     assert (done.returncode, asked) == (0, ["none", "none"]), done.stderr
     assert "tool_choice is none" in done.stderr
-    assert not (world.project / "made-it").exists()
+    assert not (sandbox.project / "made-it").exists()
     with ModelServer([bash_turn("seq 5000"), Turn("Many.")]) as server:
-        done = world.ohw("run", "go", *with_server(server, "--mode", "never", "--max-observe", "500"))
+        done = sandbox.ohw("run", "go", *with_server(server, "--mode", "never", "--max-observe", "500"))
         seen = server.requests[-1].messages[-1]["content"]
     assert done.returncode == 0, done.stderr
     assert len(seen) < 700
     assert "lines left out" in seen
 
 
-def test_a_wrong_key_is_one_clear_line_that_does_not_show_it(world: World):
+def test_a_wrong_key_is_one_clear_line_that_does_not_show_it(sandbox: Sandbox):
     with ModelServer([Fault(401, "Incorrect API key provided: sk-of-the-test")], repeat_last=True) as server:
-        done = world.ohw("run", "hello", *with_server(server))
+        done = sandbox.ohw("run", "hello", *with_server(server))
     assert done.returncode == 1
     assert "key" in done.stderr
     assert "Traceback" not in done.stderr
     assert "sk-of-the-test" not in done.stderr + done.stdout
 
 
-def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(world: World):
+def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(sandbox: Sandbox):
     turns = [
         Turn(calls=(Called("execute_bash", '{"command": "touch broken", '),)),
         Turn(calls=(Called("launch_rocket", {"where": "up"}),)),
         finish_turn("I give up."),
     ]
     with ModelServer(turns) as server:
-        done = world.ohw("run", "hello", *with_server(server, "--mode", "never"))
+        done = sandbox.ohw("run", "hello", *with_server(server, "--mode", "never"))
         told = json.dumps(server.requests[-1].messages)
     assert done.returncode == 0, done.stderr
-    assert not (world.project / "broken").exists()
+    assert not (sandbox.project / "broken").exists()
     assert "execute_bash" in told
     assert "launch_rocket" in told
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_run_keeps_all_and_leaves_no_process(world: World, number: int, code: int):
-    model = world.script(bash("touch begun; (setsid sleep 777 &); sleep 888"))
-    process = world.start("run", "wait", "--model", model, "--mode", "never")
-    wait_for((world.project / "begun").exists, "the command to run")
+def test_a_signal_stops_the_run_keeps_all_and_leaves_no_process(sandbox: Sandbox, number: int, code: int):
+    model = sandbox.script(bash("touch begun; (setsid sleep 777 &); sleep 888"))
+    process = sandbox.start("run", "wait", "--model", model, "--mode", "never")
+    wait_for((sandbox.project / "begun").exists, "the command to run")
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == code, err
     assert "Traceback" not in err
-    assert list_sessions(world.locations)[0].ended == "interrupted"
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert list_sessions(sandbox.locations)[0].ended == "interrupted"
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(world: World):
-    model = world.script(bash("sleep 0.2; touch begun"), bash("sleep 888"))
-    process = world.start("run", "go on", "--model", model, "--mode", "never", "--json")
+def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(sandbox: Sandbox):
+    model = sandbox.script(bash("sleep 0.2; touch begun"), bash("sleep 888"))
+    process = sandbox.start("run", "go on", "--model", model, "--mode", "never", "--json")
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.readline()
@@ -168,17 +168,17 @@ def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(world: World)
     assert "Traceback" not in err
 
 
-def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
-    process = world.start("run", "wait", "--model", world.script(bash("touch begun; sleep 888")), "--mode", "never")
-    wait_for((world.project / "begun").exists, "the command to run")
-    path = session_path(world.locations, list_sessions(world.locations)[0].id)
+def test_a_session_in_use_is_free_when_its_holder_is_killed(sandbox: Sandbox):
+    process = sandbox.start("run", "wait", "--model", sandbox.script(bash("touch begun; sleep 888")), "--mode", "never")
+    wait_for((sandbox.project / "begun").exists, "the command to run")
+    path = session_path(sandbox.locations, list_sessions(sandbox.locations)[0].id)
     with pytest.raises(SessionInUse, match=f"process {process.pid}"):
         SessionLock.acquire(path)
     process.kill()
     process.communicate(timeout=60)
     SessionLock.acquire(path, 20).release()
-    wait_for(lambda: not world.processes(), "every process to be gone")
-    assert list_sessions(world.locations)[0].ended == ""
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    assert list_sessions(sandbox.locations)[0].ended == ""
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
         (("hello",), "not a terminal"),
     ],
 )
-def test_what_makes_no_sense_is_one_line_and_code_2(world: World, args: tuple[str, ...], told: str):
-    (world.project / "file").write_text("")
-    done = world.ohw(*args)
+def test_what_makes_no_sense_is_one_line_and_code_2(sandbox: Sandbox, args: tuple[str, ...], told: str):
+    (sandbox.project / "file").write_text("")
+    done = sandbox.ohw(*args)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("ohw: ")
@@ -202,19 +202,19 @@ def test_what_makes_no_sense_is_one_line_and_code_2(world: World, args: tuple[st
     assert done.stderr.count("\n") == 1
 
 
-def test_a_refused_connection_says_what_to_do(world: World):
-    done = world.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
+def test_a_refused_connection_says_what_to_do(sandbox: Sandbox):
+    done = sandbox.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
     assert done.returncode == 1
     assert "127.0.0.1:9" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("calls", ["native", "text"])
-def test_a_task_ends_the_same_with_native_calls_and_with_calls_as_text(world: World, calls: str):
+def test_a_task_ends_the_same_with_native_calls_and_with_calls_as_text(sandbox: Sandbox, calls: str):
     arguments = {
         "security_risk": "LOW",
         "command": "create",
-        "path": str(world.project / "a.txt"),
+        "path": str(sandbox.project / "a.txt"),
         "file_text": "one\n two </parameter>\n",
     }
     as_text = "\n".join(f"<parameter={name}>{value}</parameter>" for name, value in arguments.items())
@@ -226,48 +226,50 @@ def test_a_task_ends_the_same_with_native_calls_and_with_calls_as_text(world: Wo
         ],
     }[calls]
     with ModelServer(turns) as server:
-        done = world.ohw("run", "write", *with_server(server, "--mode", "never"), OHW_CALLS=calls)
+        done = sandbox.ohw("run", "write", *with_server(server, "--mode", "never"), OHW_CALLS=calls)
         bodies = [request.body for request in server.requests]
     assert (done.returncode, done.stdout) == (0, "Written.\n"), done.stderr
-    assert (world.project / "a.txt").read_text() == arguments["file_text"].removesuffix("\n" if calls == "text" else "")
+    assert (sandbox.project / "a.txt").read_text() == arguments["file_text"].removesuffix(
+        "\n" if calls == "text" else ""
+    )
     assert all(("tools" in body) == (calls == "native") for body in bodies)
     assert all(("stop" in body) == (calls == "text") for body in bodies)
     assert "<function" not in done.stderr
 
 
-def test_plan_mode_reads_files_and_changes_none(world: World):
-    path = world.project / "a.txt"
+def test_plan_mode_reads_files_and_changes_none(sandbox: Sandbox):
+    path = sandbox.project / "a.txt"
     path.write_text("the first line\n")
     view = {"security_risk": "LOW", "summary": "Look", "command": "view", "path": str(path)}
-    edit = {**view, "command": "create", "path": str(world.project / "b.txt"), "file_text": "x"}
+    edit = {**view, "command": "create", "path": str(sandbox.project / "b.txt"), "file_text": "x"}
     calls = (Called("str_replace_editor", view), Called("str_replace_editor", edit))
     with ModelServer([Turn("", calls=calls), Turn("I would add b.txt.")]) as server:
-        done = world.ohw("run", "plan it", *with_server(server, "--mode", "plan"))
+        done = sandbox.ohw("run", "plan it", *with_server(server, "--mode", "plan"))
         results = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
     assert (done.returncode, done.stdout) == (0, "I would add b.txt.\n"), done.stderr
     assert "the first line" in results[0]
     assert "in plan mode only calls that change nothing" in results[1]
-    assert not (world.project / "b.txt").exists()
+    assert not (sandbox.project / "b.txt").exists()
 
 
-def test_nobody_is_asked_about_an_edit_that_is_bound_to_fail(world: World):
-    path = world.project / "a.txt"
+def test_nobody_is_asked_about_an_edit_that_is_bound_to_fail(sandbox: Sandbox):
+    path = sandbox.project / "a.txt"
     path.write_text("one\n")
     edit = {"security_risk": "HIGH", "command": "str_replace", "path": str(path), "old_str": "two", "new_str": "three"}
     turns = [Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("It is not there.")]
     with ModelServer(turns) as server:
-        done = world.ohw("run", "edit", *with_server(server, "--mode", "ask"))
+        done = sandbox.ohw("run", "edit", *with_server(server, "--mode", "ask"))
         (result,) = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
     assert done.returncode == 0, done.stderr  # 3 would be a question
     assert "No match" in result or "not found" in result or "does not" in result, result
     assert path.read_text() == "one\n"
 
 
-def test_a_protected_path_stops_a_run_that_never_asks_and_says_why(world: World):
-    path = world.project / ".vscode" / "tasks.json"
+def test_a_protected_path_stops_a_run_that_never_asks_and_says_why(sandbox: Sandbox):
+    path = sandbox.project / ".vscode" / "tasks.json"
     edit = {"command": "create", "path": str(path), "file_text": "{}", "security_risk": "LOW", "summary": "Add tasks"}
     with ModelServer([Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("Done.")]) as server:
-        done = world.ohw("run", "add tasks", *with_server(server, "--mode", "never"))
+        done = sandbox.ohw("run", "add tasks", *with_server(server, "--mode", "never"))
     assert done.returncode == 3, done.stderr
     assert not path.exists()
     assert "tasks.json is protected, and no allow rule names it" in done.stderr

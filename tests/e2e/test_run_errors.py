@@ -4,7 +4,7 @@ from subprocess import CompletedProcess
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from workbench.protocol.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
@@ -13,20 +13,20 @@ from workbench.session.storage.store import Store
 KEY = "sk-of-the-test"
 
 
-def run(world: World, server: ModelServer, prompt: str = "hello") -> CompletedProcess[str]:
-    return world.ohw("run", prompt, "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
+def run(sandbox: Sandbox, server: ModelServer, prompt: str = "hello") -> CompletedProcess[str]:
+    return sandbox.ohw("run", prompt, "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
 
 
-def recorded(world: World) -> list[Event]:
-    (session,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+def recorded(sandbox: Sandbox) -> list[Event]:
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         return list(store.events())
 
 
-def last_line(world: World, done: CompletedProcess[str]) -> str:
+def last_line(sandbox: Sandbox, done: CompletedProcess[str]) -> str:
     """The line a failed run ends with; checks that it is in the session too, with the message of the person."""
     assert "Traceback" not in done.stderr
-    events = recorded(world)
+    events = recorded(sandbox)
     assert [event.text for event in events if isinstance(event, UserMessage)] == ["hello"]
     end = events[-1]
     assert isinstance(end, RunEnded)
@@ -36,11 +36,11 @@ def last_line(world: World, done: CompletedProcess[str]) -> str:
     return told
 
 
-def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(world: World):
+def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(sandbox: Sandbox):
     with ModelServer([Fault(500, "the engine is on fire", headers={"retry-after": "0"})], repeat_last=True) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert done.returncode == 1
-    line = last_line(world, done)
+    line = last_line(sandbox, done)
     assert line.startswith("error: ")
     assert "HTTP 500" in line
     assert "the engine is on fire" in line
@@ -48,67 +48,67 @@ def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(world: Worl
     assert len(server.requests) == 5
 
 
-def test_a_server_that_fails_once_costs_nothing_but_a_wait(world: World):
+def test_a_server_that_fails_once_costs_nothing_but_a_wait(sandbox: Sandbox):
     turns = [Fault(503), bash("touch made-it"), Fault(429, headers={"retry-after": "1"}), finish("Made it.")]
     with ModelServer(turns) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert (done.returncode, done.stdout) == (0, "Made it.\n")
-    assert (world.project / "made-it").exists()
+    assert (sandbox.project / "made-it").exists()
     assert "the provider is busy (HTTP 503); try 2 of 5" in done.stderr
     assert "the provider limits the rate; try 2 of 5 in 1 s" in done.stderr
-    assert len([event for event in recorded(world) if isinstance(event, ModelResponded)]) == 2
+    assert len([event for event in recorded(sandbox) if isinstance(event, ModelResponded)]) == 2
 
 
-def test_a_rate_limit_of_an_hour_is_told_and_not_waited_for(world: World):
+def test_a_rate_limit_of_an_hour_is_told_and_not_waited_for(sandbox: Sandbox):
     with ModelServer([Fault(429, "slow down", headers={"retry-after": "3600"})]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert done.returncode == 1
-    assert "wait 3600 s and send the message again" in last_line(world, done)
+    assert "wait 3600 s and send the message again" in last_line(sandbox, done)
 
 
-def test_a_limit_of_dollars_pauses_the_run(world: World):
-    file = world.locations.settings_file
+def test_a_limit_of_dollars_pauses_the_run(sandbox: Sandbox):
+    file = sandbox.locations.settings_file
     file.parent.mkdir(parents=True)
     steps = [bash("echo one"), bash("echo two"), bash("echo three"), finish("Worth it.")]  # 100 tokens in, 20 out
     with ModelServer(steps) as server:
         price = "price = { input = 1000, output = 5000 }"
         file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
-        done = world.ohw("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
+        done = sandbox.ohw("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
         assert done.returncode != 0
-        assert "paused after $0.40 (max_cost $0.35); send a message to continue" in last_line(world, done)
+        assert "paused after $0.40 (max_cost $0.35); send a message to continue" in last_line(sandbox, done)
         assert len(server.requests) == 2
 
 
-def test_a_wrong_key_is_in_no_file_and_on_no_stream(world: World):
+def test_a_wrong_key_is_in_no_file_and_on_no_stream(sandbox: Sandbox):
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert done.returncode == 1
-    line = last_line(world, done)
+    line = last_line(sandbox, done)
     assert "rejected the API key" in line
     assert "OPENAI_API_KEY" in line
     assert KEY not in done.stderr + done.stdout
-    files = [path for path in world.home.rglob("*") if path.is_file()]
+    files = [path for path in sandbox.home.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_a_stream_that_is_cut_keeps_its_words_and_runs_no_half_call(world: World):
+def test_a_stream_that_is_cut_keeps_its_words_and_runs_no_half_call(sandbox: Sandbox):
     call = Called("execute_bash", {"security_risk": "LOW", "summary": "Make a file", "command": "touch half"})
     with ModelServer([Turn("I make a file.", calls=(call,), cut_after=5)]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert done.returncode == 1
-    assert "broke off" in last_line(world, done)
-    assert not (world.project / "half").exists()
-    (answer,) = (event for event in recorded(world) if isinstance(event, ModelResponded))
+    assert "broke off" in last_line(sandbox, done)
+    assert not (sandbox.project / "half").exists()
+    (answer,) = (event for event in recorded(sandbox) if isinstance(event, ModelResponded))
     assert (answer.text, answer.incomplete, answer.tool_calls) == ("I make a file.", True, ())
 
 
-def test_a_full_window_is_condensed_once_and_the_run_goes_on(world: World):
+def test_a_full_window_is_condensed_once_and_the_run_goes_on(sandbox: Sandbox):
     full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
     steps = [bash(f"echo step-{number}") for number in range(8)]
     summary = Turn("GOAL\nsay hello\nDONE\nsome steps")
     with ModelServer([*steps, full, summary, finish("It fits now.")]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert (done.returncode, done.stdout) == (0, "It fits now.\n")
     assert "compacted events" in done.stderr
     *_, too_long, asked, last = (request.body for request in server.requests)
@@ -118,55 +118,57 @@ def test_a_full_window_is_condensed_once_and_the_run_goes_on(world: World):
     assert last["messages"][:6] == too_long["messages"][:6]
     assert last["messages"][-6:] == too_long["messages"][-6:]
     assert summary.text in str(last["messages"][6]["content"])
-    (condensed,) = (event for event in recorded(world) if isinstance(event, HistoryCondensed))
+    (condensed,) = (event for event in recorded(sandbox) if isinstance(event, HistoryCondensed))
     assert (condensed.reason, condensed.summary) == ("overflow", summary.text)
-    assert "step-2" in str([event for event in recorded(world) if isinstance(event, ActionObserved)])
+    assert "step-2" in str([event for event in recorded(sandbox) if isinstance(event, ActionObserved)])
 
 
-def test_a_window_that_stays_full_is_told_and_nothing_is_lost(world: World):
+def test_a_window_that_stays_full_is_told_and_nothing_is_lost(sandbox: Sandbox):
     full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
     steps = [bash(f"echo step-{number}") for number in range(8)]
     with ModelServer([*steps, full, Turn("GOAL\nsay hello"), full]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert done.returncode == 1
-    assert "choose a model with a larger window" in last_line(world, done)
-    assert len([event for event in recorded(world) if isinstance(event, ActionObserved)]) == 8
+    assert "choose a model with a larger window" in last_line(sandbox, done)
+    assert len([event for event in recorded(sandbox) if isinstance(event, ActionObserved)]) == 8
 
 
-def test_a_web_page_at_the_address_points_at_the_address(world: World):
+def test_a_web_page_at_the_address_points_at_the_address(sandbox: Sandbox):
     with ModelServer([Fault(200, headers={"content-type": "text/html"})]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert done.returncode == 1
-    assert "check --api-base" in last_line(world, done)
+    assert "check --api-base" in last_line(sandbox, done)
 
 
-def test_nothing_at_the_address_names_it(world: World):
-    done = world.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
+def test_nothing_at_the_address_names_it(sandbox: Sandbox):
+    done = sandbox.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
     assert done.returncode == 1
-    assert "nothing is listening at http://127.0.0.1:9/v1: start the server or fix --api-base" in last_line(world, done)
+    assert "nothing is listening at http://127.0.0.1:9/v1: start the server or fix --api-base" in last_line(
+        sandbox, done
+    )
 
 
-def test_a_provider_nobody_knows_says_how_names_are_written(world: World):
-    done = world.ohw("run", "hello", "--model", "nobody/x")
+def test_a_provider_nobody_knows_says_how_names_are_written(sandbox: Sandbox):
+    done = sandbox.ohw("run", "hello", "--model", "nobody/x")
     assert done.returncode == 1
-    assert "write it as PROVIDER/NAME" in last_line(world, done)
+    assert "write it as PROVIDER/NAME" in last_line(sandbox, done)
 
 
-def test_calls_that_cannot_be_read_get_an_error_each_and_the_session_goes_on(world: World):
+def test_calls_that_cannot_be_read_get_an_error_each_and_the_session_goes_on(sandbox: Sandbox):
     calls = (Called("execute_bash", "{'command': 'touch broken'}"), Called("rm -rf", {}), Called("think", "[1]"))
     with ModelServer([Turn(calls=calls), finish("I give up.")]) as server:
-        done = run(world, server)
+        done = run(sandbox, server)
     assert (done.returncode, done.stdout) == (0, "I give up.\n")
     assert "Traceback" not in done.stderr
-    assert not (world.project / "broken").exists()
-    results = [event for event in recorded(world) if isinstance(event, ActionObserved)]
+    assert not (sandbox.project / "broken").exists()
+    results = [event for event in recorded(sandbox) if isinstance(event, ActionObserved)]
     assert [(event.observation["is_error"], event.ran) for event in results[:3]] == [(True, False)] * 3
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_a_session_is_made(world: World):
-    done = world.ohw("run", "hello", "--model", "scripted/demo", "--workspace", "/proc")  # not even for root
+def test_a_folder_that_cannot_be_written_is_refused_before_a_session_is_made(sandbox: Sandbox):
+    done = sandbox.ohw("run", "hello", "--model", "scripted/demo", "--workspace", "/proc")  # not even for root
     assert (done.returncode, done.stdout) == (2, "")
     assert "the folder /proc cannot be written" in done.stderr
     assert "--workspace" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert list_sessions(world.locations) == []
+    assert list_sessions(sandbox.locations) == []

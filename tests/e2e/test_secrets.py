@@ -7,22 +7,22 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 
 FIRST, SECOND, IN_FILE, UNKNOWN = "first-key-000111222", "second-key-333444", "file-key-5556667", "db-pass-word-88990"
 TOKEN = "".join(("gh", "p_", "0123456789abcdef" * 3))
 SECRETS = (FIRST, SECOND, IN_FILE, UNKNOWN, TOKEN)
 
 
-def planted(world: World) -> None:
+def planted(sandbox: Sandbox) -> None:
     """Keys in the environment, in a key file and in files of the project."""
-    key_file = world.home / "key.txt"
+    key_file = sandbox.home / "key.txt"
     key_file.write_text(IN_FILE + "\n")
-    settings = world.locations.settings_file
+    settings = sandbox.locations.settings_file
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(f'[models.other]\nmodel = "openai/y"\napi_key_file = "{key_file}"\n')
-    (world.project / ".env").write_text(f"DB_PASSWORD={UNKNOWN}\nA=1\nFIRST={FIRST}\n")
-    (world.project / "notes.txt").write_text(
+    (sandbox.project / ".env").write_text(f"DB_PASSWORD={UNKNOWN}\nA=1\nFIRST={FIRST}\n")
+    (sandbox.project / "notes.txt").write_text(
         f"{SECOND} and {IN_FILE} and {TOKEN}\n4a71ebf2c0ffee00112233445566778899aabbcc\n"
     )
 
@@ -36,53 +36,53 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and not {"seen", "shown", "undo"} & set(path.parts)]
 
 
-def test_a_planted_secret_is_nowhere_but_where_it_was(world: World):
-    planted(world)
+def test_a_planted_secret_is_nowhere_but_where_it_was(sandbox: Sandbox):
+    planted(sandbox)
     env = {"OPENAI_API_KEY": FIRST, "ANTHROPIC_API_KEY": SECOND}
     turns = [
         bash_turn("cat .env notes.txt; env; printf %s first-key-; sleep 0.3; echo 000111222", risk="HIGH"),
         tool("python_execute", code="import os; print(dict(os.environ)); print(open('notes.txt').read())"),
         tool("execute_ipython_cell", code="print(open('notes.txt').read())\nopen('.env').read()"),
-        tool("str_replace_editor", command="view", path=str(world.project / ".env")),
-        tool("grep", pattern="PASSWORD", path=str(world.project)),
+        tool("str_replace_editor", command="view", path=str(sandbox.project / ".env")),
+        tool("grep", pattern="PASSWORD", path=str(sandbox.project)),
         finish_turn("Done."),
     ]
     with ModelServer(turns) as server:
         arguments = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "never", "--json")
-        done = world.ohw("run", "look", *arguments, **env)
+        done = sandbox.ohw("run", "look", *arguments, **env)
         requests = json.dumps([request.messages for request in server.requests], ensure_ascii=False)
     assert done.returncode == 0, done.stderr
     texts = {"requests": requests, "stdout": done.stdout, "stderr": done.stderr}
-    texts |= {path.name: path.read_bytes().decode(errors="replace") for path in files_below(world.locations.data)}
-    texts |= {path.name: path.read_bytes().decode(errors="replace") for path in files_below(world.locations.state)}
+    texts |= {path.name: path.read_bytes().decode(errors="replace") for path in files_below(sandbox.locations.data)}
+    texts |= {path.name: path.read_bytes().decode(errors="replace") for path in files_below(sandbox.locations.state)}
     assert [(name, secret) for name, text in texts.items() for secret in SECRETS if secret in text] == []
     said = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "key of other", "GitHub token", "DB_PASSWORD")
     assert [name for name in said if f"‹secret {name}›" not in requests] == []
     assert "4a71ebf2c0ffee00112233445566778899aabbcc" in requests
-    assert (world.project / ".env").read_text().startswith(f"DB_PASSWORD={UNKNOWN}")
+    assert (sandbox.project / ".env").read_text().startswith(f"DB_PASSWORD={UNKNOWN}")
 
 
-def test_a_mask_is_not_written_into_a_file(world: World):
-    planted(world)
-    before = (world.project / ".env").read_bytes()
-    whole = tool("str_replace_editor", command="create", path=str(world.project / "new"), file_text="K=‹secret K›\n")
+def test_a_mask_is_not_written_into_a_file(sandbox: Sandbox):
+    planted(sandbox)
+    before = (sandbox.project / ".env").read_bytes()
+    whole = tool("str_replace_editor", command="create", path=str(sandbox.project / "new"), file_text="K=‹secret K›\n")
     shell = bash_turn("echo 'DB_PASSWORD=‹secret DB_PASSWORD›' > .env", risk="HIGH")
     with ModelServer([whole, shell, finish_turn("Done.")]) as server:
         arguments = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
-        done = world.ohw("run", "change it", *arguments, OPENAI_API_KEY=FIRST)
+        done = sandbox.ohw("run", "change it", *arguments, OPENAI_API_KEY=FIRST)
         requests = json.dumps(server.requests[-1].messages, ensure_ascii=False)
     assert done.returncode == 0, done.stderr
-    assert not (world.project / "new").exists()
-    assert (world.project / ".env").read_bytes() == before
+    assert not (sandbox.project / "new").exists()
+    assert (sandbox.project / ".env").read_bytes() == before
     assert requests.count("replaces a secret that is hidden from you") == 2
 
 
-def test_what_is_kept_is_for_the_person_alone(world: World):
-    planted(world)
+def test_what_is_kept_is_for_the_person_alone(sandbox: Sandbox):
+    planted(sandbox)
     with ModelServer([bash_turn("seq 20000", risk="LOW"), finish_turn("Done.")]) as server:
-        done = world.ohw("run", "x", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
+        done = sandbox.ohw("run", "x", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
     assert done.returncode == 0, done.stderr
-    places = [path for folder in (world.locations.data, world.locations.state) for path in folder.rglob("*")]
+    places = [path for folder in (sandbox.locations.data, sandbox.locations.state) for path in folder.rglob("*")]
     assert any(path.is_file() for path in places)
     assert [path for path in places if not path.is_symlink() and path.stat().st_mode & 0o077 and _is_seen(path)] == []
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tests.sandbox import World, finish
+from tests.sandbox import Sandbox, finish
 from tests.terminal.terminal import Terminal
 
 
-def test_one_finds_an_older_session_by_its_words_goes_to_it_and_comes_back(world: World):
-    model = world.script(finish("The parser is mended."))
-    assert world.ohw("run", "older work", "--model", model, "--mode", "never").returncode == 0
-    args = ("second task", "--model", model, "--workspace", str(world.project))
-    with Terminal(args, 110, 34, world.env) as terminal:
+def test_one_finds_an_older_session_by_its_words_goes_to_it_and_comes_back(sandbox: Sandbox):
+    model = sandbox.script(finish("The parser is mended."))
+    assert sandbox.ohw("run", "older work", "--model", model, "--mode", "never").returncode == 0
+    args = ("second task", "--model", model, "--workspace", str(sandbox.project))
+    with Terminal(args, 110, 34, sandbox.env) as terminal:
         terminal.wait_for("The parser is mended.")
         terminal.type("/sessions")
         terminal.press("enter")
@@ -37,38 +37,38 @@ def test_one_finds_an_older_session_by_its_words_goes_to_it_and_comes_back(world
         assert terminal.wait_exit() == 0
 
 
-def test_a_session_with_a_flipped_bit_is_said_so_repaired_and_gone_on_with(world: World):
-    model = world.script(finish("The parser is fixed."))
-    assert world.ohw("run", "fix the parser", "--model", model, "--mode", "high").returncode == 0
-    (path,) = world.locations.sessions.glob("*.session")
+def test_a_session_with_a_flipped_bit_is_said_so_repaired_and_gone_on_with(sandbox: Sandbox):
+    model = sandbox.script(finish("The parser is fixed."))
+    assert sandbox.ohw("run", "fix the parser", "--model", model, "--mode", "high").returncode == 0
+    (path,) = sandbox.locations.sessions.glob("*.session")
     data = bytearray(path.read_bytes())
     at = data.rindex(b"The parser is fixed.")
     data[at] ^= 1
     path.write_bytes(data)
-    listed = world.ohw("sessions")
+    listed = sandbox.ohw("sessions")
     assert "damaged" in listed.stdout
     assert "checksum differs" in listed.stdout
-    assert "Uhe parser" not in listed.stdout + world.ohw("export", path.stem).stdout
-    options = ("resume", path.stem, "--workspace", str(world.project), "--model", model)
-    with Terminal(options, 110, 34, world.env) as terminal:
+    assert "Uhe parser" not in listed.stdout + sandbox.ohw("export", path.stem).stdout
+    options = ("resume", path.stem, "--workspace", str(sandbox.project), "--model", model)
+    with Terminal(options, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "checksum" in shown and "repair" in shown, "what is damaged, and the advice")
         terminal.press("ctrl+q")
         terminal.wait_exit()
-    with Terminal((*options, "--plain"), 110, 34, world.env) as terminal:
+    with Terminal((*options, "--plain"), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("repair")
         terminal.press("ctrl+d")
         terminal.wait_exit()
     assert path.read_bytes() == data
-    repaired = world.ohw("sessions", "repair")
+    repaired = sandbox.ohw("sessions", "repair")
     assert repaired.returncode == 0, repaired.stderr
     assert "saved; lost: event" in repaired.stdout
     assert path.with_name(f"{path.name}.damaged").read_bytes() == data
-    assert world.ohw("sessions", "repair").stdout == "No session is damaged.\n"
-    with Terminal(options, 110, 34, world.env) as terminal:
+    assert sandbox.ohw("sessions", "repair").stdout == "No session is damaged.\n"
+    with Terminal(options, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "damaged and" in shown and "lost" in shown, "what was lost")
         terminal.type("go on")
         terminal.press("enter")
         terminal.wait_for("nothing more that I can say")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert "was damaged and repaired" in world.ohw("export", path.stem).stdout
+    assert "was damaged and repaired" in sandbox.ohw("export", path.stem).stdout

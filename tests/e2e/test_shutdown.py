@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.process_time import seconds_until_gone
 from tests.terminal.terminal import Terminal
 from workbench.session.session_names import session_path
@@ -20,60 +20,60 @@ _WORK = "touch begun; (setsid sleep 777 &); sleep 888"
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l")
 
 
-def at_work(world: World) -> tuple[str, ...]:
+def at_work(sandbox: Sandbox) -> tuple[str, ...]:
     """The arguments of a screen whose agent runs a command that does not end by itself."""
-    return ("wait", "--model", world.script(bash(_WORK)), "--mode", "never", "--workspace", str(world.project))
+    return ("wait", "--model", sandbox.script(bash(_WORK)), "--mode", "never", "--workspace", str(sandbox.project))
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
-def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, number: signal.Signals):
-    with Terminal(at_work(world), 110, 34, world.env) as terminal:
+def test_a_signal_gives_the_terminal_back_and_leaves_no_process(sandbox: Sandbox, number: signal.Signals):
+    with Terminal(at_work(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
-        wait_for((world.project / "begun").exists, "the command to run")
+        wait_for((sandbox.project / "begun").exists, "the command to run")
         terminal.wait_for("sleep 888")
         if number == signal.SIGINT:  # the second one counts
             os.kill(terminal.pid, number)
             terminal.wait_for("Ctrl+C again")
-        took = seconds_until_gone(world.processes(), lambda: os.kill(terminal.pid, number), terminal.text)
+        took = seconds_until_gone(sandbox.processes(), lambda: os.kill(terminal.pid, number), terminal.text)
         assert took <= PROMISED
         assert terminal.wait_exit() == 128 + number
         assert all(terminal.raw.rfind(end) > terminal.raw.rfind(b"sleep 888") for end in GIVEN_BACK)
         assert not terminal.screen.is_alternate
         assert "Traceback" not in terminal.text()
-    wait_for(lambda: not world.processes(), "every process to be gone", 15)
-    assert list_sessions(world.locations)[0].ended == "interrupted"
+    wait_for(lambda: not sandbox.processes(), "every process to be gone", 15)
+    assert list_sessions(sandbox.locations)[0].ended == "interrupted"
 
 
-def test_a_closed_terminal_leaves_no_process_and_a_whole_session(world: World):
-    with Terminal(at_work(world), 110, 34, world.env) as terminal:
+def test_a_closed_terminal_leaves_no_process_and_a_whole_session(sandbox: Sandbox):
+    with Terminal(at_work(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
-        wait_for((world.project / "begun").exists, "the command to run")
-        assert seconds_until_gone(world.processes(), terminal.hang_up) <= PROMISED
-        wait_for(lambda: not world.processes(), "every process to be gone", 15)
-    assert list_sessions(world.locations)[0].ended == "interrupted"
+        wait_for((sandbox.project / "begun").exists, "the command to run")
+        assert seconds_until_gone(sandbox.processes(), terminal.hang_up) <= PROMISED
+        wait_for(lambda: not sandbox.processes(), "every process to be gone", 15)
+    assert list_sessions(sandbox.locations)[0].ended == "interrupted"
 
 
-def test_quitting_lets_the_run_come_to_its_end(world: World):
-    go = world.project / "go"
+def test_quitting_lets_the_run_come_to_its_end(sandbox: Sandbox):
+    go = sandbox.project / "go"
     command = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
-    model = world.script(bash(command), finish("All done."))
+    model = sandbox.script(bash(command), finish("All done."))
     with Terminal(
-        ("x", "--model", model, "--mode", "never", "--workspace", str(world.project)), 110, 34, world.env
+        ("x", "--model", model, "--mode", "never", "--workspace", str(sandbox.project)), 110, 34, sandbox.env
     ) as screen:
         screen.never_ask()
-        wait_for((world.project / "begun").exists, "the command to run")
+        wait_for((sandbox.project / "begun").exists, "the command to run")
         screen.press("ctrl+q")
         assert screen.wait_exit() == 0
     go.touch()
-    wait_for(lambda: not world.processes(), "every process to be gone")
-    assert list_sessions(world.locations)[0].ended == "finished"
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    assert list_sessions(sandbox.locations)[0].ended == "finished"
 
 
-def test_a_tiny_terminal_is_no_reason_to_fail(world: World):
-    model = world.script(bash("touch made-it", risk="HIGH"), finish("All done."))
-    args = ("make it", "--model", model, "--workspace", str(world.project))
-    with Terminal(args, 20, 5, world.env) as terminal:
-        wait_for(lambda: [entry for entry in list_sessions(world.locations) if entry.events >= 5], "the question")
+def test_a_tiny_terminal_is_no_reason_to_fail(sandbox: Sandbox):
+    model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    args = ("make it", "--model", model, "--workspace", str(sandbox.project))
+    with Terminal(args, 20, 5, sandbox.env) as terminal:
+        wait_for(lambda: [entry for entry in list_sessions(sandbox.locations) if entry.events >= 5], "the question")
         terminal.wait_until(lambda shown: len(shown.split()) > 2, "something to be shown")
         terminal.resize(110, 34)
         terminal.wait_for("y approve")
@@ -85,13 +85,13 @@ def test_a_tiny_terminal_is_no_reason_to_fail(world: World):
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
-    assert (world.project / "made-it").exists()
+    assert (sandbox.project / "made-it").exists()
 
 
-def test_a_session_that_a_headless_run_holds_is_shown_and_named_as_in_use(world: World):
-    process = world.start("run", "the long one", *at_work(world)[1:])
-    wait_for((world.project / "begun").exists, "the command to run")
-    with Terminal(["resume", "--last"], 110, 34, world.env) as terminal:
+def test_a_session_that_a_headless_run_holds_is_shown_and_named_as_in_use(sandbox: Sandbox):
+    process = sandbox.start("run", "the long one", *at_work(sandbox)[1:])
+    wait_for((sandbox.project / "begun").exists, "the command to run")
+    with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("the long one")
         terminal.wait_for(f"in use by process {process.pid}")
         assert process.poll() is None
@@ -113,14 +113,14 @@ def overwrite_the_middle(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut, overwrite_the_middle])
-def test_a_damaged_session_is_one_line_and_its_file_is_left_as_it_is(world: World, damage):
-    assert world.ohw("run", "first", "--model", world.script(finish("Well."))).returncode == 0
-    (session,) = list_sessions(world.locations)
-    path = session_path(world.locations, session.id)
+def test_a_damaged_session_is_one_line_and_its_file_is_left_as_it_is(sandbox: Sandbox, damage):
+    assert sandbox.ohw("run", "first", "--model", sandbox.script(finish("Well."))).returncode == 0
+    (session,) = list_sessions(sandbox.locations)
+    path = session_path(sandbox.locations, session.id)
     damage(path)
     left = path.read_bytes()
-    assert "damaged" in world.ohw("sessions").stdout
-    with Terminal(["resume", session.id], 110, 30, world.env) as terminal:
+    assert "damaged" in sandbox.ohw("sessions").stdout
+    with Terminal(["resume", session.id], 110, 30, sandbox.env) as terminal:
         assert terminal.wait_exit() == 1
         told = " ".join(terminal.text().split())
     assert told.startswith(f"ohw: the session {session.id} cannot be opened")

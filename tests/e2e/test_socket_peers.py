@@ -18,7 +18,7 @@ import pytest
 
 from tests.e2e.test_open_questions import log
 from tests.engine.test_engine import launch
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from tests.tools.shells import Bash
 from workbench.client.engine_client import EngineConnection
@@ -72,29 +72,29 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(world: World, way: str):
-    attack, out = world.home / "attack.py", world.home / "out"
+def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(sandbox: Sandbox, way: str):
+    attack, out = sandbox.home / "attack.py", sandbox.home / "out"
     attack.write_text(ATTACK)
-    command = WAYS[way].format(attack=attack, runtime=world.locations.runtime, out=out)
-    model = world.script(bash(command), bash("touch owned", risk="HIGH"), finish("As you wish."))
-    start = ("go", "--model", model, "--mode", "ask", "--workspace", str(world.project))
-    with Terminal(start, 110, 34, world.env) as terminal:
+    command = WAYS[way].format(attack=attack, runtime=sandbox.locations.runtime, out=out)
+    model = sandbox.script(bash(command), bash("touch owned", risk="HIGH"), finish("As you wish."))
+    start = ("go", "--model", model, "--mode", "ask", "--workspace", str(sandbox.project))
+    with Terminal(start, 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("y")
         wait_for(lambda: out.exists() and "touch owned" in terminal.text(), "the attack and the second question")
         os.kill(terminal.pid, signal.SIGKILL)
         terminal.wait_exit()
-    wait_for(lambda: not world.processes(), "engine and shell to end", 30)
+    wait_for(lambda: not sandbox.processes(), "engine and shell to end", 30)
     assert "hello" not in [json.loads(line)["kind"] for line in out.read_text().splitlines() if line]
     assert "belongs to an agent" in out.read_text()
-    assert [event.by for event in log(world) if isinstance(event, ActionDecided)] == ["person"]
-    assert not (world.project / "owned").exists()
+    assert [event.by for event in log(sandbox) if isinstance(event, ActionDecided)] == ["person"]
+    assert not (sandbox.project / "owned").exists()
 
 
-def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(world: World):
+def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(sandbox: Sandbox):
     """Its ancestors are the user's own: an orphan below init, as after its supervisor was killed."""
-    model = world.script(finish("Never asked."))
-    connection = EngineConnection.open(launch(world, model))
+    model = sandbox.script(finish("Never asked."))
+    connection = EngineConnection.open(launch(sandbox, model))
     level = resource.prlimit(connection.engine_pid, 10)[1]
     code = (
         "import resource, socket, sys\n"
@@ -102,7 +102,7 @@ def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(world: Wor
         "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(10)\n"
         "print(s.recv(4096).decode())\n"  # refused when it is accepted; what it had sent could reset the connection
     )
-    (path,) = world.locations.runtime.glob("*.sock")
+    (path,) = sandbox.locations.runtime.glob("*.sock")
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["kind"] == "refused"
     connection.close()
@@ -189,20 +189,20 @@ def _tells_of_processes(connection: socket.socket) -> bool:
     return True
 
 
-def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(world: World):
+def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(sandbox: Sandbox):
     """As when an agent works on the workbench itself and runs its tests."""
-    model = world.script(finish("All done."))
+    model = sandbox.script(finish("All done."))
     code = (
         "import resource, sys\n"
         "resource.setrlimit(10, (5000, 5000))\n"
         "from workbench.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    (world.home / "nested.py").write_text(code)
+    (sandbox.home / "nested.py").write_text(code)
     nested = pexpect.spawn(
         sys.executable,
-        [str(world.home / "nested.py"), "go", "--model", model, "--workspace", str(world.project)],
-        env=dict(world.env),
+        [str(sandbox.home / "nested.py"), "go", "--model", model, "--workspace", str(sandbox.project)],
+        env=dict(sandbox.env),
         dimensions=(34, 110),
         timeout=60,
     )
@@ -210,7 +210,7 @@ def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(world: 
         nested.expect("All done")
     finally:
         nested.terminate(force=True)
-    assert [event.kind for event in log(world)][-1] == "run_ended"
+    assert [event.kind for event in log(sandbox)][-1] == "run_ended"
 
 
 READS = r"""
@@ -233,14 +233,14 @@ def _without_roots_power() -> None:
         ctypes.CDLL(None).prctl(24, power, 0, 0, 0)
 
 
-def test_no_command_of_an_agent_reads_or_traces_its_engine(world: World):
-    (world.project / "reads.py").write_text(READS)
-    model = world.script(bash("python3 reads.py > out.txt"), finish())
+def test_no_command_of_an_agent_reads_or_traces_its_engine(sandbox: Sandbox):
+    (sandbox.project / "reads.py").write_text(READS)
+    model = sandbox.script(bash("python3 reads.py > out.txt"), finish())
     command = ("run", "go", "--model", model, "--mode", "never")
-    process = world.start(*command, preexec_fn=_without_roots_power)
+    process = sandbox.start(*command, preexec_fn=_without_roots_power)
     said = process.communicate(timeout=90)
     assert process.returncode == 0, said
-    assert set((world.project / "out.txt").read_text().splitlines()) == {"PermissionError"}
+    assert set((sandbox.project / "out.txt").read_text().splitlines()) == {"PermissionError"}
 
 
 CODE = """
@@ -255,7 +255,7 @@ assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0
 """
 
 
-def test_a_screen_with_an_engine_cannot_be_traced(world: World):
+def test_a_screen_with_an_engine_cannot_be_traced(sandbox: Sandbox):
     command = [sys.executable, "-c", CODE]
-    done = subprocess.run(command, env=world.env, cwd=world.project, capture_output=True, text=True)
+    done = subprocess.run(command, env=sandbox.env, cwd=sandbox.project, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.e2e.test_open_questions import engine_of, say
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.subagent_scripts import delegating
 from tests.terminal.terminal import Terminal
 from workbench.session.storage.session_list import last_session, list_sessions
@@ -13,63 +13,63 @@ from workbench.session.storage.session_list import last_session, list_sessions
 WRITER = {"writer": [bash("echo one > one.txt", risk="HIGH"), finish("I wrote it.")]}
 
 
-def work(world: World, agents: dict, *more: str) -> tuple[str, ...]:
-    model = delegating(world.home / "script.toml", agents)
-    return ("share it", "--model", model, "--workspace", str(world.project), *more)
+def work(sandbox: Sandbox, agents: dict, *more: str) -> tuple[str, ...]:
+    model = delegating(sandbox.home / "script.toml", agents)
+    return ("share it", "--model", model, "--workspace", str(sandbox.project), *more)
 
 
-def test_a_run_without_a_screen_gives_work_to_two_sub_agents(world: World):
+def test_a_run_without_a_screen_gives_work_to_two_sub_agents(sandbox: Sandbox):
     meet = "touch {0}; for i in $(seq 600); do [ -e {1} ] && break; sleep 0.05; done; test -e {1} && echo met > {0}"
     agents = {
         "left": [bash(meet.format("l", "r")), finish("left is done")],
         "right": [bash(meet.format("r", "l")), finish("right is done")],
     }
-    done = world.ohw("run", *work(world, agents, "--mode", "never", "--json"))
+    done = sandbox.ohw("run", *work(sandbox, agents, "--mode", "never", "--json"))
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {event["agent"] for event in events if event["kind"] == "delegate_step"} == {"left", "right"}
-    assert [(world.project / name).read_text() for name in "lr"] == ["met\n", "met\n"]
+    assert [(sandbox.project / name).read_text() for name in "lr"] == ["met\n", "met\n"]
     assert "  left ▸ execute_bash: touch l" in done.stderr
-    listed = world.ohw("sessions").stdout
+    listed = sandbox.ohw("sessions").stdout
     assert listed.count("sub-agent of") == 2
-    assert not world.processes()
+    assert not sandbox.processes()
 
 
-def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answered_later(world: World):
-    done = world.ohw("run", *work(world, WRITER))
+def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answered_later(sandbox: Sandbox):
+    done = sandbox.ohw("run", *work(sandbox, WRITER))
     assert done.returncode == 3, done.stderr
-    (own,) = [entry.id for entry in list_sessions(world.locations) if not entry.parent]
+    (own,) = [entry.id for entry in list_sessions(sandbox.locations) if not entry.parent]
     assert f"may execute_bash run for the sub-agent writer? Answer it with `ohw resume {own}`" in done.stderr
-    assert not (world.project / "one.txt").exists()
-    with Terminal(["resume", own], 130, 40, world.env) as terminal:
+    assert not (sandbox.project / "one.txt").exists()
+    with Terminal(["resume", own], 130, 40, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "y approve" in shown and "sub-agent writer" in shown, "the question")
         terminal.press("y")
         terminal.wait_for("✓ Finished")
         terminal.wait_for("I wrote it.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert (world.project / "one.txt").exists()
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert (sandbox.project / "one.txt").exists()
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(world: World):
-    with Terminal(work(world, WRITER), 130, 40, world.env) as terminal:
+def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(sandbox: Sandbox):
+    with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "y approve" in shown and "sub-agent writer" in shown, "the question")
-        assert not (world.project / "one.txt").exists()
+        assert not (sandbox.project / "one.txt").exists()
         terminal.press("y")
         terminal.wait_for("✓ Finished")
         terminal.wait_for("↳ writer · ")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert (world.project / "one.txt").read_text() == "one\n"
-    assert last_session(world.locations).ended == "finished"
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert (sandbox.project / "one.txt").read_text() == "one\n"
+    assert last_session(sandbox.locations).ended == "finished"
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_with_the_answer(world: World):
-    with Terminal(work(world, WRITER), 130, 40, world.env) as terminal:
+def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_with_the_answer(sandbox: Sandbox):
+    with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_for("y approve")
-        engine_of(world).kill()
+        engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "y approve" not in shown, "the question to be put off")
@@ -77,47 +77,47 @@ def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_wi
         terminal.wait_for("queued")
         terminal.press("f8")
         terminal.wait_for("y approve")
-        assert not (world.project / "one.txt").exists()
+        assert not (sandbox.project / "one.txt").exists()
         terminal.press("y")
         terminal.wait_for("✓ Finished")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    assert (world.project / "one.txt").read_text() == "one\n"
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    assert (sandbox.project / "one.txt").read_text() == "one\n"
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_screen_closed_beside_a_question_of_a_sub_agent_leaves_no_process(world: World):
-    with Terminal(work(world, WRITER), 130, 40, world.env) as terminal:
+def test_a_screen_closed_beside_a_question_of_a_sub_agent_leaves_no_process(sandbox: Sandbox):
+    with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "y approve" not in shown, "the question to be put off")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    wait_for(lambda: not world.processes(), "every process to be gone")
-    (child,) = [entry for entry in list_sessions(world.locations) if entry.parent]
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    (child,) = [entry for entry in list_sessions(sandbox.locations) if entry.parent]
     assert child.ended == ""
-    assert not (world.project / "one.txt").exists()
+    assert not (sandbox.project / "one.txt").exists()
 
 
-def test_no_key_is_in_the_environment_of_what_a_sub_agent_runs(world: World):
+def test_no_key_is_in_the_environment_of_what_a_sub_agent_runs(sandbox: Sandbox):
     command = "env > env.txt; cat /proc/self/environ /proc/$PPID/environ | tr '\\0' '\\n' > raw.txt"
     agents = {"writer": [bash(command), finish("I wrote it.")]}
-    world.env |= {"OPENAI_API_KEY": "sk-of-the-test", "GITHUB_TOKEN": "ghp-of-the-test", "PLAIN_NAME": "plain"}
-    done = world.ohw("run", *work(world, agents, "--mode", "never"))
+    sandbox.env |= {"OPENAI_API_KEY": "sk-of-the-test", "GITHUB_TOKEN": "ghp-of-the-test", "PLAIN_NAME": "plain"}
+    done = sandbox.ohw("run", *work(sandbox, agents, "--mode", "never"))
     assert done.returncode == 0, done.stderr
     for name in ("env.txt", "raw.txt"):
-        dumped = (world.project / name).read_text()
+        dumped = (sandbox.project / name).read_text()
         assert "PATH=" in dumped
         assert "of-the-test" not in dumped
         assert not {line.partition("=")[0] for line in dumped.splitlines()} & {"OPENAI_API_KEY", "GITHUB_TOKEN"}
-    assert "PLAIN_NAME=plain" in (world.project / "env.txt").read_text()
+    assert "PLAIN_NAME=plain" in (sandbox.project / "env.txt").read_text()
 
 
-def test_all_that_waits_is_named_when_a_run_ends_at_several_questions(world: World):
+def test_all_that_waits_is_named_when_a_run_ends_at_several_questions(sandbox: Sandbox):
     agents = {name: [bash(f"touch {name}", "HIGH"), finish()] for name in ("left", "right")}
-    done = world.ohw("run", *work(world, agents))
+    done = sandbox.ohw("run", *work(sandbox, agents))
     assert done.returncode == 3, done.stderr
-    (own,) = [entry.id for entry in list_sessions(world.locations) if not entry.parent]
+    (own,) = [entry.id for entry in list_sessions(sandbox.locations) if not entry.parent]
     for name in agents:
         assert f"HIGH may execute_bash run for the sub-agent {name}?  touch {name}" in done.stderr
     assert f"stopped at 2 questions. Answer them with `ohw resume {own}`" in done.stderr

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.sandbox import World, bash, finish, toml, wait_for
+from tests.sandbox import Sandbox, bash, finish, toml, wait_for
 from tests.terminal.allowed_output import PLAIN, strange
 from tests.terminal.terminal import Terminal
 
@@ -82,9 +82,9 @@ def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
     terminal.wait_until(lambda shown: marks[0] not in shown, f"{marks[0]!r} to be closed")
 
 
-def configure(world: World) -> None:
+def configure(sandbox: Sandbox) -> None:
     """Settings, a rule, files and a branch that hold the payloads."""
-    folder = world.locations.config
+    folder = sandbox.locations.config
     folder.mkdir(parents=True)
     tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
     tables += f"[mcpServers.far]\nenabled = false\ncommand = {toml(hostile('server'))}\n"
@@ -94,30 +94,30 @@ def configure(world: World) -> None:
     (folder / "themes").mkdir()
     (folder / "themes/own.toml").write_text(theme, encoding="utf-8")
     (folder / "themes" / (file_name("broken") + ".toml")).write_text(hostile("hue"), encoding="utf-8")
-    (world.project / file_name("file")).write_text(hostile("inside"))
-    (world.project / "text").write_text(hostile("output"))
-    subprocess.run(["git", "init", "-q", "-b", "evil\u202ebranch"], cwd=world.project, check=True)
+    (sandbox.project / file_name("file")).write_text(hostile("inside"))
+    (sandbox.project / "text").write_text(hostile("output"))
+    subprocess.run(["git", "init", "-q", "-b", "evil\u202ebranch"], cwd=sandbox.project, check=True)
 
 
-def hostile_turns(world: World) -> list[dict[str, object]]:
+def hostile_turns(sandbox: Sandbox) -> list[dict[str, object]]:
     """A model that says nothing without payloads: thought, plan, output, a file, a command, a question, an end."""
     plan = [{"id": "1", "title": hostile("task"), "status": "todo"}]
     ask = {"question": hostile("query"), "options": [hostile("option"), "no"]}
     return [
         bash("cat text; ls") | {"text": hostile("said"), "reasoning": hostile("mused")},
         {"tool": "task_tracker", "arguments": {"command": "plan", "task_list": plan}},
-        edit(f"{world.project}/{file_name('new')}", hostile("line")),
+        edit(f"{sandbox.project}/{file_name('new')}", hostile("line")),
         bash(f"echo '{hostile('danger')}'", risk="HIGH"),
         {"tool": "ask_human", "arguments": ask},
         finish(hostile("done")),
     ]
 
 
-def test_no_surface_lets_a_sequence_through(world: World):
+def test_no_surface_lets_a_sequence_through(sandbox: Sandbox):
     """Each surface is waited for by its own mark, and each shows what it was given as text."""
-    configure(world)
-    args = (hostile("prompt"), "--model", world.script(*hostile_turns(world)), "--workspace", str(world.project))
-    with Terminal(args, 150, 40, world.env) as terminal:
+    configure(sandbox)
+    args = (hostile("prompt"), "--model", sandbox.script(*hostile_turns(sandbox)), "--workspace", str(sandbox.project))
+    with Terminal(args, 150, 40, sandbox.env) as terminal:
         show_questions(terminal)
         show_panels(terminal)
         show_screens(terminal)
@@ -208,12 +208,12 @@ def is_shown(terminal: Terminal, mark: str) -> bool:
         return False
 
 
-def test_commands_print_harmless_bytes_alone(world: World):
-    (world.project / "text").write_text(hostile("output"))
-    model = world.script(bash("cat text"), finish(hostile("done")))
-    run = world.ohw("run", "-", "--model", model, "--mode", "never", stdin=hostile("prompt"))
-    rated = world.ohw("risk", hostile("x"), f"echo '{hostile('x')}'")
-    listed = world.ohw("sessions")
+def test_commands_print_harmless_bytes_alone(sandbox: Sandbox):
+    (sandbox.project / "text").write_text(hostile("output"))
+    model = sandbox.script(bash("cat text"), finish(hostile("done")))
+    run = sandbox.ohw("run", "-", "--model", model, "--mode", "never", stdin=hostile("prompt"))
+    rated = sandbox.ohw("risk", hostile("x"), f"echo '{hostile('x')}'")
+    listed = sandbox.ohw("sessions")
     assert run.returncode == 0, run.stderr
     for done in (run, rated, listed):
         assert strange((done.stdout + done.stderr).encode("utf-8", "surrogateescape"), allowed=PLAIN) == []
@@ -221,13 +221,15 @@ def test_commands_print_harmless_bytes_alone(world: World):
     assert [json.loads(line)["risk"] for line in rated.stdout.splitlines()] == ["HIGH", "HIGH"]
 
 
-def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_and_before_it_is_trusted(world: World):
-    folder = world.project / file_name("folder")
+def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_and_before_it_is_trusted(
+    sandbox: Sandbox,
+):
+    folder = sandbox.project / file_name("folder")
     folder.mkdir()
     (folder / ".ohw/tools").mkdir(parents=True)
     (folder / ".ohw/tools" / f"{file_name('tool')}.py").write_text("tool = None\n")
-    env = {**world.env, "TERM": "xterm-256color"}
-    args = ("--workspace", str(folder), "--model", world.script(finish("done")))
+    env = {**sandbox.env, "TERM": "xterm-256color"}
+    args = ("--workspace", str(folder), "--model", sandbox.script(finish("done")))
     with Terminal(args, 110, 34, env) as terminal:
         terminal.wait_for(safe("folder"))
         terminal.wait_for(safe("tool"))  # the question whether the folder is trusted

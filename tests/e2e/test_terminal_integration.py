@@ -12,7 +12,7 @@ from random import Random
 import psutil
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.allowed_output import strange
 from tests.terminal.screen import Screen
 from tests.terminal.terminal import Terminal
@@ -20,9 +20,9 @@ from tests.terminal.terminal import Terminal
 GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1004l", b"\x1b[23;2t")
 
 
-def screen(world: World, *turns: dict, **env: str) -> Terminal:
-    args = ("go", "--model", world.script(*turns), "--mode", "high", "--workspace", str(world.project))
-    return Terminal(args, 110, 34, world.env | env)
+def screen(sandbox: Sandbox, *turns: dict, **env: str) -> Terminal:
+    args = ("go", "--model", sandbox.script(*turns), "--mode", "high", "--workspace", str(sandbox.project))
+    return Terminal(args, 110, 34, sandbox.env | env)
 
 
 def sent(terminal: Terminal, sequence: str, seconds: float = 30.0) -> None:
@@ -30,9 +30,9 @@ def sent(terminal: Terminal, sequence: str, seconds: float = 30.0) -> None:
     terminal.wait_until(lambda _: sequence.encode() in terminal.raw, f"{sequence!r} to be sent", seconds)
 
 
-def held(world: World) -> tuple[Path, str]:
+def held(sandbox: Sandbox) -> tuple[Path, str]:
     """A command that runs until a file is there."""
-    go = world.project / "go"
+    go = sandbox.project / "go"
     return go, f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
 
 
@@ -48,15 +48,15 @@ def wait_for_stop(terminal: Terminal) -> None:
     terminal.text()
 
 
-def test_title_progress_and_a_notice_when_the_window_is_not_in_front(world: World):
-    go, waits = held(world)
-    name = world.project.name
+def test_title_progress_and_a_notice_when_the_window_is_not_in_front(sandbox: Sandbox):
+    go, waits = held(sandbox)
+    name = sandbox.project.name
     more = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}
-    with screen(world, bash(waits), bash("touch made-it", risk="HIGH"), finish("All done."), **more) as terminal:
+    with screen(sandbox, bash(waits), bash("touch made-it", risk="HIGH"), finish("All done."), **more) as terminal:
         sent(terminal, f"\x1b]2;ohw {name} - working\x07")
         sent(terminal, "\x1b]9;4;3;0\x07")
         terminal.type("\x1b[O")  # the window is no longer in front
-        wait_for((world.project / "begun").exists, "the command to run")
+        wait_for((sandbox.project / "begun").exists, "the command to run")
         terminal.text()
         go.touch()
         sent(terminal, f"\x1b]9;ohw {name}: a question needs your answer\x07")
@@ -73,20 +73,20 @@ def test_title_progress_and_a_notice_when_the_window_is_not_in_front(world: Worl
         assert strange(terminal.raw, bells=1) == []
 
 
-def test_what_is_switched_off_is_not_sent(world: World):
-    world.locations.settings_file.parent.mkdir(parents=True)
-    world.locations.settings_file.write_text(
+def test_what_is_switched_off_is_not_sent(sandbox: Sandbox):
+    sandbox.locations.settings_file.parent.mkdir(parents=True)
+    sandbox.locations.settings_file.write_text(
         "[terminal]\ntitle = false\nprogress = false\nnotice = false\nmouse = false\n"
     )
-    with screen(world, finish("All done."), TERM="xterm-ghostty", TERM_PROGRAM="ghostty") as terminal:
+    with screen(sandbox, finish("All done."), TERM="xterm-ghostty", TERM_PROGRAM="ghostty") as terminal:
         terminal.wait_for("All done.")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     assert not any(part in terminal.raw for part in (b"\x1b]2;", b"\x1b]9;", b"\x1b[22;2t", b"\x1b[?1000h"))
 
 
-def test_no_color_sends_no_colour(world: World):
-    with screen(world, bash("touch made-it", risk="HIGH"), finish(), NO_COLOR="1") as terminal:
+def test_no_color_sends_no_colour(sandbox: Sandbox):
+    with screen(sandbox, bash("touch made-it", risk="HIGH"), finish(), NO_COLOR="1") as terminal:
         terminal.wait_for("y approve")
         terminal.wait_for("HIGH")
         assert not _colours(terminal.raw)
@@ -101,23 +101,23 @@ def _colours(raw: bytes) -> set[str]:
     return set(re.findall(r"[34]8;[25];[\d;]+|\x1b\[[\d;]*\b(?:3|4|9|10)[0-7]m", raw.decode(errors="replace")))
 
 
-def test_a_selection_is_copied_by_the_terminal_and_by_the_system(world: World):
-    tools = world.home / "bin"
+def test_a_selection_is_copied_by_the_terminal_and_by_the_system(sandbox: Sandbox):
+    tools = sandbox.home / "bin"
     tools.mkdir()
     program = tools / "wl-copy"
-    program.write_text(f"#!/bin/sh\ncat > {world.home}/clipboard\n")
+    program.write_text(f"#!/bin/sh\ncat > {sandbox.home}/clipboard\n")
     program.chmod(0o755)
     more = {"WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
-    with screen(world, finish("A sentence to copy."), **more) as terminal:
+    with screen(sandbox, finish("A sentence to copy."), **more) as terminal:
         shown = terminal.wait_for("│  A sentence to copy.")
         terminal.wait_for("✓ Finished")
         row = next(at for at, line in enumerate(shown.splitlines(), 1) if line.startswith("│  A sentence to copy."))
         column = 4
         terminal.type(f"\x1b[<0;{column};{row}M\x1b[<32;{column + 5};{row}M\x1b[<32;{column + 10};{row}M")
         terminal.type(f"\x1b[<0;{column + 10};{row}m")
-        wait_for((world.home / "clipboard").exists, "the program to be given the text")
-        wait_for(lambda: "sentence" in (world.home / "clipboard").read_text(), "all of the text")
-        text = (world.home / "clipboard").read_text()
+        wait_for((sandbox.home / "clipboard").exists, "the program to be given the text")
+        wait_for(lambda: "sentence" in (sandbox.home / "clipboard").read_text(), "all of the text")
+        text = (sandbox.home / "clipboard").read_text()
         sent(terminal, f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
@@ -129,9 +129,11 @@ def test_a_selection_is_copied_by_the_terminal_and_by_the_system(world: World):
     ids=["SIGTSTP", "SIGSTOP", "SIGTSTP twice", "SIGCONT alone"],
 )
 def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_terminal_back(
-    world: World, stops: list[signal.Signals]
+    sandbox: Sandbox, stops: list[signal.Signals]
 ):
-    with Terminal(["--model", world.script(finish("x")), "--workspace", str(world.project)], 110, 34, world.env) as it:
+    with Terminal(
+        ["--model", sandbox.script(finish("x")), "--workspace", str(sandbox.project)], 110, 34, sandbox.env
+    ) as it:
         before = termios.tcgetattr(it.process.child_fd)
         it.wait_for("Ask anything")
         it.type("half a")
@@ -153,8 +155,8 @@ def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_t
 
 
 @pytest.mark.parametrize("env", [{"COLUMNS": "1"}, {"LINES": "1"}, {"COLUMNS": "1", "LINES": "1"}, {"COLUMNS": "x"}])
-def test_the_size_is_the_terminals_whatever_the_environment_says(world: World, env: dict[str, str]):
-    with screen(world, finish("All done."), **env) as terminal:
+def test_the_size_is_the_terminals_whatever_the_environment_says(sandbox: Sandbox, env: dict[str, str]):
+    with screen(sandbox, finish("All done."), **env) as terminal:
         terminal.wait_for("All done.")
         terminal.wait_for("F1 help")
         assert any(len(line) > 100 for line in terminal.screen.lines)
@@ -163,10 +165,10 @@ def test_the_size_is_the_terminals_whatever_the_environment_says(world: World, e
 
 
 @pytest.mark.parametrize("by_key", [True, False], ids=["ctrl+z", "SIGTSTP"])
-def test_suspended_and_continued_the_session_goes_on(world: World, by_key: bool):
-    go, waits = held(world)
-    with screen(world, bash(waits), finish("All done.")) as terminal:
-        wait_for((world.project / "begun").exists, "the command to run")
+def test_suspended_and_continued_the_session_goes_on(sandbox: Sandbox, by_key: bool):
+    go, waits = held(sandbox)
+    with screen(sandbox, bash(waits), finish("All done.")) as terminal:
+        wait_for((sandbox.project / "begun").exists, "the command to run")
         terminal.wait_for("touch begun")
         terminal.type("half a thought")
         terminal.wait_for("half a thought")
@@ -190,11 +192,11 @@ def test_suspended_and_continued_the_session_goes_on(world: World, by_key: bool)
         assert "Traceback" not in terminal.text()
 
 
-def test_two_hundred_sizes_in_two_seconds_keep_the_question(world: World):
+def test_two_hundred_sizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
     edges = [(1, 1), (500, 200), (2, 50), (500, 1), (1, 200), (300, 3), (40, 12), (80, 24)]
     between = Random(6)
     sizes = [edges[n % 8] if n % 2 else (between.randint(1, 500), between.randint(1, 200)) for n in range(200)]
-    with screen(world, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
+    with screen(sandbox, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
         terminal.wait_for("y approve")
         assert any(terminal.resize_often(sizes, 1.0) < 2.0 for _ in range(5))
         terminal.resize(110, 34)
@@ -203,7 +205,7 @@ def test_two_hundred_sizes_in_two_seconds_keep_the_question(world: World):
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
         assert b"Traceback" not in terminal.raw
-    assert (world.project / "made-it").exists()
+    assert (sandbox.project / "made-it").exists()
 
 
 def approves(terminal: Terminal) -> None:
@@ -219,8 +221,8 @@ def approves(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_gives_the_window_back(world: World, number: signal.Signals):
-    with screen(world, bash("touch made-it", risk="HIGH"), finish()) as terminal:
+def test_a_signal_gives_the_window_back(sandbox: Sandbox, number: signal.Signals):
+    with screen(sandbox, bash("touch made-it", risk="HIGH"), finish()) as terminal:
         terminal.wait_for("y approve")
         before = len(terminal.raw)
         os.kill(terminal.pid, number)
@@ -229,14 +231,14 @@ def test_a_signal_gives_the_window_back(world: World, number: signal.Signals):
             os.kill(terminal.pid, number)
         assert terminal.wait_exit() == 128 + number
         assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
-    wait_for(lambda: not world.processes(), "every process to be gone")
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_it(world: World):
+def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_it(sandbox: Sandbox):
     chance = Random(7)
     columns = [1, 2, 3, 4, 5, 7, 20, 80, 160, 500]
     rows = [1, 2, 3, 5, 12, 40, 200]
-    with screen(world, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
+    with screen(sandbox, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
         terminal.wait_for("touch made-it")
         for _ in range(10):
             sizes = [(chance.choice(columns), chance.choice(rows)) for _ in range(100)]
@@ -252,12 +254,12 @@ def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_
         assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
 
 
-def test_a_thousand_random_sizes_while_the_agent_works_lose_nothing(world: World):
+def test_a_thousand_random_sizes_while_the_agent_works_lose_nothing(sandbox: Sandbox):
     chance = Random(11)
     steps = [bash(f"sleep 0.1; seq 1 {number * 20}; echo {number} >> marks") for number in range(40)]
-    with screen(world, *steps, finish("All done.")) as terminal:
+    with screen(sandbox, *steps, finish("All done.")) as terminal:
         before = termios.tcgetattr(terminal.process.child_fd)
-        wait_for((world.project / "marks").exists, "the agent to work")
+        wait_for((sandbox.project / "marks").exists, "the agent to work")
         for _ in range(10):
             sizes = [(chance.randint(1, 500), chance.randint(1, 200)) for _ in range(100)]
             terminal.resize_often(sizes, 1.0)
@@ -270,4 +272,4 @@ def test_a_thousand_random_sizes_while_the_agent_works_lose_nothing(world: World
         assert termios.tcgetattr(terminal.process.child_fd)[3] | termios.PENDIN == before[3] | termios.PENDIN
         shown_last = terminal.raw.rfind(b"\x1b[?1049h")
         assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
-    assert (world.project / "marks").read_text().split() == [str(number) for number in range(40)]
+    assert (sandbox.project / "marks").read_text().split() == [str(number) for number in range(40)]

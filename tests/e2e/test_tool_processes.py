@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.mcp.conftest import fake_server
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from tests.tools.browser.conftest import chromium
 from tests.tools.web.site import Site
@@ -33,11 +33,11 @@ subprocess.Popen(["sleep", "701"], start_new_session=True)
 
 
 @pytest.fixture
-def watched(world: World) -> Path:
+def watched(sandbox: Sandbox) -> Path:
     """Every Python process of this person writes there what it loads and starts."""
-    folder = world.home / "watched"
+    folder = sandbox.home / "watched"
     folder.mkdir()
-    world.env |= {"WATCHED": str(folder), "PYTHONPATH": str(Path(__file__).parents[1] / "fakes/watched")}
+    sandbox.env |= {"WATCHED": str(folder), "PYTHONPATH": str(Path(__file__).parents[1] / "fakes/watched")}
     return folder
 
 
@@ -46,17 +46,17 @@ def noted(folder: Path, what: str) -> set[str]:
     return {line.partition(" ")[2] for line in lines if line.startswith(f"{what} ")}
 
 
-def settings(world: World, text: str) -> None:
-    world.locations.config.mkdir(parents=True, exist_ok=True)
-    world.locations.settings_file.write_text(text)
+def settings(sandbox: Sandbox, text: str) -> None:
+    sandbox.locations.config.mkdir(parents=True, exist_ok=True)
+    sandbox.locations.settings_file.write_text(text)
 
 
-def ten_known_servers(world: World) -> str:
+def ten_known_servers(sandbox: Sandbox) -> str:
     """In the shape of the settings; what they offer is known from before."""
-    told = {f"server{number}": fake_server(world.home) for number in range(10)}
-    found = find_servers(told, world.locations.settings_file, world.project, [])
+    told = {f"server{number}": fake_server(sandbox.home) for number in range(10)}
+    found = find_servers(told, sandbox.locations.settings_file, sandbox.project, [])
     for server in found.servers:
-        PinStore(world.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
+        PinStore(sandbox.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
     lines = [
         f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
         f"startTimeout = {server['startTimeout']}\nfirstWait = 60\n"
@@ -65,14 +65,14 @@ def ten_known_servers(world: World) -> str:
     return "\n".join(lines)
 
 
-def test_nothing_that_reaches_out_is_loaded_before_it_is_used(world: World, watched: Path):
-    settings(world, ten_known_servers(world) + ALL_ON)
-    done = world.ohw("run", "go", "--model", world.script(bash("true"), finish()))
+def test_nothing_that_reaches_out_is_loaded_before_it_is_used(sandbox: Sandbox, watched: Path):
+    settings(sandbox, ten_known_servers(sandbox) + ALL_ON)
+    done = sandbox.ohw("run", "go", "--model", sandbox.script(bash("true"), finish()))
     assert done.returncode == 0, done.stderr
     assert noted(watched, "load") & {"textual", "litellm", *HEAVY} == set()
     assert "pydantic" in noted(watched, "load")  # so it does write them down
     with Terminal(
-        ["--workspace", str(world.project), "--model", world.script(finish("All done."))], 120, 40, world.env
+        ["--workspace", str(sandbox.project), "--model", sandbox.script(finish("All done."))], 120, 40, sandbox.env
     ) as screen:
         screen.wait_for("Ask anything")
         screen.type("go")
@@ -82,60 +82,60 @@ def test_nothing_that_reaches_out_is_loaded_before_it_is_used(world: World, watc
         assert screen.wait_exit() == 0
     assert "textual" in noted(watched, "load")
     assert noted(watched, "load") & set(HEAVY) == set()
-    assert not (world.home / "starts").exists()
+    assert not (sandbox.home / "starts").exists()
     call = {"tool": "server3_say", "risk": "LOW", "arguments": {"text": "hello"}}
     cell = {"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": "1"}}
-    done = world.ohw("run", "go", "--model", world.script(call, cell, finish()), "--mode", "never")
+    done = sandbox.ohw("run", "go", "--model", sandbox.script(call, cell, finish()), "--mode", "never")
     assert done.returncode == 0, done.stderr
     assert noted(watched, "load") & set(HEAVY) == {"mcp", "mcp_types", "httpx2", "IPython"}
-    assert (world.home / "starts").stat().st_size == 1
+    assert (sandbox.home / "starts").stat().st_size == 1
 
 
-def test_no_process_of_any_kind_before_trust(world: World, watched: Path):
-    subprocess.run(["git", "init", "-q", str(world.project)], check=True)
-    hook = world.home / "hook-ran"
-    (world.project / ".git/config").write_text(
+def test_no_process_of_any_kind_before_trust(sandbox: Sandbox, watched: Path):
+    subprocess.run(["git", "init", "-q", str(sandbox.project)], check=True)
+    hook = sandbox.home / "hook-ran"
+    (sandbox.project / ".git/config").write_text(
         f"[core]\n\tfsmonitor = touch {hook}\n[diff]\n\texternal = touch {hook}\n"
     )
-    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"fake": fake_server(world.home)}}))
-    tools = world.project / ".ohw/tools"
+    (sandbox.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"fake": fake_server(sandbox.home)}}))
+    tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
     (tools / "own.py").write_text(f"import pathlib\npathlib.Path({str(hook)!r}).touch()\n")
-    settings(world, ALL_ON)
-    world.env["OHW_MODEL"] = world.script(finish("All done."))
-    with Terminal(["--workspace", str(world.project)], 120, 40, world.env) as screen:
+    settings(sandbox, ALL_ON)
+    sandbox.env["OHW_MODEL"] = sandbox.script(finish("All done."))
+    with Terminal(["--workspace", str(sandbox.project)], 120, 40, sandbox.env) as screen:
         screen.wait_for("Trust this directory?")
         screen.type("a message that waits")  # time goes by, and the screen works
         screen.wait_for("a message that waits")
         assert noted(watched, "start") == set()
         assert psutil.Process(screen.pid).children(recursive=True) == []
-        assert [process.pid for process in world.processes()] == [screen.pid]
+        assert [process.pid for process in sandbox.processes()] == [screen.pid]
         screen.press("ctrl+q")
         assert screen.wait_exit() == 0
     assert not hook.exists()
-    assert not (world.home / "starts").exists()
-    wait_for(lambda: not world.processes(), "everything to end")
+    assert not (sandbox.home / "starts").exists()
+    wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_no_process_is_left_also_after_a_kill(world: World, chromium: str, is_killed: bool):
+def test_no_process_is_left_also_after_a_kill(sandbox: Sandbox, chromium: str, is_killed: bool):
     """A server, a cell and a command each with a child that left its session, and a browser with its own."""
-    told = fake_server(world.home, {"stays": True})
+    told = fake_server(sandbox.home, {"stays": True})
     server = f"[mcpServers.fake]\ncommand = {json.dumps(told['command'])}\nargs = {json.dumps(told['args'])}\n"
-    settings(world, f"{server}startTimeout = 60\nfirstWait = 60\n{ALL_ON}")
+    settings(sandbox, f"{server}startTimeout = 60\nfirstWait = 60\n{ALL_ON}")
     last = [bash("touch reached; sleep 703")] if is_killed else [bash("touch reached"), finish("All done.")]
     with Site({"/": lambda visit: visit.answer(b"<title>Shop</title><p>Words</p>")}) as site:
-        world.env["OHW_MODEL"] = world.script(
+        sandbox.env["OHW_MODEL"] = sandbox.script(
             {"tool": "echo", "risk": "LOW", "arguments": {"text": "child"}},
             {"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": CHILD}},
             {"tool": "browser", "risk": "LOW", "arguments": {"code": f"goto('{site.url()}')"}},
             bash("setsid -f sleep 702"),
             *last,
         )
-        with Terminal(["--workspace", str(world.project), "--mode", "never", "go"], 120, 40, world.env) as screen:
+        with Terminal(["--workspace", str(sandbox.project), "--mode", "never", "go"], 120, 40, sandbox.env) as screen:
             screen.never_ask()
-            wait_for((world.project / "reached").exists, "the last command", 150)
-            (engine,) = [each for each in world.processes() if "workbench.engine" in each.cmdline()]
+            wait_for((sandbox.project / "reached").exists, "the last command", 150)
+            (engine,) = [each for each in sandbox.processes() if "workbench.engine" in each.cmdline()]
             running = engine.children(recursive=True)
             shown = []
             for process in running:
@@ -145,12 +145,14 @@ def test_no_process_is_left_also_after_a_kill(world: World, chromium: str, is_ki
                 assert any(mark in line for line in shown), (mark, shown)
             if is_killed:
                 os.kill(engine.pid, signal.SIGKILL)
-                wait_for(lambda: [each.pid for each in world.processes()] == [screen.pid], "all but the screen to end")
+                wait_for(
+                    lambda: [each.pid for each in sandbox.processes()] == [screen.pid], "all but the screen to end"
+                )
             else:
                 screen.wait_for("All done.", 60)
             screen.press("ctrl+q")
             assert screen.wait_exit() == 0
-    wait_for(lambda: not world.processes() and not any(map(lives, running)), "everything to end")
+    wait_for(lambda: not sandbox.processes() and not any(map(lives, running)), "everything to end")
 
 
 def lives(process: psutil.Process) -> bool:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.sandbox import World, finish, wait_for
+from tests.sandbox import Sandbox, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
 
@@ -19,116 +19,118 @@ RULES = '[[deny]]\ncommand = "git push *"\n'
 
 
 @pytest.fixture
-def marker(world: World):
+def marker(sandbox: Sandbox):
     """A folder that brings a tool, which leaves a file when it is imported, and rules."""
-    marker = world.home / "marker"
-    tools = world.project / ".ohw/tools"
+    marker = sandbox.home / "marker"
+    tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
     (tools / "evil.py").write_text(TOOL.format(marker=str(marker)))
-    (world.project / ".ohw/rules.toml").write_text(RULES)
+    (sandbox.project / ".ohw/rules.toml").write_text(RULES)
     return marker
 
 
-def engines(world: World) -> list[str]:
-    return [line for process in world.processes() if "workbench.engine" in (line := " ".join(process.cmdline()))]
+def engines(sandbox: Sandbox) -> list[str]:
+    return [line for process in sandbox.processes() if "workbench.engine" in (line := " ".join(process.cmdline()))]
 
 
-def test_agreement_holds_for_the_very_folder_and_content(world: World, marker, tmp_path_factory):
-    content = fingerprint(world.project)
-    agree(world.locations, world.project, content)
-    assert is_trusted(world.project, agreed(world.locations))
+def test_agreement_holds_for_the_very_folder_and_content(sandbox: Sandbox, marker, tmp_path_factory):
+    content = fingerprint(sandbox.project)
+    agree(sandbox.locations, sandbox.project, content)
+    assert is_trusted(sandbox.project, agreed(sandbox.locations))
     other = tmp_path_factory.mktemp("other")
-    (world.project / ".ohw").rename(other / ".ohw")
-    assert not is_trusted(other, agreed(world.locations))
-    (other / ".ohw").rename(world.project / ".ohw")
-    assert is_trusted(world.project, agreed(world.locations))
-    helper = world.project / ".ohw/tools/_helper.py"
+    (sandbox.project / ".ohw").rename(other / ".ohw")
+    assert not is_trusted(other, agreed(sandbox.locations))
+    (other / ".ohw").rename(sandbox.project / ".ohw")
+    assert is_trusted(sandbox.project, agreed(sandbox.locations))
+    helper = sandbox.project / ".ohw/tools/_helper.py"
     helper.write_text("x = 1\n")
-    assert not is_trusted(world.project, agreed(world.locations))
+    assert not is_trusted(sandbox.project, agreed(sandbox.locations))
     helper.unlink()
-    (world.project / ".ohw/rules.toml").write_text("")
-    assert not is_trusted(world.project, agreed(world.locations))
+    (sandbox.project / ".ohw/rules.toml").write_text("")
+    assert not is_trusted(sandbox.project, agreed(sandbox.locations))
 
 
-def test_a_damaged_list_of_agreements_is_none(world: World, marker):
-    agree(world.locations, world.project, fingerprint(world.project))
-    file = world.locations.data / "trusted.json"
+def test_a_damaged_list_of_agreements_is_none(sandbox: Sandbox, marker):
+    agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
+    file = sandbox.locations.data / "trusted.json"
     assert file.stat().st_mode & 0o777 == 0o600
     for text in ("", "[]", json.dumps({"a": 3}), "\x00"):
         file.write_text(text)
-        assert agreed(world.locations) == ()
+        assert agreed(sandbox.locations) == ()
 
 
-def test_run_in_a_folder_that_is_not_trusted_says_what_it_leaves_out(world: World, marker):
-    world.env["OHW_MODEL"] = world.script(finish())
-    done = world.ohw("run", "go")
+def test_run_in_a_folder_that_is_not_trusted_says_what_it_leaves_out(sandbox: Sandbox, marker):
+    sandbox.env["OHW_MODEL"] = sandbox.script(finish())
+    done = sandbox.ohw("run", "go")
     assert done.returncode == 0
-    assert f"the tools in {world.project}/.ohw/tools are left out: the folder is not trusted" in done.stderr
-    assert f"the rules in {world.project}/.ohw/rules.toml are left out: the folder is not trusted" in done.stderr
+    assert f"the tools in {sandbox.project}/.ohw/tools are left out: the folder is not trusted" in done.stderr
+    assert f"the rules in {sandbox.project}/.ohw/rules.toml are left out: the folder is not trusted" in done.stderr
     assert not marker.exists()
-    agree(world.locations, world.project, fingerprint(world.project))
-    assert "not trusted" not in world.ohw("run", "go").stderr
+    agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
+    assert "not trusted" not in sandbox.ohw("run", "go").stderr
     assert marker.exists()
 
 
-def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(world: World, marker):
-    world.env["OHW_MODEL"] = world.script(finish("All done."))
-    with Terminal(["--workspace", str(world.project)], 120, 40, world.env) as terminal:
+def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(sandbox: Sandbox, marker):
+    sandbox.env["OHW_MODEL"] = sandbox.script(finish("All done."))
+    with Terminal(["--workspace", str(sandbox.project)], 120, 40, sandbox.env) as terminal:
         terminal.wait_for("Trust this directory?")
         terminal.wait_for(".ohw/tools/evil.py")
         terminal.wait_for(".ohw/rules.toml")
-        assert engines(world) == []
+        assert engines(sandbox) == []
         terminal.type("yy go")  # no letter is an answer: they are for the prompt
         terminal.wait_for("yy go")
-        assert engines(world) == []
+        assert engines(sandbox) == []
         assert not marker.exists()
         terminal.press("enter")  # the cursor stands on no
         terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
         assert not marker.exists()
-        assert agreed(world.locations) == ()
+        assert agreed(sandbox.locations) == ()
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 
 
-def test_yes_is_kept_until_something_changes(world: World, marker):
-    world.env["OHW_MODEL"] = world.script(finish("All done."))
-    arguments = ["--workspace", str(world.project)]
-    with Terminal(arguments, 120, 40, world.env) as terminal:
+def test_yes_is_kept_until_something_changes(sandbox: Sandbox, marker):
+    sandbox.env["OHW_MODEL"] = sandbox.script(finish("All done."))
+    arguments = ["--workspace", str(sandbox.project)]
+    with Terminal(arguments, 120, 40, sandbox.env) as terminal:
         terminal.wait_for("Trust this directory?")
         terminal.press("up")
         terminal.wait_for("esc no")  # it has stood for a moment
         terminal.press("enter")
         wait_for(marker.exists, "the tool to be loaded")
-        assert agreed(world.locations) == (fingerprint(world.project),)
+        assert agreed(sandbox.locations) == (fingerprint(sandbox.project),)
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    with Terminal([*arguments, "go"], 120, 40, world.env) as terminal:
+    with Terminal([*arguments, "go"], 120, 40, sandbox.env) as terminal:
         shown = terminal.wait_for("All done.", 60)
         assert "Trust this directory?" not in shown
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
-    (world.project / ".ohw/tools/evil.py").write_text("raise SystemExit\n")
-    with Terminal(arguments, 120, 40, world.env) as terminal:
+    (sandbox.project / ".ohw/tools/evil.py").write_text("raise SystemExit\n")
+    with Terminal(arguments, 120, 40, sandbox.env) as terminal:
         terminal.wait_for("Trust this directory?")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 
 
 @pytest.mark.parametrize("name", ["__pycache__/helper.cpython-311.pyc", "fast.so", "lib/data.bin", "linked/other.py"])
-def test_compiled_and_binary_files_beside_a_tool_are_agreed_to_as_well(world: World, marker, name, tmp_path_factory):
-    tools = world.project / ".ohw/tools"
+def test_compiled_and_binary_files_beside_a_tool_are_agreed_to_as_well(
+    sandbox: Sandbox, marker, name, tmp_path_factory
+):
+    tools = sandbox.project / ".ohw/tools"
     (tools / "linked").symlink_to(tmp_path_factory.mktemp("elsewhere"))
     file = tools / name
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(b"\x00one")
-    agree(world.locations, world.project, fingerprint(world.project))
-    assert is_trusted(world.project, agreed(world.locations))
+    agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
+    assert is_trusted(sandbox.project, agreed(sandbox.locations))
     file.write_bytes(b"\x00two")
-    assert not is_trusted(world.project, agreed(world.locations))
+    assert not is_trusted(sandbox.project, agreed(sandbox.locations))
     file.unlink()
-    assert not is_trusted(world.project, agreed(world.locations))
+    assert not is_trusted(sandbox.project, agreed(sandbox.locations))
 
 
 IMPORTING = """
@@ -139,13 +141,13 @@ from workbench.tools import ThinkTool as tool
 """
 
 
-def test_what_a_tool_imports_leaves_nothing_behind_that_would_ask_again(world: World):
-    tools = world.project / ".ohw/tools"
+def test_what_a_tool_imports_leaves_nothing_behind_that_would_ask_again(sandbox: Sandbox):
+    tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
     (tools / "own.py").write_text(IMPORTING.format(folder=str(tools)))
     (tools / "helper.py").write_text("def later():\n    import _more\n\n    return _more.x\n")
-    agree(world.locations, world.project, fingerprint(world.project))
-    done = world.ohw("run", "go", "--model", world.script(finish()))
+    agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
+    done = sandbox.ohw("run", "go", "--model", sandbox.script(finish()))
     assert done.returncode == 0, done.stderr
     assert not (tools / "__pycache__").exists()
-    assert is_trusted(world.project, agreed(world.locations))
+    assert is_trusted(sandbox.project, agreed(sandbox.locations))

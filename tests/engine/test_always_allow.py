@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.test_engine import launch, log, receive_until, refusal
-from tests.sandbox import World, bash, finish
+from tests.sandbox import Sandbox, bash, finish
 from workbench.client.engine_client import EngineConnection
 from workbench.protocol.commands import AllowAlways, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
@@ -13,9 +13,9 @@ from workbench.rules.rule_files import read_rules
 
 
 @pytest.mark.parametrize("scope", ["session", "person"])
-def test_the_next_same_command_runs_by_the_rule(there: World, scope: str):
-    model = there.script(bash("touch made", risk="LOW"), bash("touch made", risk="LOW"), finish("All done."))
-    connection = EngineConnection.open(launch(there, model))
+def test_the_next_same_command_runs_by_the_rule(local_sandbox: Sandbox, scope: str):
+    model = local_sandbox.script(bash("touch made", risk="LOW"), bash("touch made", risk="LOW"), finish("All done."))
+    connection = EngineConnection.open(launch(local_sandbox, model))
     connection.send_command(SendMessage(text="make it"))
     asked = receive_until(connection, lambda message: isinstance(message, ActionAssessed))
     question = next(message for message in asked if isinstance(message, ActionAssessed))
@@ -29,8 +29,8 @@ def test_the_next_same_command_runs_by_the_rule(there: World, scope: str):
     receive_until(connection, lambda message: isinstance(message, RunEnded))
     connection.close()
 
-    decisions = [(event.by, event.rule) for event in log(there) if isinstance(event, ActionDecided)]
+    decisions = [(event.by, event.rule) for event in log(local_sandbox) if isinstance(event, ActionDecided)]
     assert decisions[:2] == [("person", "allow $ touch made"), ("rule", "allow $ touch made")]
-    kept = [rule.text for rule in read_rules(there.locations.rules_file, "person").rules]
-    told = [event.rule for event in log(there) if isinstance(event, SettingsChanged)]
+    kept = [rule.text for rule in read_rules(local_sandbox.locations.rules_file, "person").rules]
+    told = [event.rule for event in log(local_sandbox) if isinstance(event, SettingsChanged)]
     assert (kept, told) == (([], ["allow $ touch made"]) if scope == "session" else (["allow $ touch made"], []))

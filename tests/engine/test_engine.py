@@ -9,7 +9,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
@@ -23,8 +23,8 @@ from workbench.session.storage.store import Store
 ID = "20260101-a-test-0001"
 
 
-def launch(world: World, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:
-    return Launch(world.locations, Settings(model=model, mode=mode), ID, str(world.project), is_new)
+def launch(sandbox: Sandbox, model: str, *, is_new: bool = True, mode: str = "medium") -> Launch:
+    return Launch(sandbox.locations, Settings(model=model, mode=mode), ID, str(sandbox.project), is_new)
 
 
 def receive_until(connection: EngineConnection, is_last: Callable[[Message], bool]) -> list[Message]:
@@ -53,62 +53,64 @@ def gone(pid: int) -> bool:
         return True
 
 
-def log(world: World) -> list[Event]:
-    with Store.open(session_path(world.locations, ID), readonly=True) as store:
+def log(sandbox: Sandbox) -> list[Event]:
+    with Store.open(session_path(sandbox.locations, ID), readonly=True) as store:
         return list(store.events())
 
 
-def test_a_question_survives_kill_9_and_is_answered_later(there: World):
-    model = there.script(bash("touch made-it", risk="HIGH"), finish("All done."))
-    first = EngineConnection.open(launch(there, model))
-    assert socket_path(there.locations, ID).stat().st_mode & 0o777 == 0o600
+def test_a_question_survives_kill_9_and_is_answered_later(local_sandbox: Sandbox):
+    model = local_sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    first = EngineConnection.open(launch(local_sandbox, model))
+    assert socket_path(local_sandbox.locations, ID).stat().st_mode & 0o777 == 0o600
     first.send_command(SendMessage(text="make it"))
     asked = receive_until(first, lambda message: isinstance(message, ActionAssessed))
     os.kill(first.engine_pid, signal.SIGKILL)
     with pytest.raises(EngineGone):
         receive_until(first, lambda message: False)
     first.close()
-    assert not (there.project / "made-it").exists()
+    assert not (local_sandbox.project / "made-it").exists()
 
-    second = EngineConnection.open(launch(there, model, is_new=False))
+    second = EngineConnection.open(launch(local_sandbox, model, is_new=False))
     assert second.engine_pid != first.engine_pid
     again = receive_until(second, lambda message: isinstance(message, ActionAssessed))
     question = next(message for message in again if isinstance(message, ActionAssessed))
     assert question.needs_decision
     assert question == next(message for message in asked if isinstance(message, ActionAssessed))
-    assert not (there.project / "made-it").exists()
+    assert not (local_sandbox.project / "made-it").exists()
     second.send_command(Decide(action_id=question.action_id, verdict="approved", fingerprint=question.fingerprint))
     receive_until(second, lambda message: isinstance(message, RunEnded))
-    assert (there.project / "made-it").exists()
+    assert (local_sandbox.project / "made-it").exists()
     second.close()
     wait_for(lambda: gone(second.engine_pid), "the engine to end when nobody watches")
-    wait_for(lambda: not there.processes(), "every process to be gone")
-    assert [event.reason for event in log(there) if isinstance(event, RunEnded)] == ["finished"]
+    wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
+    assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["finished"]
 
 
-def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(there: World):
-    hold = there.project / "go"
+def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(local_sandbox: Sandbox):
+    hold = local_sandbox.project / "go"
     command = f"touch begun; while [ ! -e {hold} ]; do sleep 0.05; done; (setsid sleep 777 &)"
-    connection = EngineConnection.open(launch(there, there.script(bash(command), finish("All done.")), mode="never"))
+    connection = EngineConnection.open(
+        launch(local_sandbox, local_sandbox.script(bash(command), finish("All done.")), mode="never")
+    )
     connection.send_command(SendMessage(text="work"))
-    wait_for((there.project / "begun").exists, "the command to run")
+    wait_for((local_sandbox.project / "begun").exists, "the command to run")
     connection.close()
     hold.touch()
     wait_for(lambda: gone(connection.engine_pid), "the engine to end")
-    wait_for(lambda: not there.processes(), "every process to be gone")
-    assert any(isinstance(event, RunEnded) for event in log(there))
-    assert any(isinstance(event, ActionObserved) and event.ran for event in log(there))
-    assert not socket_path(there.locations, ID).exists()
+    wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
+    assert any(isinstance(event, RunEnded) for event in log(local_sandbox))
+    assert any(isinstance(event, ActionObserved) and event.ran for event in log(local_sandbox))
+    assert not socket_path(local_sandbox.locations, ID).exists()
 
 
-def test_a_second_screen_sees_everything_and_the_pen_passes_on(there: World):
-    first = EngineConnection.open(launch(there, there.script(bash("true", risk="HIGH"))))
+def test_a_second_screen_sees_everything_and_the_pen_passes_on(local_sandbox: Sandbox):
+    first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(bash("true", risk="HIGH"))))
     first.send_command(SendMessage(text="hello"))
     receive_until(first, lambda message: isinstance(message, ActionAssessed))
-    second = EngineConnection.open(launch(there, "", is_new=False))
+    second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
     assert second.engine_pid == first.engine_pid
     seen: list[int] = []
-    wait_for(lambda: seen_by(second, seen) == [event.seq for event in log(there)], "all that is in the log")
+    wait_for(lambda: seen_by(second, seen) == [event.seq for event in log(local_sandbox)], "all that is in the log")
     second.send_command(Interrupt())
     refused = refusal(second)
     assert "another window" in refused.reason
@@ -123,11 +125,11 @@ def _interrupted(connection: EngineConnection) -> bool:
     return any(isinstance(message, RunEnded) for message in connection.receive())
 
 
-def test_a_change_is_taken_back_once(there: World):
-    path = there.project / "a.txt"
+def test_a_change_is_taken_back_once(local_sandbox: Sandbox):
+    path = local_sandbox.project / "a.txt"
     path.write_text("new\n")
     command = RevertFiles(files=(FileDelta(path=str(path), before="new\n", after="old\n"),))
-    screen = EngineConnection.open(launch(there, there.script(finish())))
+    screen = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish())))
     screen.send_command(command)
     receive_until(screen, lambda message: isinstance(message, FilesChanged) and message.by == "person")
     assert path.read_text() == "old\n"
@@ -138,14 +140,14 @@ def test_a_change_is_taken_back_once(there: World):
     wait_for(lambda: gone(screen.engine_pid), "the engine to end")
 
 
-def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(there: World):
+def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(local_sandbox: Sandbox):
     ask = {"tool": "ask_human", "arguments": {"question": "Which?", "options": ["red", "blue"]}}
-    first = EngineConnection.open(launch(there, there.script(ask, finish("All done."))))
+    first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(ask, finish("All done."))))
     first.send_command(SendMessage(text="paint it"))
     asked = receive_until(first, lambda message: isinstance(message, ActionAssessed))
     question = next(message for message in asked if isinstance(message, ActionAssessed))
     assert (question.needs_decision, question.needs_answer) == (False, True)
-    second = EngineConnection.open(launch(there, "", is_new=False))
+    second = EngineConnection.open(launch(local_sandbox, "", is_new=False))
     receive_until(second, lambda message: isinstance(message, ActionAssessed))
     second.send_command(AnswerQuestion(action_id=question.action_id, text="blue"))
     assert "another window" in refusal(second).reason
@@ -160,41 +162,41 @@ def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(there: 
     wait_for(lambda: gone(first.engine_pid), "the engine to end")
 
 
-def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(there: World):
+def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(local_sandbox: Sandbox):
     connection = EngineConnection.open(
-        launch(there, there.script(bash("touch begun; (setsid sleep 777 &); sleep 888")), mode="never")
+        launch(local_sandbox, local_sandbox.script(bash("touch begun; (setsid sleep 777 &); sleep 888")), mode="never")
     )
     connection.send_command(SendMessage(text="work"))
-    wait_for((there.project / "begun").exists, "the command to run")
+    wait_for((local_sandbox.project / "begun").exists, "the command to run")
     os.kill(connection.engine_pid, signal.SIGTERM)
     wait_for(lambda: gone(connection.engine_pid), "the engine to end")
-    wait_for(lambda: not there.processes(), "every process to be gone")
+    wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
     connection.close()
-    assert [event.reason for event in log(there) if isinstance(event, RunEnded)] == ["interrupted"]
+    assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["interrupted"]
 
 
-def test_what_an_engine_cannot_serve_comes_back_as_one_line(there: World):
-    path = session_path(there.locations, ID)
+def test_what_an_engine_cannot_serve_comes_back_as_one_line(local_sandbox: Sandbox):
+    path = session_path(local_sandbox.locations, ID)
     with pytest.raises(EngineRefused, match="no session"):
-        EngineConnection.open(launch(there, "scripted/demo", is_new=False))
+        EngineConnection.open(launch(local_sandbox, "scripted/demo", is_new=False))
     with pytest.raises(EngineRefused, match="there is no script"):
-        EngineConnection.open(launch(there, "scripted/none-such"))
+        EngineConnection.open(launch(local_sandbox, "scripted/none-such"))
     assert not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"this is no database, however long one looks at it" * 50)
     with pytest.raises(EngineRefused, match="not a session file"):
-        EngineConnection.open(launch(there, "scripted/demo", is_new=False))
+        EngineConnection.open(launch(local_sandbox, "scripted/demo", is_new=False))
     lock = SessionLock.acquire(path)
     with pytest.raises(EngineRefused, match=f"in use by process {os.getpid()}"):
-        EngineConnection.open(launch(there, "scripted/demo", is_new=False))
+        EngineConnection.open(launch(local_sandbox, "scripted/demo", is_new=False))
     lock.release()
 
 
-def test_a_session_without_a_word_leaves_no_file(there: World):
-    connection = EngineConnection.open(launch(there, "scripted/demo"))
-    path = session_path(there.locations, ID)
+def test_a_session_without_a_word_leaves_no_file(local_sandbox: Sandbox):
+    connection = EngineConnection.open(launch(local_sandbox, "scripted/demo"))
+    path = session_path(local_sandbox.locations, ID)
     assert path.exists()
-    stale = socket_path(there.locations, ID)
+    stale = socket_path(local_sandbox.locations, ID)
     connection.close()
     wait_for(lambda: gone(connection.engine_pid), "the engine to end")
     assert not path.exists()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.test_engine import launch
-from tests.sandbox import World, finish
+from tests.sandbox import Sandbox, finish
 from workbench.client.client import Disconnected
 from workbench.client.engine_client import EngineClient, EngineConnection
 from workbench.protocol import commands as wire
@@ -126,9 +126,9 @@ def examples(count: int) -> list[wire.Command]:
     return made
 
 
-def test_no_text_of_a_command_ends_the_connection(there: World):
-    (there.project / "caf\udce9.txt").write_text("held inside\n")
-    connection = EngineConnection.open(launch(there, there.script(*[finish("Fine.")] * 100)))
+def test_no_text_of_a_command_ends_the_connection(local_sandbox: Sandbox):
+    (local_sandbox.project / "caf\udce9.txt").write_text("held inside\n")
+    connection = EngineConnection.open(launch(local_sandbox, local_sandbox.script(*[finish("Fine.")] * 100)))
     for number, command in enumerate(examples(6)):
         connection.send_command(command)
         name = f"title {number}"
@@ -140,9 +140,9 @@ def test_no_text_of_a_command_ends_the_connection(there: World):
     connection.close()
 
 
-def test_a_file_whose_name_is_no_utf_8_goes_with_the_message(there: World):
-    (there.project / "caf\udce9.txt").write_text("held inside\n")
-    connection = EngineConnection.open(launch(there, there.script(finish("Fine."))))
+def test_a_file_whose_name_is_no_utf_8_goes_with_the_message(local_sandbox: Sandbox):
+    (local_sandbox.project / "caf\udce9.txt").write_text("held inside\n")
+    connection = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish("Fine."))))
     connection.send_command(wire.SendMessage(text="see @caf\udce9.txt", mentions=("caf\udce9.txt",)))
     received: list[Message] = []
     while not any(isinstance(each, ev.UserMessage) for each in received):
@@ -161,8 +161,10 @@ async def _lost(link: EngineClient) -> Disconnected:
                     return message
 
 
-async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(there: World, monkeypatch: pytest.MonkeyPatch):
-    link = EngineClient(launch(there, there.script(finish("Fine."))))
+async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(
+    local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+):
+    link = EngineClient(launch(local_sandbox, local_sandbox.script(finish("Fine."))))
     real = EngineConnection.receive
 
     def fails(connection: EngineConnection, *_: object) -> list[Message]:

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
@@ -17,32 +17,32 @@ from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 
-def recorded(world: World) -> str:
-    model = world.script(bash("echo made of <b>lines</b>"), finish("All **done**."))
-    assert world.ohw("run", "Say <something>", "--model", model, "--mode", "never").returncode == 0
-    (session,) = list_sessions(world.locations)
+def recorded(sandbox: Sandbox) -> str:
+    model = sandbox.script(bash("echo made of <b>lines</b>"), finish("All **done**."))
+    assert sandbox.ohw("run", "Say <something>", "--model", model, "--mode", "never").returncode == 0
+    (session,) = list_sessions(sandbox.locations)
     return session.id
 
 
-def test_a_session_goes_out_in_each_form_and_comes_back(world: World):
-    name = recorded(world)
-    shown = world.ohw("export", name[:12])
+def test_a_session_goes_out_in_each_form_and_comes_back(sandbox: Sandbox):
+    name = recorded(sandbox)
+    shown = sandbox.ohw("export", name[:12])
     assert shown.returncode == 0
     assert "All **done**." in shown.stdout
-    page = world.home / "page.html"
-    assert world.ohw("export", "-o", str(page)).returncode == 0
+    page = sandbox.home / "page.html"
+    assert sandbox.ohw("export", "-o", str(page)).returncode == 0
     assert "<strong>done</strong>" in page.read_text()
     assert "&lt;something&gt;" in page.read_text()
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    lines = world.ohw("export", name, "--jsonl").stdout
+    lines = sandbox.ohw("export", name, "--jsonl").stdout
     assert [json.loads(line)["seq"] for line in lines.splitlines()] == list(range(1, lines.count("\n") + 1))
-    assert world.ohw("export", name, "--jsonl", "--at", "2").stdout == "".join(lines.splitlines(True)[:2])
-    again = world.ohw("import", "-", stdin=lines)
+    assert sandbox.ohw("export", name, "--jsonl", "--at", "2").stdout == "".join(lines.splitlines(True)[:2])
+    again = sandbox.ohw("import", "-", stdin=lines)
     assert again.returncode == 0
-    assert {each.title for each in list_sessions(world.locations)} == {"Say <something>"}
-    assert len(list_sessions(world.locations)) == 2  # the id is taken: it has one of its own
+    assert {each.title for each in list_sessions(sandbox.locations)} == {"Say <something>"}
+    assert len(list_sessions(sandbox.locations)) == 2  # the id is taken: it has one of its own
     copy = again.stdout.split("\n")[0]
-    assert world.ohw("export", copy, "--jsonl").stdout.splitlines()[1:] == lines.splitlines()[1:]
+    assert sandbox.ohw("export", copy, "--jsonl").stdout.splitlines()[1:] == lines.splitlines()[1:]
 
 
 HOSTILE = [
@@ -64,26 +64,26 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def hostile(world: World) -> str:
+def hostile(sandbox: Sandbox) -> str:
     """An export that says all it could to be powerful here, with an approved action behind an open question."""
     lines = [json.dumps({"seq": seq, "at": "2026-01-01T10:00:00Z", **event}) for seq, event in enumerate(HOSTILE, 1)]
-    return "\n".join(lines).replace("{here}", str(world.project)) + "\n"
+    return "\n".join(lines).replace("{here}", str(sandbox.project)) + "\n"
 
 
-def folded(world: World, name: str) -> tuple[State, list[Event]]:
-    with Store.open(session_path(world.locations, name), readonly=True) as store:
+def folded(sandbox: Sandbox, name: str) -> tuple[State, list[Event]]:
+    with Store.open(session_path(sandbox.locations, name), readonly=True) as store:
         ledger, events = State(), list(store.events())
     for event in events:
         ledger.apply(event)
     return ledger, events
 
 
-def test_an_import_brings_no_powers_and_closes_what_was_open(world: World):
-    done = world.ohw("import", "-", stdin=hostile(world), OHW_MODEL="scripted/demo", OHW_MODE="high")
+def test_an_import_brings_no_powers_and_closes_what_was_open(sandbox: Sandbox):
+    done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODEL="scripted/demo", OHW_MODE="high")
     assert done.returncode == 0, done.stderr
     assert "mode (high), model (scripted/demo) and rules are yours" in done.stderr
-    assert f"works in {world.project}" in done.stderr
-    ledger, events = folded(world, done.stdout.split()[0])
+    assert f"works in {sandbox.project}" in done.stderr
+    ledger, events = folded(sandbox, done.stdout.split()[0])
     assert (ledger.mode, ledger.model, ledger.rules, ledger.max_steps) == ("high", "scripted/demo", (), None)
     assert (ledger.phase, list(ledger.batch), list(ledger.own)) == ("idle", [], [])
     assert (events[0].api_base, events[0].parent) == (None, "")
@@ -91,27 +91,27 @@ def test_an_import_brings_no_powers_and_closes_what_was_open(world: World):
     assert next(event for event in events if event.seq == 4).title == "harmless"
 
 
-def test_an_import_gets_no_mode_that_never_asks_and_no_second_beginning(world: World):
-    done = world.ohw("import", "-", stdin=hostile(world), OHW_MODE="never", OHW_MODEL="scripted/demo")
+def test_an_import_gets_no_mode_that_never_asks_and_no_second_beginning(sandbox: Sandbox):
+    done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODE="never", OHW_MODEL="scripted/demo")
     assert "mode (medium)" in done.stderr
     again = {"seq": len(HOSTILE) + 1, "at": "2026-01-01T10:00:00Z", **HOSTILE[0]}
-    done = world.ohw("import", "-", stdin=hostile(world) + json.dumps(again) + "\n")
+    done = sandbox.ohw("import", "-", stdin=hostile(sandbox) + json.dumps(again) + "\n")
     assert (done.returncode, "begins another session" in done.stderr) == (1, True)
 
 
-def foreign_file(world: World, way: str) -> str:
+def foreign_file(sandbox: Sandbox, way: str) -> str:
     """A hostile session file put among the user's own, without an import; its name."""
-    path = session_path(world.locations, "20260101-evil-0001")
+    path = session_path(sandbox.locations, "20260101-evil-0001")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    real = world.home / "elsewhere.session"
+    real = sandbox.home / "elsewhere.session"
     with Store.create(real) as store:
-        store.append(*(event_from_json(line) for line in hostile(world).splitlines()))
+        store.append(*(event_from_json(line) for line in hostile(sandbox).splitlines()))
     if way == "link":
         path.symlink_to(real)
     elif way == "second name":
         path.hardlink_to(real)
     elif way == "renamed":
-        path = session_path(world.locations, "20260101-mine-0001")
+        path = session_path(sandbox.locations, "20260101-mine-0001")
         real.rename(path)
     else:
         real.rename(path)
@@ -120,57 +120,57 @@ def foreign_file(world: World, way: str) -> str:
 
 
 @pytest.mark.parametrize("way", ["link", "second name", "renamed", "writable"])
-def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(world: World, way: str):
-    name = foreign_file(world, way)
-    world.env |= {"OHW_MODEL": world.script(finish("All done."))}
-    with Terminal(["resume", name, "--plain"], 110, 40, world.env) as terminal:
+def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(sandbox: Sandbox, way: str):
+    name = foreign_file(sandbox, way)
+    sandbox.env |= {"OHW_MODEL": sandbox.script(finish("All done."))}
+    with Terminal(["resume", name, "--plain"], 110, 40, sandbox.env) as terminal:
         terminal.wait_for("Open it? Type yes or no:")
         terminal.type("no\n")
         assert terminal.wait_exit() == 2
-    before, _ = folded(world, name)
+    before, _ = folded(sandbox, name)
     assert before.mode == "never"
-    with Terminal(["resume", name, "--plain"], 110, 40, world.env) as terminal:
+    with Terminal(["resume", name, "--plain"], 110, 40, sandbox.env) as terminal:
         terminal.wait_for("Open it? Type yes or no:")
         terminal.type("yes\n")
-        wait_for(lambda: folded(world, name)[0].mode == "medium", "the session to be opened")
+        wait_for(lambda: folded(sandbox, name)[0].mode == "medium", "the session to be opened")
         terminal.wait_for(">")
         terminal.press("ctrl+d")
         terminal.wait_exit()
-    assert session_path(world.locations, name).stat().st_mode & 0o022 == 0
-    ledger, _ = folded(world, name)
-    assert (ledger.model, ledger.rules, list(ledger.batch)) == (world.env["OHW_MODEL"], (), [])
+    assert session_path(sandbox.locations, name).stat().st_mode & 0o022 == 0
+    ledger, _ = folded(sandbox, name)
+    assert (ledger.model, ledger.rules, list(ledger.batch)) == (sandbox.env["OHW_MODEL"], (), [])
     assert ledger.max_steps == Settings().max_steps
-    assert not {"asked", "approved", "own"} & {path.name for path in world.project.iterdir()}
+    assert not {"asked", "approved", "own"} & {path.name for path in sandbox.project.iterdir()}
 
 
-def test_a_session_screen_does_not_open_a_file_that_may_be_somebody_elses(world: World):
-    name = foreign_file(world, "link")
-    settings = Settings(model=world.script(finish()))
+def test_a_session_screen_does_not_open_a_file_that_may_be_somebody_elses(sandbox: Sandbox):
+    name = foreign_file(sandbox, "link")
+    settings = Settings(model=sandbox.script(finish()))
     with pytest.raises(UsageError, match="asks whether to open it"):
-        open_session(world.locations, settings, name, on_event=lambda event: None, on_live=lambda event: None)
+        open_session(sandbox.locations, settings, name, on_event=lambda event: None, on_live=lambda event: None)
 
 
-def test_what_cannot_be_exported_or_imported_is_one_line(world: World):
-    name = recorded(world)
-    torn = world.home / "torn.jsonl"
+def test_what_cannot_be_exported_or_imported_is_one_line(sandbox: Sandbox):
+    name = recorded(sandbox)
+    torn = sandbox.home / "torn.jsonl"
     torn.write_bytes(b"\xff\xfe")
-    deep, moving = world.home / "deep.jsonl", world.home / "moving.jsonl"
+    deep, moving = sandbox.home / "deep.jsonl", sandbox.home / "moving.jsonl"
     deep.write_text("[" * 100_000)
-    moving.write_text(hostile(world).replace(str(world.project), "../.."))
+    moving.write_text(hostile(sandbox).replace(str(sandbox.project), "../.."))
     for args, told in (
         (["export", name, "--at", "9999"], "there is no 9999"),
         (["export", name, "--at", "x"], "not 'x'"),
         (["export", name, "--size", "1x1"], "--size"),
-        (["export", name, "-o", str(world.home / "no" / "file.md")], "cannot write"),
+        (["export", name, "-o", str(sandbox.home / "no" / "file.md")], "cannot write"),
         (["export", name, "--svg", "--html"], "not allowed with"),
         (["import", str(torn)], "not UTF-8"),
-        (["import", str(world.home / "none")], "cannot read"),
+        (["import", str(sandbox.home / "none")], "cannot read"),
         (["import", "-"], "session_started"),
         (["import", str(deep)], "session_started"),
         (["import", str(moving)], "its directory is not an absolute path"),
     ):
-        done = world.ohw(*args)
+        done = sandbox.ohw(*args)
         assert done.returncode in (1, 2)
         assert told in done.stderr
         assert done.stderr.count("\n") == 1
-    assert len(list_sessions(world.locations)) == 1
+    assert len(list_sessions(sandbox.locations)) == 1

@@ -21,7 +21,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.request_checks import openai_faults
 from tests.llm.conftest import KEY, wait_until
-from tests.session.fake_agent import Desk
+from tests.session.fake_agent import Harness
 from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel
 from workbench.llm.errors import Fault as LimitedRate
@@ -45,7 +45,7 @@ def streamed(*deltas: dict[str, Any], finish: str | None = "stop") -> Turn:
     return Turn(raw=tuple(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in [*chunks, *end]))
 
 
-class Trial(Desk):
+class Trial(Harness):
     """A session on a real model behind the server."""
 
     def __init__(self, folder: Path, server: ModelServer, patience: Patience, **more: Any) -> None:

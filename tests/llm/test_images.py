@@ -8,7 +8,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.request_checks import openai_faults
 from tests.llm.conftest import KEY, Caller
-from tests.session.fake_agent import Desk, LookAction
+from tests.session.fake_agent import Harness, LookAction
 from workbench.agent.agent import Agent
 from workbench.llm.call import has_pictures, is_blind
 from workbench.llm.client import ProviderModel, Tuning
@@ -82,7 +82,7 @@ def test_an_image_of_a_tool_reaches_the_model_behind_the_result(tmp_path):
     with asking(
         Turn(calls=(Called("camera", {}),)), Turn("a cat"), Fault(400, "no image please"), Turn("ok")
     ) as caller:
-        d = Desk(tmp_path)
+        d = Harness(tmp_path)
         reads = ToolAnnotations(readOnlyHint=True)
         d.tools["camera"] = ToolDefinition(
             name="camera", description="c", action_type=LookAction, executor=Camera(), annotations=reads

@@ -25,13 +25,13 @@ OTHERS = tuple(
 def heard(route: Route, status: int, host: str = "127.0.0.1") -> int:
     """Ask a server that sends on to another one; how many requests that one heard. The refusal is told, once."""
     with WireServer(route.encoder, Turn("caught")) as thief, WireServer(route.encoder, Turn()) as server:
-        there = thief.base_url.replace("127.0.0.1", host)
-        server.redirect = (status, f"{there}/v1/chat/completions")
+        target = thief.base_url.replace("127.0.0.1", host)
+        server.redirect = (status, f"{target}/v1/chat/completions")
         with asking(route, server, tries=3) as model, pytest.raises(ModelError) as caught:
             ask(model)
         assert len(server.requests) == 1, "it is not tried again"
     said = str(caught.value)
-    assert there in said
+    assert target in said
     assert "was not sent there" in said
     assert KEY not in said
     return len(thief.requests)

@@ -5,7 +5,7 @@ import pytest
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.request_checks import anthropic_faults
 from tests.llm.conftest import KEY
-from tests.session.fake_agent import Desk
+from tests.session.fake_agent import Harness
 from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import ToolCall
@@ -20,7 +20,7 @@ from workbench.session.turn.message_history import messages
 def test_thinking_goes_back_over_the_wire_before_the_call_it_led_to(tmp_path):
     with AnthropicServer(thinks=True) as server:
         model = ProviderModel("anthropic/claude-x", api_base=server.base_url, api_key=KEY, patience=Patience(tries=1))
-        d = Desk(tmp_path, max_steps=2)
+        d = Harness(tmp_path, max_steps=2)
         d.agent = Agent(model, d.tools, tmp_path)
         d.reopen()
         d.session.send("go")

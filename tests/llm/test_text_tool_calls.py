@@ -168,11 +168,11 @@ def test_pictures_and_cache_marks_stay_where_they_are():
             **mark,
         },
     ]
-    there = to_text(messages, add_in_context_learning_example=False)
-    assert there[0]["content"] == messages[0]["content"]
-    assert there[1]["content"][0]["cache_control"] == mark["cache_control"]
-    assert there[2]["content"] == [{"type": "text", "text": "EXECUTION RESULT of [execute_bash]:\nout"}, image]
-    assert and_back(there) == messages
+    as_text = to_text(messages, add_in_context_learning_example=False)
+    assert as_text[0]["content"] == messages[0]["content"]
+    assert as_text[1]["content"][0]["cache_control"] == mark["cache_control"]
+    assert as_text[2]["content"] == [{"type": "text", "text": "EXECUTION RESULT of [execute_bash]:\nout"}, image]
+    assert and_back(as_text) == messages
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from workbench.session.session_factory import OpenedSession, start_session
 
 
 @dataclass
-class McpDesk:
+class McpHarness:
     """The session, what it told, and the model behind it."""
 
     opened: OpenedSession
@@ -61,7 +61,7 @@ class McpDesk:
 
 
 @contextmanager
-def mcp_desk(
+def mcp_harness(
     home: Path,
     monkeypatch: Any,
     *answers: Any,
@@ -70,7 +70,7 @@ def mcp_desk(
     approved: bool = False,
     has_user: bool = False,
     **more: Any,
-) -> Iterator[McpDesk]:
+) -> Iterator[McpHarness]:
     """A session in a folder, with the server `fake`; `server` is what else its settings say.
 
     `approved`: the person approved its tools before. `has_user`: somebody answers what the server asks.
@@ -96,6 +96,6 @@ def mcp_desk(
         has_user=has_user,
     )
     try:
-        yield McpDesk(opened, model, events, lives, home)
+        yield McpHarness(opened, model, events, lives, home)
     finally:
         opened.close()

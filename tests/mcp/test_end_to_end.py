@@ -9,7 +9,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import finish as finish_turn
 from tests.mcp.conftest import fake_server
-from tests.sandbox import World, wait_for
+from tests.sandbox import Sandbox, wait_for
 
 CLASH = [
     {"name": "grep", "description": "Theirs.", "inputSchema": {"type": "object"}},
@@ -22,21 +22,21 @@ def call(tool: str, text: str) -> Turn:
     return Turn("I call.", calls=(Called(tool, {"security_risk": "LOW", "summary": "Try", "text": text}),))
 
 
-def bring(world: World, options=None, **more) -> None:
+def bring(sandbox: Sandbox, options=None, **more) -> None:
     """The folder's own servers."""
-    told = {"mcpServers": {"fake": fake_server(world.home, options, **more)}}
-    (world.project / ".mcp.json").write_text(json.dumps(told))
+    told = {"mcpServers": {"fake": fake_server(sandbox.home, options, **more)}}
+    (sandbox.project / ".mcp.json").write_text(json.dumps(told))
 
 
-def settings(world: World, text: str) -> None:
-    world.locations.config.mkdir(parents=True, exist_ok=True)
-    world.locations.settings_file.write_text(text)
+def settings(sandbox: Sandbox, text: str) -> None:
+    sandbox.locations.config.mkdir(parents=True, exist_ok=True)
+    sandbox.locations.settings_file.write_text(text)
 
 
-def run(world: World, *turns: Turn, mode: str = "medium", **env: str):
+def run(sandbox: Sandbox, *turns: Turn, mode: str = "medium", **env: str):
     with ModelServer([*turns, finish_turn("Done.")]) as server:
         options = ("--model", "openai/x", "--api-base", server.base_url, "--mode", mode, "--json")
-        done = world.ohw("run", "go", *options, **env)
+        done = sandbox.ohw("run", "go", *options, **env)
         requests = server.requests
     return done, [json.loads(line) for line in done.stdout.splitlines()], requests
 
@@ -49,29 +49,29 @@ def results(events) -> str:
     return json.dumps([event["observation"] for event in events if event["kind"] == "action_observed"])
 
 
-def test_no_server_of_a_folder_starts_before_trust(world: World):
-    bring(world)
-    done, _, requests = run(world)
+def test_no_server_of_a_folder_starts_before_trust(sandbox: Sandbox):
+    bring(sandbox)
+    done, _, requests = run(sandbox)
     assert done.returncode == 0, done.stderr
     assert "the MCP servers in" in done.stderr
     assert "the directory is not trusted" in done.stderr
     assert "echo" not in offered(requests[0])
-    assert not (world.home / "starts").exists()
+    assert not (sandbox.home / "starts").exists()
 
 
-def approve(world: World, **env: str) -> str:
+def approve(sandbox: Sandbox, **env: str) -> str:
     """Look at what the server says and approve it; what was shown."""
-    assert world.ohw("mcp", "test", "fake", **env).returncode == 0
-    shown = world.ohw("mcp", "changes", "fake").stdout
-    assert "approved:" in world.ohw("mcp", "approve", "fake").stdout
+    assert sandbox.ohw("mcp", "test", "fake", **env).returncode == 0
+    shown = sandbox.ohw("mcp", "changes", "fake").stdout
+    assert "approved:" in sandbox.ohw("mcp", "approve", "fake").stdout
     return shown
 
 
 @pytest.mark.parametrize(("mode", "code"), [("medium", 3), ("high", 0), ("plan", 0)])
-def test_that_a_tool_only_reads_does_not_count_before_the_person_approved_it(world: World, mode: str, code: int):
-    bring(world)
-    settings(world, f'trusted = ["{world.project}"]\n')
-    done, events, requests = run(world, call("peek", "environment"), mode=mode)
+def test_that_a_tool_only_reads_does_not_count_before_the_person_approved_it(sandbox: Sandbox, mode: str, code: int):
+    bring(sandbox)
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
+    done, events, requests = run(sandbox, call("peek", "environment"), mode=mode)
     assert done.returncode == code, done.stderr
     if mode == "plan":
         assert "peek" not in offered(requests[0])
@@ -81,19 +81,19 @@ def test_that_a_tool_only_reads_does_not_count_before_the_person_approved_it(wor
     assert assessed["risk"] == "MEDIUM"
     if mode == "plan":
         assert "in plan mode only calls that change nothing" in results(events)
-    assert "the tool peek says that it only reads" in approve(world)
-    done, events, requests = run(world, call("peek", "environment"), mode=mode)
+    assert "the tool peek says that it only reads" in approve(sandbox)
+    done, events, requests = run(sandbox, call("peek", "environment"), mode=mode)
     assert done.returncode == 0, done.stderr
     assert "security_risk" not in offered(requests[0])["peek"]["parameters"]["properties"]
     assert "PATH" in results(events)
 
 
-def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_leave_nothing(world: World):
-    bring(world, env={"FAKE_TOKEN": "${OUTSIDE_TOKEN}", "PLAIN": "${NOT_SET:-usual}"})
-    settings(world, f'trusted = ["{world.project}"]\n')
-    approve(world, OUTSIDE_TOKEN="tok-1234567890")
+def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_leave_nothing(sandbox: Sandbox):
+    bring(sandbox, env={"FAKE_TOKEN": "${OUTSIDE_TOKEN}", "PLAIN": "${NOT_SET:-usual}"})
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
+    approve(sandbox, OUTSIDE_TOKEN="tok-1234567890")
     turns = (call("peek", "environment"), call("peek", "child"), call("echo", "hello"))
-    done, events, requests = run(world, *turns, OUTSIDE_TOKEN="tok-1234567890", MY_API_KEY="sk-other-key-123")
+    done, events, requests = run(sandbox, *turns, OUTSIDE_TOKEN="tok-1234567890", MY_API_KEY="sk-other-key-123")
     assert done.returncode == 3, done.stderr
     tools = offered(requests[0])
     assert "security_risk" in tools["echo"]["parameters"]["properties"]
@@ -108,33 +108,33 @@ def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_
         "MEDIUM",
         ["a tool of another program: echo of the MCP server fake"],
     )
-    wait_for(lambda: not world.processes(), "everything to end")
+    wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
-def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_tools_off(world: World):
-    (world.home / "tools.json").write_text(json.dumps(CLASH))
-    server = fake_server(world.home)
+def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_tools_off(sandbox: Sandbox):
+    (sandbox.home / "tools.json").write_text(json.dumps(CLASH))
+    server = fake_server(sandbox.home)
     lines = [f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}" for name in ("one", "two")]
     arguments = f"args = {json.dumps(server['args'])}\nstartTimeout = 60\nfirstWait = 60"
-    settings(world, "\n".join(f"{line}\n{arguments}" for line in lines) + "\n[tools]\none_wipe = false\n")
-    done, events, requests = run(world, call("two_echo", "hello"), mode="never")
+    settings(sandbox, "\n".join(f"{line}\n{arguments}" for line in lines) + "\n[tools]\none_wipe = false\n")
+    done, events, requests = run(sandbox, call("two_echo", "hello"), mode="never")
     assert done.returncode == 0, done.stderr
     tools = offered(requests[0])
     assert {"grep", "one_grep", "two_grep", "one_echo", "two_echo", "two_wipe"} <= set(tools)
     assert "Theirs." in tools["one_grep"]["description"]
     assert "echo: hello" in results(events)
-    again, _, requests = run(world, mode="never")
+    again, _, requests = run(sandbox, mode="never")
     assert "one_wipe" not in again.stderr
     assert "one_wipe" not in offered(requests[0])
-    assert (world.home / "starts").stat().st_size == 2  # what is known is offered without a server
+    assert (sandbox.home / "starts").stat().st_size == 2  # what is known is offered without a server
 
 
-def test_a_bad_server_is_a_warning_and_holds_nothing_up(world: World):
+def test_a_bad_server_is_a_warning_and_holds_nothing_up(sandbox: Sandbox):
     settings(
-        world,
+        sandbox,
         '[mcpServers.gone]\ncommand = "/no/such"\nfirstWait = 60\n[mcpServers.odd]\ncommand = "x"\ncolour = "red"\n',
     )
-    done, _, requests = run(world)
+    done, _, requests = run(sandbox)
     assert done.returncode == 0, done.stderr
     assert "the MCP server odd of" in done.stderr
     assert "there is no 'colour'" in done.stderr
@@ -142,19 +142,19 @@ def test_a_bad_server_is_a_warning_and_holds_nothing_up(world: World):
         "the MCP server gone cannot be used: it ended before it responded; it wrote: /no/such: No such" in done.stderr
     )
     assert len(requests) == 1
-    again, _, _ = run(world)
+    again, _, _ = run(sandbox)
     assert again.stderr.count("the MCP server gone cannot be used") == 1  # it is not known to work yet
 
 
-def test_killing_the_engine_leaves_no_server_and_nothing_a_server_started(world: World):
-    bring(world, options={"stays": True})
-    settings(world, f'trusted = ["{world.project}"]\n')
+def test_killing_the_engine_leaves_no_server_and_nothing_a_server_started(sandbox: Sandbox):
+    bring(sandbox, options={"stays": True})
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
     with ModelServer([call("peek", "child"), call("peek", "hang")]) as server:
         command = ("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
-        process = world.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        calls = world.home / "calls"
+        process = sandbox.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        calls = sandbox.home / "calls"
         wait_for(lambda: calls.exists() and calls.stat().st_size == 2, "the second call")
-        assert any("mcp_server.py" in " ".join(each.cmdline()) for each in world.processes())
+        assert any("mcp_server.py" in " ".join(each.cmdline()) for each in sandbox.processes())
         process.kill()
         process.wait()
-        wait_for(lambda: not world.processes(), "everything to end")
+        wait_for(lambda: not sandbox.processes(), "everything to end")

@@ -293,19 +293,19 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
         assert await listener.answer() == RedirectAnswer("one", "s", "http://x")
 
 
-def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
+def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
     """The real program: a run without, the person's act, a run with."""
-    world.locations.config.mkdir(parents=True, exist_ok=True)
+    sandbox.locations.config.mkdir(parents=True, exist_ok=True)
     with OAuthServer() as server:
-        world.locations.settings_file.write_text(
+        sandbox.locations.settings_file.write_text(
             f'[mcpServers.web]\nurl = "{server.url}"\nstartTimeout = 60\nfirstWait = 60\n'
         )
         options = ("--mode", "never", "--json")
-        first = world.ohw("run", "go", *options, "--model", world.script(finish()))
+        first = sandbox.ohw("run", "go", *options, "--model", sandbox.script(finish()))
         assert first.returncode == 0, first.stderr
         assert "the MCP server web cannot be used: HTTP 401 Unauthorized" in first.stderr
         assert "to sign in: ohw mcp login web" in first.stderr
-        process = world.start("mcp", "login", "web")
+        process = sandbox.start("mcp", "login", "web")
         address = next(line.strip() for line in process.stdout if "/authorize?" in line)
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as page:
             assert "You are signed in." in page.read().decode()
@@ -314,13 +314,13 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
         assert "Signed in at web." in said
         assert "web responds" in said
         called = {"tool": "echo", "risk": "LOW", "arguments": {"text": "hello"}}
-        done = world.ohw("run", "go", *options, "--model", world.script(called, finish()))
+        done = sandbox.ohw("run", "go", *options, "--model", sandbox.script(called, finish()))
         assert done.returncode == 0, done.stderr
         assert "echo: hello" in done.stdout
         token = max(server.access)
         assert token not in done.stdout + done.stderr + said
-        assert "web  1 tool, signed in" in world.ohw("mcp").stdout
-        assert world.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
+        assert "web  1 tool, signed in" in sandbox.ohw("mcp").stdout
+        assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
 
 
 def test_over_a_stream_of_events_too_a_server_says_how_to_sign_in(place):

@@ -5,87 +5,87 @@ import sys
 import tomllib
 
 from tests.mcp.conftest import FAKE, fake_server
-from tests.sandbox import World, wait_for
+from tests.sandbox import Sandbox, wait_for
 from workbench.mcp.config import ServerConfig, find_servers
 from workbench.mcp.pins import PinStore
 
 
-def named(world: World) -> ServerConfig:
-    file = world.locations.settings_file
-    return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, world.project, ()).servers[0]
+def named(sandbox: Sandbox) -> ServerConfig:
+    file = sandbox.locations.settings_file
+    return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, sandbox.project, ()).servers[0]
 
 
-def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
-    options = json.dumps({"folder": str(world.home)})
-    added = world.ohw("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
+def test_a_server_is_added_tried_changed_approved_and_removed(sandbox: Sandbox):
+    options = json.dumps({"folder": str(sandbox.home)})
+    added = sandbox.ohw("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
     assert added.returncode == 0, added.stderr
     assert "Test it with: ohw mcp test fake" in added.stdout
-    assert 'FAKE_KEY = "${OUTER}"' in world.locations.settings_file.read_text()
-    assert "already exists; remove it first" in world.ohw("mcp", "add", "fake", "x").stderr
-    assert not (world.home / "starts").exists()
+    assert 'FAKE_KEY = "${OUTER}"' in sandbox.locations.settings_file.read_text()
+    assert "already exists; remove it first" in sandbox.ohw("mcp", "add", "fake", "x").stderr
+    assert not (sandbox.home / "starts").exists()
 
-    refused = world.ohw("mcp", "test", "fake")
+    refused = sandbox.ohw("mcp", "test", "fake")
     assert (refused.returncode, "the environment variable OUTER is not set" in refused.stderr) == (1, True)
-    assert "fake  failed: the MCP server fake cannot be used: the environment" in world.ohw("mcp").stdout
-    tried = world.ohw("mcp", "test", "fake", OUTER="x")
-    assert "failed" not in world.ohw("mcp").stdout
+    assert "fake  failed: the MCP server fake cannot be used: the environment" in sandbox.ohw("mcp").stdout
+    tried = sandbox.ohw("mcp", "test", "fake", OUTER="x")
+    assert "failed" not in sandbox.ohw("mcp").stdout
     assert "3 tools, 1 prompt, 1 resource" in tried.stdout
     assert "destructive" in tried.stdout
 
-    (world.home / "tools.json").write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
-    changed = world.ohw("mcp", "test", "fake", OUTER="x").stdout
+    (sandbox.home / "tools.json").write_text(json.dumps([{"name": "echo", "inputSchema": {"type": "object"}}]))
+    changed = sandbox.ohw("mcp", "test", "fake", OUTER="x").stdout
     assert '- "description": "Say the text again.",' in changed
     assert "the tool wipe is gone" in changed
-    assert "changed: echo, peek, wipe" in world.ohw("mcp").stdout
+    assert "changed: echo, peek, wipe" in sandbox.ohw("mcp").stdout
     mark = changed.split()[-1]
     assert changed.rstrip().endswith(f"approve them: ohw mcp approve fake {mark}")
 
     later = {"name": "echo", "description": "Run it.", "inputSchema": {"type": "object"}}  # after it was shown
-    pins, server = PinStore(world.locations), named(world)
+    pins, server = PinStore(sandbox.locations), named(sandbox)
     pins.listed(server, [later])
     for given in ((), (mark,)):
-        refused = world.ohw("mcp", "approve", "fake", *given)
+        refused = sandbox.ohw("mcp", "approve", "fake", *given)
         assert refused.returncode != 0
         assert "changed since they were shown; review them first: ohw mcp changes fake" in refused.stderr
     assert set(pins.entry(server).waiting) == {"echo", "peek", "wipe"}
     pins.review_path(server).unlink()
-    assert "were not shown yet" in world.ohw("mcp", "approve", "fake").stderr
-    shown = world.ohw("mcp", "changes", "fake").stdout
+    assert "were not shown yet" in sandbox.ohw("mcp", "approve", "fake").stderr
+    shown = sandbox.ohw("mcp", "changes", "fake").stdout
     assert '+ "description": "Run it."' in shown
     assert shown.split()[-1] != mark
-    assert "approved: echo, peek, wipe" in world.ohw("mcp", "approve", "fake").stdout
-    assert "fake has no changes to approve" in world.ohw("mcp", "changes", "fake").stdout
-    assert "fake  1 tool" in world.ohw("mcp", "list").stdout
+    assert "approved: echo, peek, wipe" in sandbox.ohw("mcp", "approve", "fake").stdout
+    assert "fake has no changes to approve" in sandbox.ohw("mcp", "changes", "fake").stdout
+    assert "fake  1 tool" in sandbox.ohw("mcp", "list").stdout
 
-    assert world.ohw("mcp", "remove", "fake").returncode == 0
-    assert "fake" not in world.locations.settings_file.read_text()
-    assert "No MCP servers" in world.ohw("mcp").stdout
-    wait_for(lambda: not world.processes(), "everything to end")
+    assert sandbox.ohw("mcp", "remove", "fake").returncode == 0
+    assert "fake" not in sandbox.locations.settings_file.read_text()
+    assert "No MCP servers" in sandbox.ohw("mcp").stdout
+    wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
-def test_keys_in_addresses_arguments_and_what_a_server_wrote_are_masked(world: World):
+def test_keys_in_addresses_arguments_and_what_a_server_wrote_are_masked(sandbox: Sandbox):
     keys = ("k3y-0f-the-query-1", "k3y-0f-an-argument-2", "k3y-0f-the-env-3")
     told = ["import os, sys; sys.exit(os.environ['SOME_API_KEY'] + sys.argv[2])", "--api-key", keys[1]]
-    said = [world.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
-    said += [world.ohw("mcp", "--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *told)]
-    said += [world.ohw("mcp", "test", "near"), world.ohw("mcp", "list")]
+    said = [sandbox.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
+    said += [sandbox.ohw("mcp", "--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *told)]
+    said += [sandbox.ohw("mcp", "test", "near"), sandbox.ohw("mcp", "list")]
     texts = [each.stdout + each.stderr for each in said]
     assert all("‹secret " in text for text in texts), texts
     assert [key for key in keys if key in "".join(texts)] == []
     assert "v=2" in texts[-1]
 
 
-def test_what_cannot_be_is_said_in_a_line(world: World):
-    assert "there is no MCP server 'x'" in world.ohw("mcp", "test", "x").stderr
-    assert "give a NAME" in world.ohw("mcp", "add", "x").stderr
-    assert "write NAME=VALUE" in world.ohw("mcp", "--env", "A", "add", "x", "y").stderr
-    (world.project / ".mcp.json").write_text("{")
-    done = world.ohw("mcp")
+def test_what_cannot_be_is_said_in_a_line(sandbox: Sandbox):
+    assert "there is no MCP server 'x'" in sandbox.ohw("mcp", "test", "x").stderr
+    assert "give a NAME" in sandbox.ohw("mcp", "add", "x").stderr
+    assert "write NAME=VALUE" in sandbox.ohw("mcp", "--env", "A", "add", "x", "y").stderr
+    (sandbox.project / ".mcp.json").write_text("{")
+    done = sandbox.ohw("mcp")
     assert (done.returncode, "the directory is not trusted" in done.stdout) == (1, True)
 
 
-def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is_asked_for(world: World):
-    server = fake_server(world.home)
+def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is_asked_for(sandbox: Sandbox):
+    server = fake_server(sandbox.home)
     lines = ["[mcpServers.fake]", f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}"]
     lines += [
         "startTimeout = 60",
@@ -94,26 +94,26 @@ def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is
         "[tools]",
         "wipe = false",
     ]
-    world.locations.config.mkdir(parents=True, exist_ok=True)
-    world.locations.settings_file.write_text("\n".join(lines))
-    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(world.home)}}))
+    sandbox.locations.config.mkdir(parents=True, exist_ok=True)
+    sandbox.locations.settings_file.write_text("\n".join(lines))
+    (sandbox.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(sandbox.home)}}))
 
-    before = world.ohw("tools")
+    before = sandbox.ohw("tools")
     assert "MCP server fake        off: not started" in before.stdout
     assert "the directory is not trusted" in before.stderr
-    assert not (world.home / "starts").exists()
+    assert not (sandbox.home / "starts").exists()
 
-    asked = world.ohw("tools", "--mcp")
+    asked = sandbox.ohw("tools", "--mcp")
     assert "echo                   on: of the MCP server fake" in asked.stdout
     assert "text (string; " in asked.stdout
     assert "the MCP server gone cannot be used" in asked.stderr
-    assert (world.home / "starts").stat().st_size == 1
+    assert (sandbox.home / "starts").stat().st_size == 1
 
-    after = world.ohw("tools", "--json")
+    after = sandbox.ohw("tools", "--json")
     listed = {tool["function"]["name"]: tool for tool in json.loads(after.stdout) if tool["why"].endswith("fake")}
     assert listed["echo"]["on"] is True
     assert "wipe" not in listed
     assert '"wipe"' in after.stdout
     assert "unknown" not in after.stderr
-    assert (world.home / "starts").stat().st_size == 1
-    wait_for(lambda: not world.processes(), "everything to end")
+    assert (sandbox.home / "starts").stat().st_size == 1
+    wait_for(lambda: not sandbox.processes(), "everything to end")

@@ -8,7 +8,7 @@ from tests.mcp.conftest import approve_all, fake_server
 from tests.mcp.test_resources import listed
 from tests.sandbox import wait_for
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.client.engine_client import EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
@@ -56,7 +56,7 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         monkeypatch.setenv(f"XDG_{name}", str(tmp_path / name))
     table = {"fake": fake_server(tmp_path)}
     listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         box = app.screen.query_one(PromptBox)
@@ -90,7 +90,7 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
 
 async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
     (tmp_path / "notes.md").write_text("mine")
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         box = app.screen.query_one(PromptBox)
@@ -121,17 +121,17 @@ async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
         assert link.commands[-1] == ("run", "ls")
 
 
-def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(world, monkeypatch):
-    for name in set(os.environ) - set(world.env):
+def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(sandbox, monkeypatch):
+    for name in set(os.environ) - set(sandbox.env):
         monkeypatch.delenv(name)
-    for name, value in world.env.items():
+    for name, value in sandbox.env.items():
         monkeypatch.setenv(name, value)
-    model = world.script(
+    model = sandbox.script(
         {"tool": "peek", "arguments": {"text": "address"}}, {"tool": "finish", "arguments": {"message": "Done."}}
     )
-    settings = Settings(model=model, mcpServers={"fake": fake_server(world.home)})
-    approve_all(world.locations, dict(settings.mcpServers), world.project)
-    launch = Launch(world.locations, settings, "20260101-a-test-0001", str(world.project), True)
+    settings = Settings(model=model, mcpServers={"fake": fake_server(sandbox.home)})
+    approve_all(sandbox.locations, dict(settings.mcpServers), sandbox.project)
+    launch = Launch(sandbox.locations, settings, "20260101-a-test-0001", str(sandbox.project), True)
     connection = EngineConnection.open(launch, last_seq=0)
     heard = Heard(connection)
     try:
@@ -149,7 +149,7 @@ def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(wor
         heard.first("run_ended")
     finally:
         connection.close()
-    wait_for(lambda: not world.processes(), "everything to end")
+    wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
 class Heard:

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_turns import Called, Turn
-from tests.mcp.mcp_session import mcp_desk
+from tests.mcp.mcp_session import mcp_harness
 from tests.mcp.test_end_to_end import approve, bring, call, run, settings
-from tests.sandbox import World, wait_for
+from tests.sandbox import Sandbox, wait_for
 from tests.session.fake_agent import says
 
 HOOK = ".git/hooks/pre-commit"
 
 
 @pytest.fixture
-def repo(world: World) -> World:
-    subprocess.run(["git", "init", "-q", "."], cwd=world.project, check=True)
-    settings(world, f'trusted = ["{world.project}"]\n')
-    return world
+def repo(sandbox: Sandbox) -> Sandbox:
+    subprocess.run(["git", "init", "-q", "."], cwd=sandbox.project, check=True)
+    settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
+    return sandbox
 
 
 def touch(name: str) -> Turn:
@@ -34,7 +34,7 @@ def guarded(events) -> list[str]:
 
 @pytest.mark.parametrize("name", [HOOK, ".vscode/tasks.json", "AGENTS.md"])
 @pytest.mark.parametrize("tool", ["echo", "peek"])
-def test_what_a_call_writes_is_put_back_and_said(repo: World, tool: str, name: str):
+def test_what_a_call_writes_is_put_back_and_said(repo: Sandbox, tool: str, name: str):
     bring(repo)
     approve(repo)
     done, events, _ = run(repo, call(tool, f"write {repo.project / name}"), mode="never")
@@ -43,7 +43,7 @@ def test_what_a_call_writes_is_put_back_and_said(repo: World, tool: str, name: s
     assert not (repo.project / name).exists()
 
 
-def test_what_a_call_writes_at_home_stops_the_run_at_the_next_action(repo: World):
+def test_what_a_call_writes_at_home_stops_the_run_at_the_next_action(repo: Sandbox):
     bring(repo)
     approve(repo)
     done, events, _ = run(repo, call("echo", "write ~/.bashrc"), touch("after"), mode="never")
@@ -53,7 +53,7 @@ def test_what_a_call_writes_at_home_stops_the_run_at_the_next_action(repo: World
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_what_a_server_writes_when_it_starts_is_said_and_asked_about(repo: World, known: bool):
+def test_what_a_server_writes_when_it_starts_is_said_and_asked_about(repo: Sandbox, known: bool):
     bring(repo, options={"plants": str(repo.project / HOOK)})
     if known:
         approve(repo)
@@ -67,9 +67,9 @@ def test_what_a_server_writes_before_the_first_message_is_said(tmp_path: Path, m
     hook = tmp_path / "project" / HOOK
     monkeypatch.setenv("HOME", str(tmp_path))
     subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
-    with mcp_desk(tmp_path, monkeypatch, says("done"), options={"plants": str(hook)}) as desk:
+    with mcp_harness(tmp_path, monkeypatch, says("done"), options={"plants": str(hook)}) as harness:
         wait_for(hook.exists, "the server to write")
-        desk.say("go")
-        (said,) = [event for event in desk.of("version_taken") if event.guarded]
+        harness.say("go")
+        (said,) = [event for event in harness.of("version_taken") if event.guarded]
         assert said.guarded == (str(hook),)
         assert "the next action is asked about" in said.notice

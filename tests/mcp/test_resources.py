@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 
 from tests.mcp.conftest import fake_server
-from tests.mcp.mcp_session import mcp_desk
+from tests.mcp.mcp_session import mcp_harness
 from tests.sandbox import wait_for
 from tests.session.fake_agent import says
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.mcp.config import find_servers
@@ -26,41 +26,41 @@ from workbench.view.state import SessionState
 def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(tmp_path, monkeypatch):
     MASKER.add("A_TEST_KEY", "sk-note-123456")
     note = {"note": "the note, key sk-note-123456"}
-    with mcp_desk(tmp_path, monkeypatch, says("one"), says("two"), says("three"), options=note) as desk:
+    with mcp_harness(tmp_path, monkeypatch, says("one"), says("two"), says("three"), options=note) as harness:
         assert not (tmp_path / "reads").exists()
-        desk.say("See @fake:note and @fake:zip://1", "fake:note", "fake:zip://1", "fake:dot://1", "fake:none://1")
-        read = desk.of("resources_read")
-        assert [each.message for each in read] == [event.seq for event in desk.of("user_message")]
-        asked = desk.asked()
+        harness.say("See @fake:note and @fake:zip://1", "fake:note", "fake:zip://1", "fake:dot://1", "fake:none://1")
+        read = harness.of("resources_read")
+        assert [each.message for each in read] == [event.seq for event in harness.of("user_message")]
+        asked = harness.asked()
         assert "mentions fake:note, a resource of an MCP server. It contained this then:]\nthe note, key " in asked
-        assert "sk-note" not in asked + str(desk.events)
+        assert "sk-note" not in asked + str(harness.events)
         assert "application/zip" in asked
         assert "fake:none://1, a resource of an MCP server. It could not be read: no such resource]" in asked
         assert "data:image/png;base64," in asked
-        desk.say("And @fake:big://1, @else:note://1", "fake:big://1", "else:note://1")
-        assert len(desk.asked()) < 70_000 + len(asked)
-        assert "else:note" not in desk.asked().partition("And @")[2].partition("]")[2]
-        desk.say("no more")
+        harness.say("And @fake:big://1, @else:note://1", "fake:big://1", "else:note://1")
+        assert len(harness.asked()) < 70_000 + len(asked)
+        assert "else:note" not in harness.asked().partition("And @")[2].partition("]")[2]
+        harness.say("no more")
         assert (tmp_path / "reads").stat().st_size == 5
         state = SessionState()
-        for event in desk.events:
+        for event in harness.events:
             apply(state, event)
         chips = state.items[0].resources
         assert chips[0] == "fake:note · 1 kB"
         assert chips[3] == "fake:none://1 · not read: no such resource"
         assert "[resource fake:note · 1 kB]" in next(told_plainly(state.items[0], ""))
-        kept = [event.kind for event in desk.opened.events()]
+        kept = [event.kind for event in harness.opened.events()]
         assert kept.count("resources_read") == 2
 
 
-def test_a_run_without_a_screen_takes_what_its_message_mentions(world):
-    world.locations.config.mkdir(parents=True)
-    told = fake_server(world.home, {"note": "the note of the server"})
+def test_a_run_without_a_screen_takes_what_its_message_mentions(sandbox):
+    sandbox.locations.config.mkdir(parents=True)
+    told = fake_server(sandbox.home, {"note": "the note of the server"})
     lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
-    world.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
-    (world.project / "plan.txt").write_text("the plan of the folder")
-    model = world.script({"tool": "finish", "arguments": {"message": "Done."}})
-    run = world.ohw("run", "See @fake:note, @plan.txt and @nothing.", "--json", "--model", model)
+    sandbox.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
+    (sandbox.project / "plan.txt").write_text("the plan of the folder")
+    model = sandbox.script({"tool": "finish", "arguments": {"message": "Done."}})
+    run = sandbox.ohw("run", "See @fake:note, @plan.txt and @nothing.", "--json", "--model", model)
     assert run.returncode == 0, run.stderr
     events = [json.loads(line) for line in run.stdout.splitlines()]
     (message,) = [event for event in events if event["kind"] == "user_message"]
@@ -68,20 +68,20 @@ def test_a_run_without_a_screen_takes_what_its_message_mentions(world):
     assert [file["text"] for file in message["attached"] if file["path"] == "plan.txt"] == ["the plan of the folder"]
     (read,) = [event for event in events if event["kind"] == "resources_read"]
     assert [(each["name"], each["text"]) for each in read["resources"]] == [("fake:note", "the note of the server")]
-    assert not world.processes()
+    assert not sandbox.processes()
 
 
 def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatch):
-    with mcp_desk(tmp_path, monkeypatch, says("one")) as desk:
-        desk.opened.session.send("See @fake:hang://1", ["fake:hang://1"])
-        desk.step_beside()
+    with mcp_harness(tmp_path, monkeypatch, says("one")) as harness:
+        harness.opened.session.send("See @fake:hang://1", ["fake:hang://1"])
+        harness.step_beside()
         wait_for(lambda: (tmp_path / "reads").exists(), "the server to be asked")
-        assert any(getattr(each, "detail", "") == "reading fake:hang://1" for each in desk.lives)
-        desk.opened.session.interrupt()
-        desk.join()
-        assert desk.of("run_ended")[-1].reason == "interrupted"
-        assert desk.of("resources_read") == []
-        assert desk.model.requests == []
+        assert any(getattr(each, "detail", "") == "reading fake:hang://1" for each in harness.lives)
+        harness.opened.session.interrupt()
+        harness.join()
+        assert harness.of("run_ended")[-1].reason == "interrupted"
+        assert harness.of("resources_read") == []
+        assert harness.model.requests == []
 
 
 def listed(where, settings, folder):
@@ -124,7 +124,7 @@ async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_pa
     table = {"fake": fake_server(tmp_path)}
     (tmp_path / "notes.md").write_text("x")
     listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         composer = app.screen.query_one(Composer)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec.structs
 import pytest
 
-from tests.mcp.mcp_session import mcp_desk
+from tests.mcp.mcp_session import mcp_harness
 from tests.sandbox import wait_for
 from tests.session.fake_agent import calls, says
 from tests.tui.sample_session import WORKSPACE
@@ -35,51 +35,55 @@ def call(text):
     return calls(("echo", {"text": text}))
 
 
-def steps(desk):
-    return [each.event for each in desk.of("delegate_step")]
+def steps(harness):
+    return [each.event for each in harness.of("delegate_step")]
 
 
-def waiting(desk):
+def waiting(harness):
     """The question that waits, as a screen would show it."""
     state = SessionState(workspace=WORKSPACE)
-    for event in list(desk.events):
+    for event in list(harness.events):
         apply(state, event)
     return state.actions[state.waiting[0]] if state.waiting else None
 
 
-def at_rest(desk):
+def at_rest(harness):
     """Whether the log says that nothing is open any more."""
     ledger = State()
-    for event in list(desk.events):
+    for event in list(harness.events):
         ledger.apply(event)
     return (ledger.phase, ledger.delegated) == ("idle", {})
 
 
-def result(desk):
+def result(harness):
     """What the server was told."""
-    observed = desk.of("action_observed")[-1].observation
+    observed = harness.of("action_observed")[-1].observation
     return json.loads(observed["content"][0]["text"])
 
 
-def replied(desk, *answers):
+def replied(harness, *answers):
     """Answer one question after the other; what each of them said."""
     texts = []
     for text in answers:
         last = texts[-1][0] if texts else ""
-        item = wait_for(lambda last=last: (found := waiting(desk)) and found.action_id != last and found, "a question")
+        item = wait_for(
+            lambda last=last: (found := waiting(harness)) and found.action_id != last and found, "a question"
+        )
         texts.append((item.action_id, item))
-        asks = desk.opened.server_questions
+        asks = harness.opened.server_questions
         assert asks.command(item.action_id, lambda question, name, text=text: question.answer(name, text))
     return [item for _, item in texts]
 
 
 def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path, monkeypatch):
-    with mcp_desk(tmp_path, monkeypatch, call("form"), says("fine"), server={"timeout": 3}, has_user=True) as desk:
-        desk.opened.session.send("go")
-        desk.step_beside()
-        asked = replied(desk, "Z", "Zoe", "Leave it out", "green", "Yes", "dog, Cat", "Send these")
-        desk.join()
-        assert result(desk) == {
+    with mcp_harness(
+        tmp_path, monkeypatch, call("form"), says("fine"), server={"timeout": 3}, has_user=True
+    ) as harness:
+        harness.opened.session.send("go")
+        harness.step_beside()
+        asked = replied(harness, "Z", "Zoe", "Leave it out", "green", "Yes", "dog, Cat", "Send these")
+        harness.join()
+        assert result(harness) == {
             "action": "accept",
             "content": {"name": "Zoe", "colour": "g", "agrees": True, "pets": ["dog", "cat"]},
         }
@@ -92,51 +96,51 @@ def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path,
         assert asked[3].arguments["options"] == ["Red", "Green", "Leave it out", "Answer nothing"]
         assert asked[4].arguments["options"] == ["No", "Yes", "Answer nothing"]
         assert asked[6].arguments["question"].endswith("Your name: Zoe\ncolour: Green\nagrees: yes\npets: dog, cat")
-        decided = [each for each in steps(desk) if each.kind == "action_decided"]
+        decided = [each for each in steps(harness) if each.kind == "action_decided"]
         assert [(each.verdict, each.by) for each in decided] == [("approved", "person")] * 7
-        assert waiting(desk) is None
+        assert waiting(harness) is None
 
 
 def test_time_stands_still_while_the_person_thinks_and_what_is_not_answered_is_withdrawn(tmp_path, monkeypatch):
     server = {"timeout": 1, "askTimeout": 3}
-    with mcp_desk(tmp_path, monkeypatch, call("address"), says("fine"), server=server, has_user=True) as desk:
-        desk.opened.session.send("go")
-        desk.step_beside()
-        item = wait_for(lambda: waiting(desk), "the question")
+    with mcp_harness(tmp_path, monkeypatch, call("address"), says("fine"), server=server, has_user=True) as harness:
+        harness.opened.session.send("go")
+        harness.step_beside()
+        item = wait_for(lambda: waiting(harness), "the question")
         assert "on the host pay.example.org:\nhttps://pay.example.org/1?a=b" in item.arguments["question"]
-        desk.join()
-        assert result(desk) == {"action": "cancel"}
-        assert waiting(desk) is None
-        asks = desk.opened.server_questions
+        harness.join()
+        assert result(harness) == {"action": "cancel"}
+        assert waiting(harness) is None
+        asks = harness.opened.server_questions
         assert not asks.command(item.action_id, lambda question, name: question.answer(name, "late"))
 
 
 def test_declining_and_an_interrupt_end_a_question(tmp_path, monkeypatch):
-    with mcp_desk(tmp_path, monkeypatch, call("address"), call("form"), says("fine"), has_user=True) as desk:
-        desk.opened.session.send("go")
-        desk.step_beside()
-        replied(desk, "Answer nothing")
-        wait_for(lambda: desk.of("action_observed"), "the first call to end")
-        assert result(desk) == {"action": "decline"}
-        item = wait_for(lambda: waiting(desk), "the second question")
-        asks = desk.opened.server_questions
+    with mcp_harness(tmp_path, monkeypatch, call("address"), call("form"), says("fine"), has_user=True) as harness:
+        harness.opened.session.send("go")
+        harness.step_beside()
+        replied(harness, "Answer nothing")
+        wait_for(lambda: harness.of("action_observed"), "the first call to end")
+        assert result(harness) == {"action": "decline"}
+        item = wait_for(lambda: waiting(harness), "the second question")
+        asks = harness.opened.server_questions
         with pytest.raises(CommandError, match="takes an answer"):
             asks.command(item.action_id, lambda question, name: question.decide(name, "approved", fingerprint=""))
-        desk.opened.session.interrupt()
-        desk.join()
-        assert desk.of("run_ended")[-1].reason == "interrupted"
-        wait_for(lambda: waiting(desk) is None, "the question to be withdrawn")
-        wait_for(lambda: at_rest(desk), "nothing to be open")
+        harness.opened.session.interrupt()
+        harness.join()
+        assert harness.of("run_ended")[-1].reason == "interrupted"
+        wait_for(lambda: waiting(harness) is None, "the question to be withdrawn")
+        wait_for(lambda: at_rest(harness), "nothing to be open")
 
 
-def decided(desk, verdict):
+def decided(harness, verdict):
     """Decide on the question of the server's that waits; it."""
-    item = wait_for(lambda: waiting(desk), "a question")
-    asks = desk.opened.server_questions
+    item = wait_for(lambda: waiting(harness), "a question")
+    asks = harness.opened.server_questions
     assert asks.command(
         item.action_id, lambda question, name: question.decide(name, verdict, fingerprint=item.fingerprint)
     )
-    wait_for(lambda: (now := waiting(desk)) is None or now.action_id != item.action_id, "it to be decided")
+    wait_for(lambda: (now := waiting(harness)) is None or now.action_id != item.action_id, "it to be decided")
     return item
 
 
@@ -144,10 +148,10 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
     MASKER.add("A_SAMPLE_KEY", "sk-sample-123456")
     answer = replace(says("Four."), cost=0.25, usage=ModelUsage(input=7, output=2))
     turns = (peek("sample"), answer, peek("sample"), says("fine"))
-    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True, has_user=True) as desk:
-        desk.opened.session.send("go")
-        desk.step_beside()
-        item = decided(desk, "approved")
+    with mcp_harness(tmp_path, monkeypatch, *turns, mode="medium", approved=True, has_user=True) as harness:
+        harness.opened.session.send("go")
+        harness.step_beside()
+        item = decided(harness, "approved")
         assert (item.tool, item.agent, item.risk) == ("mcp_sampling", "MCP server fake", "MEDIUM")
         assert item.arguments == {
             "user": "How many legs has a cat? ‹secret A_SAMPLE_KEY›",
@@ -156,23 +160,23 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
             "temperature": 0.25,
             "stop": ["END"],
         }
-        wait_for(lambda: desk.of("action_observed"), "the first call to end")
-        told = result(desk)
+        wait_for(lambda: harness.of("action_observed"), "the first call to end")
+        told = result(harness)
         assert (told["content"]["text"], told["role"], told["stopReason"]) == ("Four.", "assistant", "endTurn")
-        sent = desk.model.requests[1].messages
-        asked = desk.model.requests[1]
+        sent = harness.model.requests[1].messages
+        asked = harness.model.requests[1]
         assert (asked.max_tokens, asked.temperature, asked.stop) == (50, 0.25, ("END",))
         assert [message["role"] for message in sent] == ["system", "user"]
         assert "sk-sample" not in json.dumps(sent)
-        assert [(each.cost, each.usage.input) for each in desk.of("model_asked")] == [(0.25, 7)]
-        answered = [each for each in steps(desk) if each.kind == "action_observed"]
+        assert [(each.cost, each.usage.input) for each in harness.of("model_asked")] == [(0.25, 7)]
+        answered = [each for each in steps(harness) if each.kind == "action_observed"]
         assert answered[0].observation["content"][0]["text"] == "Four."
-        decided(desk, "rejected")
-        desk.join()
-        assert "The user rejected this." in result(desk)["refused"]
-        assert len(desk.model.requests) == 4
+        decided(harness, "rejected")
+        harness.join()
+        assert "The user rejected this." in result(harness)["refused"]
+        assert len(harness.model.requests) == 4
         state = SessionState()
-        for event in desk.events:
+        for event in harness.events:
             apply(state, event)
         assert state.total_tokens == 9
 
@@ -184,10 +188,12 @@ def peek(text):
 def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_line(tmp_path, monkeypatch):
     kinds = ("form", "sample", "roots", "password", "script")
     turns = (*(peek(kind) for kind in kinds), says("fine"))
-    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as desk:
-        desk.say("go")
-        told = [json.loads(event.observation["content"][0]["text"])["refused"] for event in desk.of("action_observed")]
-        notices = [each.text for each in desk.lives if each.kind == "notice"]
+    with mcp_harness(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as harness:
+        harness.say("go")
+        told = [
+            json.loads(event.observation["content"][0]["text"])["refused"] for event in harness.of("action_observed")
+        ]
+        notices = [each.text for each in harness.lives if each.kind == "notice"]
     assert told == [
         "the MCP server fake asked something, and nobody is here to answer: refused",
         "the MCP server fake asked something, and nobody is here to answer: refused",
@@ -203,12 +209,16 @@ def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_l
 
 def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tmp_path, monkeypatch):
     off = {"sampling": False, "elicitation": False}
-    with mcp_desk(tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off, has_user=True) as desk:
-        desk.say("go")
-        told = [json.loads(event.observation["content"][0]["text"])["refused"] for event in desk.of("action_observed")]
+    with mcp_harness(
+        tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off, has_user=True
+    ) as harness:
+        harness.say("go")
+        told = [
+            json.loads(event.observation["content"][0]["text"])["refused"] for event in harness.of("action_observed")
+        ]
         assert all(text.endswith("which its configuration disables: refused") for text in told)
         assert len(told) == 2
-        assert desk.of("delegate_step") == []
+        assert harness.of("delegate_step") == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.config.locations import Locations
 from workbench.tui.screens.trust import TrustScreen
 from workbench.view.approval.trust import started_by, trust_question
@@ -29,7 +29,7 @@ async def test_the_trust_screen_shows_what_would_be_started(tmp_path):
     assert lines[3].startswith("odd: left out: there is no 'colour'")
     assert (len(lines), lines[-1]) == (9, "and 2 more")
     assert started_by(question, ".ohw/rules.toml") == []
-    app = workbench_app(FakeLink(), folder=tmp_path)
+    app = workbench_app(FakeClient(), folder=tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         await app.push_screen(TrustScreen(question, lambda text: None))
         await wait_until(pilot, lambda: app.screen.query("#trust-said"))

@@ -46,8 +46,8 @@ def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(plac
 
 
 def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_trusted(place):
-    there = place.tool(server=own(place, place.folder, fake_server(place.root, cwd=".")))
-    assert place.folder.samefile(ask(there, "folder").text)
+    relative = place.tool(server=own(place, place.folder, fake_server(place.root, cwd=".")))
+    assert place.folder.samefile(ask(relative, "folder").text)
     (place.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
     found = find_servers({}, place.root / "settings.toml", place.folder, (fingerprint(place.folder),)).servers
     assert place.folder.samefile(ask(place.tool(server=found[0]), "folder").text)

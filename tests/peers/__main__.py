@@ -17,7 +17,7 @@ from tests.bench.terminal_bench import environment
 from tests.fakes.google_account import PROJECT, GoogleAccount
 from tests.peers.cases import CASES, Case, Result
 from tests.peers.fakes import FAKES, Fake, Route, install, versions
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 
 _KEYS = ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL", "COHERE", "GROQ", "TOGETHERAI", "PERPLEXITYAI", "XAI", "AZURE")
 _KEYS += ("OPENROUTER",)
@@ -60,8 +60,8 @@ def _try(fake: Fake, route: Route, case: Case, account: GoogleAccount) -> str:
         home, project = Path(name) / "home", Path(name) / "project"
         home.mkdir()
         project.mkdir()
-        world = World(home, project, environment(home) | _accounts(account))
-        done = world.ohw(
+        sandbox = Sandbox(home, project, environment(home) | _accounts(account))
+        done = sandbox.ohw(
             "run", "go", "--json", "--mode", "never", "--model", route.model, "--api-base",
             fake.url + route.path,
         )  # fmt: skip

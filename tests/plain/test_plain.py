@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.conftest import fake_server
-from tests.sandbox import World, bash, finish, wait_for
+from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.allowed_output import strange
 from tests.terminal.terminal import Terminal
 from workbench.ascii import in_ascii, wants_ascii
@@ -27,9 +27,9 @@ SHAPE = (100, 150)
 ASKS = "Yes or no?"
 
 
-def plain(world: World, *turns: dict, prompt: str = "go", **env: str) -> Terminal:
-    args = (prompt, "--plain", "--model", world.script(*turns), "--mode", "high", "--workspace", str(world.project))
-    return Terminal(args, *SHAPE, world.env | env)
+def plain(sandbox: Sandbox, *turns: dict, prompt: str = "go", **env: str) -> Terminal:
+    args = (prompt, "--plain", "--model", sandbox.script(*turns), "--mode", "high", "--workspace", str(sandbox.project))
+    return Terminal(args, *SHAPE, sandbox.env | env)
 
 
 def asked(terminal: Terminal, prompt: str = ASKS) -> None:
@@ -56,21 +56,21 @@ def leave(terminal: Terminal) -> None:
     assert terminal.wait_exit() == 0
 
 
-def log(world: World) -> list[Event]:
-    (session,) = list_sessions(world.locations)
-    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+def log(sandbox: Sandbox) -> list[Event]:
+    (session,) = list_sessions(sandbox.locations)
+    with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         return list(store.events())
 
 
-def decided(world: World) -> list[ActionDecided]:
-    return [event for event in log(world) if isinstance(event, ActionDecided) and event.by == "person"]
+def decided(sandbox: Sandbox) -> list[ActionDecided]:
+    return [event for event in log(sandbox) if isinstance(event, ActionDecided) and event.by == "person"]
 
 
-def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(world: World):
-    world.locations.config.mkdir(parents=True)
-    ran = world.home / "ran"
-    world.locations.settings_file.write_text(f'[mcpServers.mine]\ncommand = "touch"\nargs = ["{ran}"]\n')
-    with Terminal(["demo", "--plain"], *SHAPE, world.env | {"LANG": "C"}) as terminal:
+def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(sandbox: Sandbox):
+    sandbox.locations.config.mkdir(parents=True)
+    ran = sandbox.home / "ran"
+    sandbox.locations.settings_file.write_text(f'[mcpServers.mine]\ncommand = "touch"\nargs = ["{ran}"]\n')
+    with Terminal(["demo", "--plain"], *SHAPE, sandbox.env | {"LANG": "C"}) as terminal:
         answer(terminal, "no")
         answer(terminal, "the test is right", "(optional):")
         answer(terminal, "yes")
@@ -79,21 +79,21 @@ def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(world: W
         answer(terminal, "y")
         leave(terminal)
         shown = terminal.text()
-    assert [event.verdict for event in decided(world)] == ["rejected", "approved", "approved"]
-    assert decided(world)[0].note == "the test is right"
+    assert [event.verdict for event in decided(sandbox)] == ["rejected", "approved", "approved"]
+    assert decided(sandbox)[0].note == "the test is right"
     assert '  add:     return -cents if found["sign"] == "-" else cents' in shown.replace("cents = whole", "")
     assert "may step 12 run? Risk HIGH." in shown
     assert "ohw resume" in shown
     assert set(terminal.raw) <= {*range(32, 127), *b"\r\n\t"}
     assert not ran.exists()
-    world.locations.settings_file.unlink()
-    with Terminal(["resume", "--last", "--plain"], *SHAPE, world.env) as terminal:
+    sandbox.locations.settings_file.unlink()
+    with Terminal(["resume", "--last", "--plain"], *SHAPE, sandbox.env) as terminal:
         leave(terminal)
         assert "Finished." in terminal.text()
 
 
-def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(world: World):
-    with plain(world, bash("sleep 1; touch begun"), bash("touch made-it", risk="HIGH"), finish()) as terminal:
+def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(sandbox: Sandbox):
+    with plain(sandbox, bash("sleep 1; touch begun"), bash("touch made-it", risk="HIGH"), finish()) as terminal:
         until = time.monotonic() + 90
         while ASKS not in terminal.text() and time.monotonic() < until:
             terminal.type("y\n")
@@ -102,37 +102,37 @@ def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(world: 
             terminal.type("yes\n")
             time.sleep(0.005)
         terminal.wait_for("Too fast")
-        assert decided(world) == []
-        assert not (world.project / "made-it").exists()
+        assert decided(sandbox) == []
+        assert not (sandbox.project / "made-it").exists()
         answer(terminal, "sure")
         terminal.wait_for("That is not an answer.")
         answer(terminal, "yes")
-        wait_for((world.project / "made-it").exists, "the command to run")
+        wait_for((sandbox.project / "made-it").exists, "the command to run")
 
 
-def test_an_unfinished_line_is_taken_out_of_the_way(world: World):
-    go = world.project / "go"
+def test_an_unfinished_line_is_taken_out_of_the_way(sandbox: Sandbox):
+    go = sandbox.project / "go"
     waits = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
-    with plain(world, bash(waits), bash("touch made-it", risk="HIGH"), finish()) as terminal:
-        wait_for((world.project / "begun").exists, "the first command to run")
+    with plain(sandbox, bash(waits), bash("touch made-it", risk="HIGH"), finish()) as terminal:
+        wait_for((sandbox.project / "begun").exists, "the first command to run")
         terminal.type("say ye")
         terminal.wait_for("say ye")
         go.touch()
         terminal.wait_for("not used as an answer: say ye")
         answer(terminal, "s")
         terminal.wait_for("That is not an answer.")
-        assert not (world.project / "made-it").exists()
+        assert not (sandbox.project / "made-it").exists()
 
 
-def test_changes_are_taken_one_by_one(world: World):
+def test_changes_are_taken_one_by_one(sandbox: Sandbox):
     text = "".join(f"line {number}\n" for number in range(30))
-    (world.project / "a.txt").write_text(text)
+    (sandbox.project / "a.txt").write_text(text)
     new = text.replace("line 3\n", "line three\n").replace("line 20\n", "line twenty\n")
     edit = {"tool": "str_replace_editor", "risk": "HIGH"}
-    path = str(world.project / "a.txt")
+    path = str(sandbox.project / "a.txt")
     view = edit | {"risk": "LOW", "arguments": {"command": "view", "path": path}}
     write = edit | {"arguments": {"command": "str_replace", "path": path, "old_str": text[:-1], "new_str": new[:-1]}}
-    with plain(world, view, write, finish("As you wish.")) as terminal:
+    with plain(sandbox, view, write, finish("As you wish.")) as terminal:
         answer(terminal, "each")
         answer(terminal, "no", "Yes or no:")
         answer(terminal, "yes", "Yes or no:")
@@ -140,31 +140,31 @@ def test_changes_are_taken_one_by_one(world: World):
         answer(terminal, "yes")
         terminal.wait_for("Agent: As you wish.")
         leave(terminal)
-    assert (world.project / "a.txt").read_text() == text.replace("line 20\n", "line twenty\n")
-    assert decided(world)[-1].hunks == (1,)
+    assert (sandbox.project / "a.txt").read_text() == text.replace("line 20\n", "line twenty\n")
+    assert decided(sandbox)[-1].hunks == (1,)
 
 
-def test_a_question_of_the_agents_is_answered_by_number_and_left_open(world: World):
+def test_a_question_of_the_agents_is_answered_by_number_and_left_open(sandbox: Sandbox):
     ask = {"tool": "ask_human", "arguments": {"question": "Which colour?", "options": ["red", "blue"]}}
-    with plain(world, ask, finish("Painted.")) as terminal:
+    with plain(sandbox, ask, finish("Painted.")) as terminal:
         answer(terminal, "/later", "Answer:")
         terminal.wait_for("/question shows it again")
         terminal.type("/question\n")
         answer(terminal, "2", "Answer:")
         terminal.wait_for("Agent: Painted.")
         leave(terminal)
-    seen = [event for event in log(world) if isinstance(event, ActionObserved)]
+    seen = [event for event in log(sandbox) if isinstance(event, ActionObserved)]
     assert "blue" in json.dumps(seen[0].observation)
 
 
-def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(world: World):
+def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(sandbox: Sandbox):
     sleeps = [bash(f"touch {name}; sleep 777") for name in ("begun", "again")]
-    with plain(world, *sleeps, finish("Well then."), TERM="dumb") as terminal:
-        wait_for((world.project / "begun").exists, "the command to run")
+    with plain(sandbox, *sleeps, finish("Well then."), TERM="dumb") as terminal:
+        wait_for((sandbox.project / "begun").exists, "the command to run")
         terminal.press("ctrl+c")
         terminal.wait_for("Stopped by you.")
         terminal.type("go on\n")
-        wait_for((world.project / "again").exists, "the next command to run")
+        wait_for((sandbox.project / "again").exists, "the next command to run")
         terminal.type("/exit\n")
         terminal.wait_until(lambda shown: shown.count("Stopped by you.") == 2, "the run to end")
         terminal.type("/exit\n")
@@ -172,12 +172,12 @@ def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(world: World):
         terminal.type("go on\n")
         terminal.wait_for("Agent: Well then.")
         leave(terminal)
-    assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go", "go on", "go on"]
+    assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)] == ["go", "go on", "go on"]
 
 
-def test_a_dumb_terminal_gets_plain_mode_and_is_told(world: World):
-    args = ("go", "--model", world.script(finish("Done.")), "--workspace", str(world.project))
-    with Terminal(args, *SHAPE, world.env | {"TERM": "dumb"}) as terminal:
+def test_a_dumb_terminal_gets_plain_mode_and_is_told(sandbox: Sandbox):
+    args = ("go", "--model", sandbox.script(finish("Done.")), "--workspace", str(sandbox.project))
+    with Terminal(args, *SHAPE, sandbox.env | {"TERM": "dumb"}) as terminal:
         terminal.wait_for("TERM=dumb")
         terminal.wait_for("Agent: Done.")
         leave(terminal)
@@ -185,28 +185,28 @@ def test_a_dumb_terminal_gets_plain_mode_and_is_told(world: World):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_at_a_question_ends_it_in_order(world: World, number: signal.Signals):
-    with plain(world, bash("touch made-it", risk="HIGH"), finish()) as terminal:
+def test_a_signal_at_a_question_ends_it_in_order(sandbox: Sandbox, number: signal.Signals):
+    with plain(sandbox, bash("touch made-it", risk="HIGH"), finish()) as terminal:
         terminal.wait_for(ASKS, 60)
         os.kill(terminal.pid, number)
         assert terminal.wait_exit() == 128 + number
         assert "Traceback" not in terminal.text()
-    wait_for(lambda: not world.processes(), "every process to be gone")
-    assert not (world.project / "made-it").exists()
-    assert decided(world) == []
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    assert not (sandbox.project / "made-it").exists()
+    assert decided(sandbox) == []
 
 
-def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pages(world: World):
+def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pages(sandbox: Sandbox):
     hostile = "\x1b]52;c;cHdu\x07\u202e\x1b[2J"
     lines = "".join(f"echo {number} '{hostile}'\n" for number in range(60))
-    args = ("go", "--plain", "--model", world.script(bash(lines, risk="HIGH"), finish()))
-    with Terminal([*args, "--workspace", str(world.project)], 100, 24, world.env) as terminal:
+    args = ("go", "--plain", "--model", sandbox.script(bash(lines, risk="HIGH"), finish()))
+    with Terminal([*args, "--workspace", str(sandbox.project)], 100, 24, sandbox.env) as terminal:
         terminal.wait_for("Part 1 of ", 60)
         terminal.wait_for("; enter for the next")
         (parts,) = map(int, re.findall(r"Part 1 of (\d+);", terminal.text()))
         assert parts > 3
         answer(terminal, "yes", "enter for the next:")
-        assert decided(world) == []
+        assert decided(sandbox) == []
         for part in range(2, parts):
             terminal.wait_for(f"Part {part} of {parts}; enter")
             answer(terminal, "", "enter for the next:")
@@ -214,21 +214,21 @@ def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pa
         answer(terminal, "", "(optional):")
         leave(terminal)
         assert strange(terminal.raw) == []
-    assert [event.verdict for event in decided(world)] == ["rejected"]
+    assert [event.verdict for event in decided(sandbox)] == ["rejected"]
 
 
-def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: World):
-    marker, tools = world.home / "marker", world.project / ".ohw/tools"
+def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(sandbox: Sandbox):
+    marker, tools = sandbox.home / "marker", sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
     (tools / "evil.py").write_text(
         f"from pathlib import Path\nPath({str(marker)!r}).touch()\ntool = None\n# \x1b[31m\n"
     )
-    (world.project / ".ohw/rules.toml").write_text('[[deny]]\ncommand = "touch *"\n')
-    (world.project / ".mcp.json").write_text(
+    (sandbox.project / ".ohw/rules.toml").write_text('[[deny]]\ncommand = "touch *"\n')
+    (sandbox.project / ".mcp.json").write_text(
         '{"mcpServers": {"odd": {"command": "touch", "args": ["-c", "x \\u001b[7m"]}}}'
     )
     trust = "yes, no or read:"
-    with plain(world, finish("Done without it.")) as terminal:
+    with plain(sandbox, finish("Done without it.")) as terminal:
         answer(terminal, "read", trust)
         answer(terminal, "", trust)  # not yes
         terminal.wait_for("They are ignored in this session.")
@@ -241,24 +241,24 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: W
         assert b"\x1b[31m" not in terminal.raw
         assert b"[31m" in terminal.raw
         assert not marker.exists()
-    with plain(world, finish("Done with it.")) as terminal:
+    with plain(sandbox, finish("Done with it.")) as terminal:
         answer(terminal, "yes", trust)
         wait_for(marker.exists, "the tool to be loaded")
         terminal.wait_for("Done with it.", 60)
         leave(terminal)
-    with plain(world, finish("Not asked again.")) as terminal:
+    with plain(sandbox, finish("Not asked again.")) as terminal:
         terminal.wait_for("Not asked again.", 60)
         leave(terminal)
         assert b"Trust this directory?" not in terminal.raw
 
 
-def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(world: World):
-    world.locations.config.mkdir(parents=True)
-    table = fake_server(world.home)
+def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(sandbox: Sandbox):
+    sandbox.locations.config.mkdir(parents=True)
+    table = fake_server(sandbox.home)
     lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
-    world.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
-    assert world.ohw("mcp", "test", "fake").returncode == 0
-    with plain(world, finish("Fine."), finish("Done.")) as terminal:
+    sandbox.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
+    assert sandbox.ohw("mcp", "test", "fake").returncode == 0
+    with plain(sandbox, finish("Fine."), finish("Done.")) as terminal:
         asked(terminal, "\n>")
         terminal.type("/fake:none\n")
         terminal.wait_for("There is no prompt fake:none. There are /fake:review.")
@@ -267,13 +267,13 @@ def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(world: W
         terminal.type("/fake:review file=a.py\n")
         terminal.wait_for("End of the prompt. /send sends it as a message.", 60)
         terminal.wait_for("Review a.py.")
-        assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go"]
+        assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)] == ["go"]
         terminal.type("/send\n")
         terminal.wait_for("Done.", 60)
         terminal.type("/send\n")
         terminal.wait_for("There is no prompt to send")
         leave(terminal)
-    assert [event.text for event in log(world) if isinstance(event, UserMessage)] == ["go", "Review a.py."]
+    assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)] == ["go", "Review a.py."]
 
 
 def test_plain_mode_loads_no_screen():

@@ -197,10 +197,10 @@ def test_what_nobody_can_rate_is_asked_about_unless_the_setting_says_no(mode):
     assert rule_on("plan", "UNKNOWN", False, "x", confirm_unknown=False).verdict == "deny"
 
 
-def test_the_setting_is_read_from_file_and_environment(world):
+def test_the_setting_is_read_from_file_and_environment(sandbox):
     assert Settings().confirm_unknown is True
     assert RuleSet().confirm_unknown is True
-    world.locations.settings_file.parent.mkdir(parents=True, exist_ok=True)
-    world.locations.settings_file.write_text("confirm_unknown = false\n")
-    assert load_settings(world.locations, {}).confirm_unknown is False
-    assert load_settings(world.locations, {"OHW_CONFIRM_UNKNOWN": "true"}).confirm_unknown is True
+    sandbox.locations.settings_file.parent.mkdir(parents=True, exist_ok=True)
+    sandbox.locations.settings_file.write_text("confirm_unknown = false\n")
+    assert load_settings(sandbox.locations, {}).confirm_unknown is False
+    assert load_settings(sandbox.locations, {"OHW_CONFIRM_UNKNOWN": "true"}).confirm_unknown is True

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.fake_agent import Desk
+from tests.session.fake_agent import Harness
 
 
 @pytest.fixture(autouse=True)
@@ -13,11 +13,11 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    made: list[Desk] = []
+def harness(tmp_path: Path) -> Iterator[Callable[..., Harness]]:
+    made: list[Harness] = []
 
-    def make(*script, **more) -> Desk:
-        made.append(Desk(tmp_path, *script, **more))
+    def make(*script, **more) -> Harness:
+        made.append(Harness(tmp_path, *script, **more))
         return made[-1]
 
     yield make

@@ -185,7 +185,7 @@ def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinit
     return {tool.name: tool for tool in tools}
 
 
-class Desk:
+class Harness:
     """A session in a folder with everything that came out of it."""
 
     def __init__(self, folder: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:

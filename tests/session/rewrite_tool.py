@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
@@ -45,27 +45,27 @@ class Rewriting:
                 path.write_bytes(before.encode())
         self.tool = Rewrite()
         wanted = {str(path): after for path, (_, after) in zip(self.paths, pairs, strict=True)}
-        self.desk = Desk(folder, calls(("rewrite", {"files": wanted}, "HIGH")), says("ok"), **more)
-        self.desk.tools["rewrite"] = ToolDefinition(
+        self.harness = Harness(folder, calls(("rewrite", {"files": wanted}, "HIGH")), says("ok"), **more)
+        self.harness.tools["rewrite"] = ToolDefinition(
             name="rewrite", description="r", action_type=RewriteAction, executor=self.tool
         )
-        self.desk.session.send("go")
-        self.desk.run()
+        self.harness.session.send("go")
+        self.harness.run()
 
     def held(self) -> list[str | None]:
         return [held(path) for path in self.paths]
 
     @property
     def observed(self):
-        return next(event for event in self.desk.log() if event.kind == "action_observed")
+        return next(event for event in self.harness.log() if event.kind == "action_observed")
 
     @property
     def decided(self):
-        return next(event for event in self.desk.log() if event.kind == "action_decided")
+        return next(event for event in self.harness.log() if event.kind == "action_decided")
 
     @property
     def told(self) -> str:
         """What the model got for its call."""
-        content = self.desk.agent.requests[-1][-1]["content"]
+        content = self.harness.agent.requests[-1][-1]["content"]
         assert content.startswith(json.loads(json.dumps(self.observed.observation["content"][0]["text"]))[:40])
         return content

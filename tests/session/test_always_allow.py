@@ -12,8 +12,8 @@ NOTE = ("note", {"text": "one"}, "MEDIUM")
 RULE = "allow note"
 
 
-def waiting(desk, **more):
-    d = desk(calls(NOTE), calls(NOTE), says("done"), **more)
+def waiting(harness, **more):
+    d = harness(calls(NOTE), calls(NOTE), says("done"), **more)
     d.session.send("go")
     d.run()
     return d
@@ -27,16 +27,16 @@ def decisions(d) -> list[tuple[str, str, str]]:
     return [(event.verdict, event.by, event.rule) for event in d.log() if event.kind == "action_decided"]
 
 
-def test_always_decides_the_action_and_lets_the_next_same_one_run_by_rule(desk):
-    d = waiting(desk)
+def test_always_decides_the_action_and_lets_the_next_same_one_run_by_rule(harness):
+    d = waiting(harness)
     assert d.session.question.assessed.always == RULE
     always(d)
     assert decisions(d) == [("approved", "person", RULE), ("approved", "rule", RULE)]
     assert d.notes == ["one", "one"]
 
 
-def test_a_rule_of_the_session_is_in_its_log_and_counts_after_it_is_opened_again(desk):
-    d = desk(calls(NOTE), says("ok"), calls(NOTE), says("ok"), calls(NOTE), says("ok"))
+def test_a_rule_of_the_session_is_in_its_log_and_counts_after_it_is_opened_again(harness):
+    d = harness(calls(NOTE), says("ok"), calls(NOTE), says("ok"), calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
     always(d)
@@ -52,9 +52,9 @@ def test_a_rule_of_the_session_is_in_its_log_and_counts_after_it_is_opened_again
 
 
 @pytest.mark.parametrize(("scope", "elsewhere"), [("folder", False), ("person", True)])
-def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(desk, tmp_path, scope, elsewhere):
+def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(harness, tmp_path, scope, elsewhere):
     path = tmp_path / "config/rules.toml"
-    d = waiting(desk, rules=RuleSet(path, tmp_path))
+    d = waiting(harness, rules=RuleSet(path, tmp_path))
     always(d, scope=scope)
     (rule,) = read_rules(path, "person").rules
     assert (rule.text, rule.folder) == (RULE, "" if elsewhere else str(tmp_path))
@@ -63,34 +63,34 @@ def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(desk, tmp_path
 
 
 @pytest.mark.parametrize("rule", ["allow note in a", "allow $ rm *", "", "nonsense"])
-def test_no_other_rule_than_the_one_that_was_shown_is_saved(desk, rule):
-    d = waiting(desk)
+def test_no_other_rule_than_the_one_that_was_shown_is_saved(harness, rule):
+    d = waiting(harness)
     with pytest.raises(CommandError, match="not the rule that was shown"):
         always(d, rule=rule)
     assert d.session.phase == "deciding"
     assert d.session._log.state.rules == ()
 
 
-def test_a_rule_that_cannot_be_saved_approves_nothing(desk, tmp_path):
+def test_a_rule_that_cannot_be_saved_approves_nothing(harness, tmp_path):
     (tmp_path / "config").write_text("no folder")
-    d = waiting(desk, rules=RuleSet(tmp_path / "config/rules.toml", tmp_path))
+    d = waiting(harness, rules=RuleSet(tmp_path / "config/rules.toml", tmp_path))
     with pytest.raises(CommandError, match="Not a directory"):
         always(d, scope="person")
     assert d.session.phase == "deciding"
     assert d.notes == []
 
 
-def test_always_is_not_offered_for_what_is_high_nor_where_everything_is_asked(desk):
-    high = desk(calls(("note", {"text": "one"}, "HIGH")))
+def test_always_is_not_offered_for_what_is_high_nor_where_everything_is_asked(harness):
+    high = harness(calls(("note", {"text": "one"}, "HIGH")))
     high.session.send("go")
     high.run()
     assert high.session.question.assessed.always == ""
 
 
-def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_model_why(desk, tmp_path):
+def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_model_why(harness, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[deny]]\ntool = "note"\nreason = "Notes are kept elsewhere."\n')
-    d = desk(calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
+    d = harness(calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
     d.run()
     assert d.notes == []
@@ -98,9 +98,9 @@ def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_mode
     assert "Notes are kept elsewhere." in d.results()[0]
 
 
-def test_a_rule_written_while_a_session_is_open_counts_from_then_on(desk, tmp_path):
+def test_a_rule_written_while_a_session_is_open_counts_from_then_on(harness, tmp_path):
     path = tmp_path / "rules.toml"
-    d = desk(calls(NOTE), says("ok"), calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
+    d = harness(calls(NOTE), says("ok"), calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
     d.run()
     path.write_text('[[ask]]\ntool = "note"\n')
@@ -110,10 +110,10 @@ def test_a_rule_written_while_a_session_is_open_counts_from_then_on(desk, tmp_pa
     assert d.session.question.assessed.rule == "ask note"
 
 
-def test_a_file_with_mistakes_makes_everything_that_changes_something_asked_about(desk, tmp_path):
+def test_a_file_with_mistakes_makes_everything_that_changes_something_asked_about(harness, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[deny]]\ntol = "note"\n')
-    d = desk(calls(NOTE, ("look", {})), mode="never", rules=RuleSet(path, tmp_path))
+    d = harness(calls(NOTE, ("look", {})), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
     d.run()
     assert d.session.phase == "deciding"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls, faults_of, says
+from tests.session.fake_agent import Harness, calls, faults_of, says
 from workbench.session.session import CommandError
 from workbench.tools.ask_human.definition import AskHumanTool
 
@@ -13,9 +13,9 @@ NOTE = ("note", {"text": "one"}, "LOW")
 
 
 @pytest.fixture
-def asking(desk):
-    def make(*script, **more) -> Desk:
-        made = desk(*script, **more)
+def asking(harness):
+    def make(*script, **more) -> Harness:
+        made = harness(*script, **more)
         tool = AskHumanTool()
         made.tools[tool.name] = tool
         made.session.send("go")
@@ -25,12 +25,12 @@ def asking(desk):
     return make
 
 
-def answer(d: Desk, text: str) -> None:
+def answer(d: Harness, text: str) -> None:
     d.session.answer(d.session.question.proposed.action_id, text)
     d.run()
 
 
-def told(d: Desk) -> list[str]:
+def told(d: Harness) -> list[str]:
     """The results in the last request."""
     assert faults_of(d.agent.requests[-1]) == []
     return [message["content"] for message in d.agent.requests[-1] if message["role"] == "tool"]

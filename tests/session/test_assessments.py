@@ -29,11 +29,11 @@ def rated(monkeypatch) -> Counter:
 
 
 @pytest.fixture
-def with_bash(desk, tmp_path):
+def with_bash(harness, tmp_path):
     tools = []
 
     def make(*script, **more):
-        one = desk(*script, **more)
+        one = harness(*script, **more)
         tools.append(BashTool(working_dir=str(tmp_path)))
         one.tools["execute_bash"] = tools[-1]
         return one

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls, faults_of, says
+from tests.session.fake_agent import Harness, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.protocol.events import FileText
 from workbench.session.actions.decide import AlwaysRule
@@ -22,28 +22,28 @@ def note(text: str, risk: str = "HIGH") -> tuple:
 THREE = (note("one"), note("two"), note("three"))
 
 
-def went(desk, *script, **more) -> Desk:
+def went(harness, *script, **more) -> Harness:
     """The person has sent a message, and the session came to rest."""
-    d = desk(*script, **more)
+    d = harness(*script, **more)
     d.session.send("go")
     d.run()
     return d
 
 
-def asked(d: Desk) -> list[str]:
+def asked(d: Harness) -> list[str]:
     return [action.arguments.get("text", action.arguments.get("command", "")) for action in d.waiting()]
 
 
-def offers(d: Desk) -> list[str]:
+def offers(d: Harness) -> list[str]:
     return [event.text for event in d.live if event.kind == "notice"]
 
 
-def told(d: Desk) -> list[str]:
+def told(d: Harness) -> list[str]:
     return [m["content"].splitlines()[0] for m in d.agent.requests[-1] if m["role"] == "tool"]
 
 
-def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_waits_for_its_turn(desk):
-    d = went(desk, calls(note("zero", "LOW"), *THREE[:2], ("look", {}), note("low", "LOW"), THREE[2]), says("ok"))
+def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_waits_for_its_turn(harness):
+    d = went(harness, calls(note("zero", "LOW"), *THREE[:2], ("look", {}), note("low", "LOW"), THREE[2]), says("ok"))
     assert d.notes == ["zero"], "what stands before the first question runs at once, what stands behind it does not"
     assert asked(d) == ["one", "two", "three"]
     assert d.kinds().count("action_decided") == 1
@@ -54,8 +54,8 @@ def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_w
 
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (2, 0, 1)])
-def test_decisions_come_in_any_order_and_actions_run_in_theirs(desk, order):
-    d = went(desk, calls(*THREE), says("ok"))
+def test_decisions_come_in_any_order_and_actions_run_in_theirs(harness, order):
+    d = went(harness, calls(*THREE), says("ok"))
     three = d.waiting()
     for at in order:
         d.decide(three[at])
@@ -66,8 +66,8 @@ def test_decisions_come_in_any_order_and_actions_run_in_theirs(desk, order):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(desk):
-    d = went(desk, calls(*THREE), says("ok"))
+def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(harness):
+    d = went(harness, calls(*THREE), says("ok"))
     one, two, three = d.waiting()
     d.decide(two, "rejected", note="not that")
     d.run()
@@ -86,8 +86,8 @@ def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(desk):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_decision_counts_once_and_only_for_what_was_shown(desk):
-    d = went(desk, calls(*THREE), says("ok"))
+def test_a_decision_counts_once_and_only_for_what_was_shown(harness):
+    d = went(harness, calls(*THREE), says("ok"))
     _, two, three = d.waiting()
     d.decide(three)
     with pytest.raises(CommandError, match="no longer needs"):
@@ -97,8 +97,8 @@ def test_a_decision_counts_once_and_only_for_what_was_shown(desk):
     assert asked(d) == ["one", "two"]
 
 
-def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_so(desk):
-    d = went(desk, calls(*THREE), says("ok"))
+def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_so(harness):
+    d = went(harness, calls(*THREE), says("ok"))
     d.decide(d.waiting()[1])
     before, shown = d.kinds(), [action.assessed for action in d.waiting()]
     d.reopen()
@@ -111,8 +111,8 @@ def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_
     assert d.notes == ["one", "two"]
 
 
-def test_an_interrupt_ends_all_of_them(desk):
-    d = went(desk, calls(*THREE), says("ok"))
+def test_an_interrupt_ends_all_of_them(harness):
+    d = went(harness, calls(*THREE), says("ok"))
     d.decide(d.waiting()[2])
     d.session.interrupt()
     assert (d.session.phase, asked(d)) == ("idle", [])
@@ -122,11 +122,11 @@ def test_an_interrupt_ends_all_of_them(desk):
     assert told(d) == ["This call was not run: the user interrupted."] * 3
 
 
-def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(desk, tmp_path: Path):
+def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     write = {"path": str(file), "text": "mine"}
-    d = went(desk, calls(("write", {**write, "text": "first"}, "HIGH"), ("write", write, "HIGH")), says("ok"))
+    d = went(harness, calls(("write", {**write, "text": "first"}, "HIGH"), ("write", write, "HIGH")), says("ok"))
     first, second = d.waiting()
     assert second.assessed.preview[0].before == "old"
     d.decide(first)
@@ -141,11 +141,11 @@ def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(desk, tmp_pa
     assert file.read_text() == "mine"
 
 
-def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_changed_the_file(desk, tmp_path: Path):
+def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_changed_the_file(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     two = [("write", {"path": str(file), "text": text}, "HIGH") for text in ("first", "second")]
-    d = went(desk, calls(*two), says("ok"))
+    d = went(harness, calls(*two), says("ok"))
     for action in reversed(d.waiting()):
         d.decide(action)
     d.run()
@@ -156,11 +156,11 @@ def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_chan
     assert file.read_text() == "first"
 
 
-def test_what_is_still_allowed_is_not_asked_again(desk, tmp_path: Path):
+def test_what_is_still_allowed_is_not_asked_again(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     two = [("write", {"path": str(file), "text": text}, "MEDIUM") for text in ("first", "second")]
-    d = went(desk, calls(*two), says("ok"))
+    d = went(harness, calls(*two), says("ok"))
     first, second = d.waiting()
     for action in (second, first):
         d.decide(action)
@@ -172,12 +172,12 @@ def test_what_is_still_allowed_is_not_asked_again(desk, tmp_path: Path):
 
 
 @pytest.fixture
-def shelled(desk, tmp_path: Path):
+def shelled(harness, tmp_path: Path):
     """A session with the real shell and the real editor."""
     made = []
 
-    def make(*script, **more) -> Desk:
-        d = desk(*script, **more)
+    def make(*script, **more) -> Harness:
+        d = harness(*script, **more)
         tools: dict[str, ToolDefinition] = {
             "execute_bash": BashTool(working_dir=str(tmp_path)),
             "str_replace_editor": FileEditorTool(),
@@ -302,8 +302,8 @@ def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_
     assert len(told(d)) == 3
 
 
-def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_fits(desk):
-    d = went(desk, calls(*THREE), says("ok"))
+def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_fits(harness):
+    d = went(harness, calls(*THREE), says("ok"))
     d.session.set(mode="never")
     d.run()
     assert (d.notes, asked(d)) == ([], ["one", "two", "three"])
@@ -313,8 +313,8 @@ def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_f
     assert d.notes == ["one", "two", "three"]
 
 
-def test_nothing_is_asked_ahead_behind_a_call_that_ends_the_run(desk):
-    d = went(desk, calls(note("one"), ("finish", {"message": "done"}), note("two")), says("ok"))
+def test_nothing_is_asked_ahead_behind_a_call_that_ends_the_run(harness):
+    d = went(harness, calls(note("one"), ("finish", {"message": "done"}), note("two")), says("ok"))
     assert asked(d) == ["one"]
     d.answer()
     assert (d.notes, d.session.ended) == (["one"], "finished")
@@ -343,12 +343,12 @@ def replaced(file: Path, old: str, new: str) -> tuple:
 
 
 @pytest.fixture
-def stacked(desk, tmp_path: Path):
+def stacked(harness, tmp_path: Path):
     """Two edits of one file in one answer, both asked about."""
     file = tmp_path / "a.txt"
     file.write_text("".join(f"line {number}\n" for number in range(30)))
     editor = FileEditorTool(str(tmp_path))
-    d = desk(calls(replaced(file, "line 2\n", "two\n"), replaced(file, "two\nline 3\n", "two\nthree\n")), says("ok"))
+    d = harness(calls(replaced(file, "line 2\n", "two\n"), replaced(file, "two\nline 3\n", "two\nthree\n")), says("ok"))
     d.tools[editor.name] = editor
     d.session.send("go")
     d.run()
@@ -418,10 +418,10 @@ def test_after_somebody_elses_change_between_the_two_edits_the_second_is_not_wri
     assert "has changed since it was last shown to you" in told(stacked)[1]
 
 
-def test_an_edit_of_a_file_that_an_earlier_action_makes_is_asked_about_beside_it(desk, tmp_path: Path):
+def test_an_edit_of_a_file_that_an_earlier_action_makes_is_asked_about_beside_it(harness, tmp_path: Path):
     file = tmp_path / "new.txt"
     make = ("str_replace_editor", {"command": "create", "path": str(file), "file_text": "one\ntwo\n"}, "HIGH")
-    d = desk(calls(make, replaced(file, "two", "three")), says("ok"))
+    d = harness(calls(make, replaced(file, "two", "three")), says("ok"))
     editor = FileEditorTool(str(tmp_path))
     d.tools[editor.name] = editor
     d.session.send("go")

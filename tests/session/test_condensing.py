@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
+from tests.session.fake_agent import Harness, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
@@ -25,17 +25,17 @@ SUMMARY = says("GOAL\ngo\nFACTS\nall is well", usage=ModelUsage(300, 20), cost=0
 @pytest.fixture
 def begun(tmp_path):
     """A session that was told to go and has a script; the model behind it writes the summaries given."""
-    opened: list[Desk] = []
+    opened: list[Harness] = []
 
-    def open_desk(*script, summaries=(SUMMARY,), **more) -> Desk:
-        d = Desk(tmp_path, *script, **{"stop_loops": False, **more})
+    def open_harness(*script, summaries=(SUMMARY,), **more) -> Harness:
+        d = Harness(tmp_path, *script, **{"stop_loops": False, **more})
         opened.append(d)
         d.agent.model = NamedModel("fake/one", *summaries)
         d.tools["request_condensation"] = RequestCondensationTool()
         d.session.send("go and see")
         return d
 
-    yield open_desk
+    yield open_harness
     for d in opened:
         d.close()
 

@@ -25,8 +25,8 @@ def result(text: str) -> ActionObserved:
     return ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": text}]})
 
 
-def test_the_parts_of_a_request_make_up_what_the_provider_counted(desk):
-    d = desk(calls(LOOK, usage=ModelUsage(1_000, 5)), says("Done.", usage=ModelUsage(1_400, 5)))
+def test_the_parts_of_a_request_make_up_what_the_provider_counted(harness):
+    d = harness(calls(LOOK, usage=ModelUsage(1_000, 5)), says("Done.", usage=ModelUsage(1_400, 5)))
     d.session.send("x" * 400)
     d.run()
     first, second = (answer.parts for answer in answers(d))
@@ -35,8 +35,8 @@ def test_the_parts_of_a_request_make_up_what_the_provider_counted(desk):
     assert second.system + second.tools + second.messages + second.tool_output == 1_400
 
 
-def test_without_a_count_of_the_provider_the_parts_are_estimated(desk):
-    d = desk(says("Done."))
+def test_without_a_count_of_the_provider_the_parts_are_estimated(harness):
+    d = harness(says("Done."))
     d.session.send("x" * 400)
     d.run()
     assert answers(d)[0].parts == ContextParts(system=100, tools=200, messages=100)
@@ -48,8 +48,8 @@ def test_only_what_is_sent_of_a_long_result_counts():
     assert count.parts((0, 0), None).tool_output == 50
 
 
-def test_a_session_that_is_opened_again_knows_them(desk):
-    d = desk(calls(LOOK), says("Done."), says("Yes."))
+def test_a_session_that_is_opened_again_knows_them(harness):
+    d = harness(calls(LOOK), says("Done."), says("Yes."))
     d.session.send("go")
     d.run()
     d.reopen()
@@ -60,9 +60,9 @@ def test_a_session_that_is_opened_again_knows_them(desk):
     assert after.parts.tool_output == before.parts.tool_output
 
 
-def test_a_summary_takes_the_place_of_what_it_stands_for(desk):
+def test_a_summary_takes_the_place_of_what_it_stands_for(harness):
     long = [calls(LOOK, text="z" * 2_000) for _ in range(9)]
-    d = desk(*long, says("Done."), stop_loops=False, condense_events=18)
+    d = harness(*long, says("Done."), stop_loops=False, condense_events=18)
     d.agent.model.summaries = [says("GOAL\ngo")]
     d.session.send("go")
     d.run()

@@ -7,10 +7,10 @@ from workbench.tools import BashTool
 
 
 @pytest.fixture
-def asked(desk, tmp_path):
+def asked(harness, tmp_path):
     """A session that asks about `touch made`, with a real shell."""
     shell = BashTool(working_dir=str(tmp_path))
-    d = desk(calls((shell.name, {"command": "touch made"}, "LOW")), says("ok"))
+    d = harness(calls((shell.name, {"command": "touch made"}, "LOW")), says("ok"))
     d.tools[shell.name] = shell
     d.session.send("go")
     d.run()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 from workbench.protocol.events import ActionStarted
 from workbench.risk.executed import project_files
 from workbench.tools import BashTool
@@ -17,23 +17,23 @@ EVIL = "#!/bin/sh\necho evil >> ran\n"
 
 
 @pytest.fixture
-def shell_desk(desk, tmp_path, monkeypatch):
+def shell_harness(harness, tmp_path, monkeypatch):
     """Open a session that asks about each command; the home directory is an empty one."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     shells = []
 
-    def open_desk(*commands: str, mode: str = "ask") -> Desk:
+    def open_harness(*commands: str, mode: str = "ask") -> Harness:
         responses = [calls(("execute_bash", {"command": command}, "HIGH")) for command in commands]
-        one = desk(*responses, says("ok"), mode=mode)
+        one = harness(*responses, says("ok"), mode=mode)
         one.tools["execute_bash"] = shell = BashTool(working_dir=str(tmp_path))
         shells.append(shell)
         one.session.send("go")
         one.run()
         return one
 
-    yield open_desk
+    yield open_harness
     for shell in shells:
         shell.close()
 
@@ -51,7 +51,7 @@ def ran(folder: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def reasons_asked_again(one: Desk, folder: Path) -> str:
+def reasons_asked_again(one: Harness, folder: Path) -> str:
     """Approve the pending action; return why it is asked about again, empty if it ran or is not asked about."""
     one.answer()
     if ran(folder) or one.session.question is None or [e for e in one.log() if isinstance(e, ActionStarted)]:
@@ -185,9 +185,9 @@ SCRIPTS = {
         ("command -- ./run.sh", "run.sh"),
     ],
 )
-def test_code_that_changes_between_question_and_start_is_asked_again(shell_desk, tmp_path, command, name):
+def test_code_that_changes_between_question_and_start_is_asked_again(shell_harness, tmp_path, command, name):
     put(tmp_path, SCRIPTS)
-    one = shell_desk(command)
+    one = shell_harness(command)
     file = tmp_path / name
     file.write_text(file.read_text() + "\n# evil\n")
     assert name in reasons_asked_again(one, tmp_path)
@@ -196,9 +196,9 @@ def test_code_that_changes_between_question_and_start_is_asked_again(shell_desk,
 @pytest.mark.parametrize(
     "command", ["./run.sh", "sh run.sh", "make t", "./outer.sh", "python3 -m pkg", "sh -c ./run.sh"]
 )
-def test_what_did_not_change_runs_after_one_question(shell_desk, tmp_path, command):
+def test_what_did_not_change_runs_after_one_question(shell_harness, tmp_path, command):
     put(tmp_path, SCRIPTS)
-    one = shell_desk(command)
+    one = shell_harness(command)
     one.answer()
     assert ran(tmp_path) == ["good"]
     assert one.kinds().count("action_assessed") == 1
@@ -218,9 +218,9 @@ def test_what_did_not_change_runs_after_one_question(shell_desk, tmp_path, comma
         ("false unknown app.log || echo x >> ran", "app.log"),
     ],
 )
-def test_data_that_changes_is_not_asked_about(shell_desk, tmp_path, command, name):
+def test_data_that_changes_is_not_asked_about(shell_harness, tmp_path, command, name):
     put(tmp_path, SCRIPTS)
-    one = shell_desk(command)
+    one = shell_harness(command)
     file = tmp_path / name
     file.write_text(file.read_text() + "\n# more\n")
     one.answer()
@@ -228,20 +228,20 @@ def test_data_that_changes_is_not_asked_about(shell_desk, tmp_path, command, nam
     assert one.kinds().count("action_assessed") == 1
 
 
-def test_approved_again_it_runs_as_it_is_now(shell_desk, tmp_path):
+def test_approved_again_it_runs_as_it_is_now(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
-    one = shell_desk("./run.sh")
+    one = shell_harness("./run.sh")
     (tmp_path / "run.sh").write_text(EVIL)
     assert "run.sh changed" in reasons_asked_again(one, tmp_path)
     one.answer()
     assert ran(tmp_path) == ["evil"]
 
 
-def test_a_change_that_keeps_size_and_times_is_found(shell_desk, tmp_path):
+def test_a_change_that_keeps_size_and_times_is_found(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     script = tmp_path / "run.sh"
     before = script.stat()
-    one = shell_desk("./run.sh")
+    one = shell_harness("./run.sh")
     script.write_text(EVIL)
     os.utime(script, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert len(EVIL) == len(ECHO)
@@ -249,23 +249,23 @@ def test_a_change_that_keeps_size_and_times_is_found(shell_desk, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["./link", "sh link", "here/run.sh", "cd here && ./run.sh", "make t"])
-def test_a_link_that_leads_elsewhere_is_asked_again(shell_desk, tmp_path, command):
+def test_a_link_that_leads_elsewhere_is_asked_again(shell_harness, tmp_path, command):
     """The link itself, or one on the way; what it leads to may even hold the same."""
     put(tmp_path, {"one/run.sh": ECHO, "two/run.sh": ECHO, "Makefile": "t:\n\t@here/run.sh\n"})
     for name, one, two in (("link", "one/run.sh", "two/run.sh"), ("here", "one", "two")):
         (tmp_path / name).symlink_to(one)
         (tmp_path / f"{name}.new").symlink_to(two)
-    desk = shell_desk(command)
+    harness = shell_harness(command)
     for name in ("link", "here"):
         (tmp_path / f"{name}.new").rename(tmp_path / name)
-    assert "two" in reasons_asked_again(desk, tmp_path)
+    assert "two" in reasons_asked_again(harness, tmp_path)
 
 
-def test_a_file_that_becomes_a_link_to_outside_is_asked_again(shell_desk, tmp_path, tmp_path_factory):
+def test_a_file_that_becomes_a_link_to_outside_is_asked_again(shell_harness, tmp_path, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     put(outside, {"run.sh": ECHO})
     put(tmp_path, {"run.sh": ECHO})
-    one = shell_desk("./run.sh")
+    one = shell_harness("./run.sh")
     (tmp_path / "run.sh").unlink()
     (tmp_path / "run.sh").symlink_to(outside / "run.sh")
     assert "leads to" in reasons_asked_again(one, tmp_path)
@@ -282,23 +282,25 @@ def test_a_file_that_becomes_a_link_to_outside_is_asked_again(shell_desk, tmp_pa
         ("pytest tests", "tests/conftest.py"),
     ],
 )
-def test_code_that_appears_is_asked_again(shell_desk, tmp_path, command, name):
+def test_code_that_appears_is_asked_again(shell_harness, tmp_path, command, name):
     put(tmp_path, {"Makefile": "include inc/*.mk\nt:\n\t@./run.sh\n", "inc/a.mk": "u:\n", "tests/test_a.py": ""})
-    one = shell_desk(command)
+    one = shell_harness(command)
     put(tmp_path, {name: EVIL})
     assert f"{name} is new" in reasons_asked_again(one, tmp_path)
 
 
-def test_code_that_is_deleted_is_asked_again(shell_desk, tmp_path):
+def test_code_that_is_deleted_is_asked_again(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
-    one = shell_desk("./run.sh")
+    one = shell_harness("./run.sh")
     (tmp_path / "run.sh").unlink()
     assert "run.sh" in reasons_asked_again(one, tmp_path)
 
 
-def test_a_question_asked_ahead_is_asked_again_when_an_earlier_action_changes_its_script(desk, shell_desk, tmp_path):
+def test_a_question_asked_ahead_is_asked_again_when_an_earlier_action_changes_its_script(
+    harness, shell_harness, tmp_path
+):
     put(tmp_path, {"run.sh": ECHO})
-    one = shell_desk()
+    one = shell_harness()
     two = [("execute_bash", {"command": command}, "HIGH") for command in ("sed -i s/good/evil/ run.sh", "./run.sh")]
     one.agent.script = [calls(*two), says("ok")]
     one.session.send("both")
@@ -311,10 +313,10 @@ def test_a_question_asked_ahead_is_asked_again_when_an_earlier_action_changes_it
     assert "run.sh changed" in " ".join(one.session.question.assessed.reasons)
 
 
-def test_a_script_that_an_earlier_action_of_the_answer_writes_is_bound_as_that_was_shown(shell_desk, tmp_path):
+def test_a_script_that_an_earlier_action_of_the_answer_writes_is_bound_as_that_was_shown(shell_harness, tmp_path):
     script = tmp_path / "run.sh"
     put(tmp_path, {"run.sh": "old"})
-    one = shell_desk()
+    one = shell_harness()
     write = ("write", {"path": str(script), "text": ECHO}, "HIGH")
     one.agent.script = [calls(write, ("execute_bash", {"command": "sh run.sh"}, "HIGH")), says("ok")]
     one.session.send("both")
@@ -325,21 +327,21 @@ def test_a_script_that_an_earlier_action_of_the_answer_writes_is_bound_as_that_w
     assert ran(tmp_path) == ["good"]
 
 
-def test_what_a_mode_allows_is_bound_as_well_but_never_asked_about_for_that(shell_desk, tmp_path):
+def test_what_a_mode_allows_is_bound_as_well_but_never_asked_about_for_that(shell_harness, tmp_path):
     """A swap by a thread, again and again: each run is one that was assessed with what it held."""
     put(tmp_path, {"run.sh": ECHO})
-    one = shell_desk("./run.sh", mode="never")
+    one = shell_harness("./run.sh", mode="never")
     assert ran(tmp_path) == ["good"]
     assert one.session.question is None
 
 
-def test_a_swap_at_the_moment_of_the_decision_is_found(shell_desk, tmp_path):
+def test_a_swap_at_the_moment_of_the_decision_is_found(shell_harness, tmp_path):
     """The swap happens while the decision is recorded, which is the last moment before it starts."""
     put(tmp_path, {"run.sh": ECHO})
     other = tmp_path / "other"
     other.write_text(EVIL)
     other.chmod(0o755)
-    one = shell_desk("./run.sh")
+    one = shell_harness("./run.sh")
 
     def swap(event) -> None:
         if event.kind == "action_decided":
@@ -355,7 +357,7 @@ def test_a_swap_at_the_moment_of_the_decision_is_found(shell_desk, tmp_path):
     [("./run.sh", "run.sh"), ("sh run.sh", "run.sh"), ("make t", "Makefile"), ("make t", "run.sh"), ("./link", "link")],
 )
 def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
-    shell_desk, tmp_path, monkeypatch, command, name, mode
+    shell_harness, tmp_path, monkeypatch, command, name, mode
 ):
     """The swap happens once the start is on record, when the decision was compared already."""
     put(tmp_path, {"run.sh": ECHO, "Makefile": "t:\n\t@./run.sh\n"})
@@ -368,8 +370,8 @@ def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
         if event.kind == "action_started" and (tmp_path / "evil").exists():
             (tmp_path / "evil").rename(tmp_path / name)
 
-    monkeypatch.setattr(Desk, "heard", heard)
-    one = shell_desk(command, mode=mode)
+    monkeypatch.setattr(Harness, "heard", heard)
+    one = shell_harness(command, mode=mode)
     if mode == "ask":
         one.answer()
     assert ran(tmp_path) == []
@@ -378,9 +380,9 @@ def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
     assert f"{name} changed" in result.observation["content"][0]["text"] or "no link" in str(result.observation)
 
 
-def test_an_edited_command_is_bound_to_its_own_scripts(shell_desk, tmp_path):
+def test_an_edited_command_is_bound_to_its_own_scripts(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO, "other.sh": ECHO})
-    one = shell_desk("./run.sh")
+    one = shell_harness("./run.sh")
 
     def swap(event) -> None:
         if event.kind == "action_decided":
@@ -392,20 +394,20 @@ def test_an_edited_command_is_bound_to_its_own_scripts(shell_desk, tmp_path):
     assert one.session.question is not None
 
 
-def test_what_can_be_executed_and_not_read_a_pipe_and_a_loop_of_links_do_not_block(shell_desk, tmp_path):
+def test_what_can_be_executed_and_not_read_a_pipe_and_a_loop_of_links_do_not_block(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     os.mkfifo(tmp_path / "pipe.sh")
     (tmp_path / "loop.sh").symlink_to("loop.sh")
     (tmp_path / "run.sh").chmod(0o111)
-    one = shell_desk("sh ./pipe.sh & ./loop.sh; ./run.sh; true")
+    one = shell_harness("sh ./pipe.sh & ./loop.sh; ./run.sh; true")
     assert one.session.question is not None
     one.answer("rejected")
     assert ran(tmp_path) == []
 
 
-def test_a_question_says_that_not_all_files_are_compared(shell_desk, tmp_path, monkeypatch):
+def test_a_question_says_that_not_all_files_are_compared(shell_harness, tmp_path, monkeypatch):
     monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 20)
     put(tmp_path, {"Makefile": "all:\n\techo x\n", **{f"src/{number}.c": "" for number in range(30)}})
-    one = shell_desk("make")
+    one = shell_harness("make")
     assert any("more files than are compared" in reason for reason in one.session.question.assessed.reasons)
     one.answer("rejected")

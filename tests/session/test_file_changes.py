@@ -36,14 +36,14 @@ class Told:
 
 
 @pytest.fixture
-def recorded(desk, tmp_path):
-    """A desk whose session has versions; its workspace is the folder `work`."""
+def recorded(harness, tmp_path):
+    """A harness whose session has versions; its workspace is the folder `work`."""
 
     def make(*script, changes=None, **more):
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         kept = SnapshotRepository(Locations.from_environment(), work, "one")
-        one = desk(*script, mode="never", repository=kept, changes=changes or Told(), **more)
+        one = harness(*script, mode="never", repository=kept, changes=changes or Told(), **more)
         one.work, one.repository = work, kept
         return one
 

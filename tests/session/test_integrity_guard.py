@@ -71,12 +71,12 @@ def repo(tmp_path, home) -> Path:
 
 
 @pytest.fixture
-def watched(desk, repo):
+def watched(harness, repo):
     """A session in the repository with a real shell and real cells."""
     made: list[ToolDefinition] = []
 
     def make(*script, mode="never", **more):
-        one = desk(*script, mode=mode, workspace=repo, state_dir=repo.parent / "state", **more)
+        one = harness(*script, mode=mode, workspace=repo, state_dir=repo.parent / "state", **more)
         tools: list[ToolDefinition] = [BashTool(working_dir=str(repo)), IPythonTool(repo)]
         made.extend(tools)
         one.tools.update({tool.name: tool for tool in tools})
@@ -432,7 +432,7 @@ def test_folders_that_come_to_be_protected_keep_the_files_they_had(watched, repo
 
 
 @pytest.mark.parametrize("kind", ["submodule", "worktree", "above"])
-def test_other_repositories_of_the_workspace_are_compared(desk, repo, home, kind):
+def test_other_repositories_of_the_workspace_are_compared(harness, repo, home, kind):
     place = repo / "sub"
     target = repo / ".git/hooks/pre-commit"
     if kind == "submodule":
@@ -445,7 +445,7 @@ def test_other_repositories_of_the_workspace_are_compared(desk, repo, home, kind
     else:
         place.mkdir()
     (place / "w.py").write_text(f"p = {str(target)!r}\nopen(p, 'w').write('evil')\n")
-    one = desk(
+    one = harness(
         calls(("execute_bash", {"command": "python3 w.py"})),
         says("done"),
         mode="never",
@@ -539,9 +539,9 @@ def test_nothing_is_put_back_where_the_place_for_the_copies_is_a_link(watched, r
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_nothing_is_put_back_in_the_home_folder_though_it_is_the_workspace(desk, home, tmp_path):
+def test_nothing_is_put_back_in_the_home_folder_though_it_is_the_workspace(harness, home, tmp_path):
     (home / "w.py").write_text("open('.bash' + 'rc', 'w').write('evil')\n")
-    one = desk(
+    one = harness(
         calls(("execute_bash", {"command": "python3 w.py"})),
         says("done"),
         mode="never",

@@ -32,11 +32,11 @@ def talker(name: str) -> ToolDefinition:
 
 
 @pytest.fixture
-def ready(desk):
-    """A desk with `say` and a shell that says what it is told."""
+def ready(harness):
+    """A harness with `say` and a shell that says what it is told."""
 
     def make(*script, **more):
-        made = desk(*script, **more)
+        made = harness(*script, **more)
         made.tools |= {name: talker(name) for name in ("say", "execute_bash")}
         made.reopen()
         made.session.send("go")
@@ -54,8 +54,8 @@ def end(d) -> tuple[str, str]:
     return last.reason, last.detail
 
 
-def test_a_proposal_carries_all_that_is_known_of_its_call(desk):
-    d = desk(calls(SAME, ("note", {"text": "a"}), text="I look."))
+def test_a_proposal_carries_all_that_is_known_of_its_call(harness):
+    d = harness(calls(SAME, ("note", {"text": "a"}), text="I look."))
     response = d.agent.script[0]
     d.session.send("go")
     d.run()
@@ -296,8 +296,8 @@ def test_what_the_model_sees_of_a_result_is_limited(ready):
     assert len(d.results()[0]) == 5_008, "the log keeps everything"
 
 
-def test_exit_ends_the_run_and_an_open_question_with_it(desk):
-    d = desk(calls(("note", {"text": "one"}, "HIGH")), says("never asked"))
+def test_exit_ends_the_run_and_an_open_question_with_it(harness):
+    d = harness(calls(("note", {"text": "one"}, "HIGH")), says("never asked"))
     d.session.send("go")
     d.run()
     d.session.send(" /exit ")

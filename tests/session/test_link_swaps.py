@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 from tests.tools.test_editor_races import flipping
 from workbench.tools import FileEditorTool
 from workbench.tools.str_replace_editor.definition import FileEditorExecutor
@@ -44,18 +44,18 @@ def test_what_is_written_is_rated_by_the_path_that_was_shown(tmp_path: Path, tar
     for folder in (workspace / "place", goal):
         folder.mkdir(parents=True)
     call = {"command": "create", "path": f"{workspace}/place/new", "file_text": "x"}
-    desk = Desk(workspace, calls(("str_replace_editor", call, "LOW")), says("done"), mode="high")
+    harness = Harness(workspace, calls(("str_replace_editor", call, "LOW")), says("done"), mode="high")
     tool = FileEditorTool(str(workspace))
     executor = Switching(str(workspace))
     executor.place, executor.target = workspace / "place", goal
-    desk.tools["str_replace_editor"] = tool.set_executor(executor)
-    desk.session.send("go")
-    desk.run()
-    assert desk.session.question is not None
+    harness.tools["str_replace_editor"] = tool.set_executor(executor)
+    harness.session.send("go")
+    harness.run()
+    assert harness.session.question is not None
     assert list(goal.iterdir()) == []
-    desk.answer()
+    harness.answer()
     assert [path.read_text() for path in goal.iterdir()] == ["x"]
-    desk.close()
+    harness.close()
 
 
 def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: Path):
@@ -66,16 +66,16 @@ def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: 
         calls(("str_replace_editor", {"command": "create", "path": f"{workspace}/place/{n}", "file_text": "x"}, "LOW"))
         for n in range(60)
     ]
-    desk = Desk(workspace, *script, says("done"), mode="high")
-    desk.tools["str_replace_editor"] = FileEditorTool(str(workspace))
+    harness = Harness(workspace, *script, says("done"), mode="high")
+    harness.tools["str_replace_editor"] = FileEditorTool(str(workspace))
     with flipping(workspace, outside, "folder"):
-        desk.session.send("go")
-        desk.run()
-        while desk.session.question:
-            desk.answer("rejected")
+        harness.session.send("go")
+        harness.run()
+        while harness.session.question:
+            harness.answer("rejected")
     assert list(outside.iterdir()) == []
-    assert desk.log()[-1].kind == "run_ended"
-    desk.close()
+    assert harness.log()[-1].kind == "run_ended"
+    harness.close()
 
 
 class Switched(FileEditorExecutor):
@@ -94,18 +94,18 @@ class Switched(FileEditorExecutor):
             self.place.with_name("aside").rename(self.place)
 
 
-def viewing(workspace: Path, path: Path, executor: FileEditorExecutor | None = None) -> Desk:
+def viewing(workspace: Path, path: Path, executor: FileEditorExecutor | None = None) -> Harness:
     call = {"command": "view", "path": str(path)}
-    desk = Desk(workspace, calls(("str_replace_editor", call, "LOW")), says("done"), mode="medium")
+    harness = Harness(workspace, calls(("str_replace_editor", call, "LOW")), says("done"), mode="medium")
     tool = FileEditorTool(str(workspace))
-    desk.tools["str_replace_editor"] = tool.set_executor(executor) if executor else tool
-    desk.session.send("go")
-    desk.run()
-    return desk
+    harness.tools["str_replace_editor"] = tool.set_executor(executor) if executor else tool
+    harness.session.send("go")
+    harness.run()
+    return harness
 
 
-def seen(desk: Desk) -> str:
-    return "\n".join(str(event.observation) for event in desk.log() if event.kind == "action_observed")
+def seen(harness: Harness) -> str:
+    return "\n".join(str(event.observation) for event in harness.log() if event.kind == "action_observed")
 
 
 @pytest.fixture
@@ -121,42 +121,42 @@ def test_what_is_read_without_a_question_is_the_file_that_was_rated(tmp_path: Pa
     workspace = tmp_path / "workspace"
     executor = Switched(str(workspace))
     executor.place, executor.target = workspace / "place", secret.parent
-    desk = viewing(workspace, workspace / "place/config", executor)
-    assert desk.session.question is None
-    assert "which is not the file that was shown" in seen(desk)
-    assert "CANARY" not in seen(desk)
-    desk.close()
+    harness = viewing(workspace, workspace / "place/config", executor)
+    assert harness.session.question is None
+    assert "which is not the file that was shown" in seen(harness)
+    assert "CANARY" not in seen(harness)
+    harness.close()
 
 
 def test_a_link_to_a_secret_file_is_asked_about_and_then_read(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     (workspace / "link").symlink_to(secret)
-    desk = viewing(workspace, workspace / "link")
-    assert desk.session.question is not None
-    assert "CANARY" not in seen(desk)
-    desk.answer()
-    assert "CANARY" in seen(desk)
-    desk.close()
+    harness = viewing(workspace, workspace / "link")
+    assert harness.session.question is not None
+    assert "CANARY" not in seen(harness)
+    harness.answer()
+    assert "CANARY" in seen(harness)
+    harness.close()
 
 
 def test_a_link_to_another_file_of_the_workspace_is_read_at_once(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     (workspace / "link").symlink_to("place/config")
     for path in (workspace / "link", workspace / "place/config", workspace / "place/../link"):
-        desk = viewing(workspace, path)
-        assert desk.session.question is None
-        assert "plain" in seen(desk)
-        desk.close()
+        harness = viewing(workspace, path)
+        assert harness.session.question is None
+        assert "plain" in seen(harness)
+        harness.close()
 
 
 def test_an_approval_to_read_through_a_link_is_for_the_file_it_led_to(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     (secret.parent / "other").write_text("OTHER\n")
     (workspace / "link").symlink_to(secret)
-    desk = viewing(workspace, workspace / "link")
+    harness = viewing(workspace, workspace / "link")
     (workspace / "link").unlink()
     (workspace / "link").symlink_to(secret.with_name("other"))
-    desk.answer()
-    assert desk.session.question is not None
-    assert "OTHER" not in seen(desk)
-    desk.close()
+    harness.answer()
+    assert harness.session.question is not None
+    assert "OTHER" not in seen(harness)
+    harness.close()

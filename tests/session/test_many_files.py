@@ -9,7 +9,7 @@ from tests.session.test_file_changes import idle
 from tests.session.test_file_changes import recorded as recorded
 from tests.session.test_revert_any_file import state_of
 from tests.tui.diff_app import ScreenApp, painted
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.waiting import until
 from workbench.session.workspace.snapshots import MOST_CONTENTS
 from workbench.tools import BashTool
@@ -70,7 +70,7 @@ def test_every_file_of_a_large_change_is_listed_and_comes_back(ran):
 async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
     state = state_of(ran)
     state.workspace = str(ran.work)
-    review = Review(link := FakeLink(), state, ran.work, print)
+    review = Review(link := FakeClient(), state, ran.work, print)
     shown = str(ran.work / "0900.txt")
     assert state.changes[shown].note, "its text is in the log"
     screen = DiffViewerScreen((), state.workspace, shown, review=review, scope="whole session")
@@ -107,7 +107,7 @@ async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_i
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 0.0)
     state = state_of(ran)
     state.workspace = str(ran.work)
-    review = Review(link := FakeLink(), state, ran.work, print)
+    review = Review(link := FakeClient(), state, ran.work, print)
     screen = DiffViewerScreen((), state.workspace, review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
         status = screen.query_one("#viewer-status")

@@ -34,34 +34,34 @@ class Opened:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
-    there = Opened()
-    monkeypatch.setattr(model_keys, "open_profile", there)
-    return there
+    opener = Opened()
+    monkeypatch.setattr(model_keys, "open_profile", opener)
+    return opener
 
 
 def test_the_keys_leave_the_environment(opened: Opened):
     env = {"MY_KEY": "sk-1", "OHW_API_KEY": "sk-2", "PATH": "/bin", "NEAR_WORD": "sk-3"}
-    there = SessionModels(Settings(model="openai/x", api_key_env="MY_KEY", models=PROFILES), env)
+    models = SessionModels(Settings(model="openai/x", api_key_env="MY_KEY", models=PROFILES), env)
     assert env == {"PATH": "/bin"}
-    assert opened.of(there, "openai/x") == ("openai/x", None, "sk-1")
-    assert opened.of(there, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-3")
+    assert opened.of(models, "openai/x") == ("openai/x", None, "sk-1")
+    assert opened.of(models, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-3")
 
 
 def test_each_model_gets_its_own_address_and_key_alone(opened: Opened):
     settings = Settings(model="openai/x", api_base=HERE, api_key="sk-x", models=PROFILES)
-    there = SessionModels(settings, {"NEAR_WORD": "sk-near"})
-    assert opened.of(there, "openai/x") == ("openai/x", HERE, "sk-x")
-    assert opened.of(there, "openai/sister") == ("openai/sister", HERE, "sk-x")
-    assert opened.of(there, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-near")
-    assert opened.of(there, "far") == ("anthropic/far", None, None)
-    assert opened.of(there, "gemini/other") == ("gemini/other", None, None)
+    models = SessionModels(settings, {"NEAR_WORD": "sk-near"})
+    assert opened.of(models, "openai/x") == ("openai/x", HERE, "sk-x")
+    assert opened.of(models, "openai/sister") == ("openai/sister", HERE, "sk-x")
+    assert opened.of(models, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-near")
+    assert opened.of(models, "far") == ("anthropic/far", None, None)
+    assert opened.of(models, "gemini/other") == ("gemini/other", None, None)
 
 
 def test_a_usual_variable_that_a_profile_names_serves_the_provider_s_other_models_too(opened: Opened):
-    there = SessionModels(Settings(models=PROFILES), {"OPENAI_API_KEY": "sk-usual"})
-    assert opened.of(there, "usual")[2] == "sk-usual"
-    assert opened.of(there, "openai/other")[2] == "sk-usual"
-    assert opened.of(there, "far")[2] is None
+    models = SessionModels(Settings(models=PROFILES), {"OPENAI_API_KEY": "sk-usual"})
+    assert opened.of(models, "usual")[2] == "sk-usual"
+    assert opened.of(models, "openai/other")[2] == "sk-usual"
+    assert opened.of(models, "far")[2] is None
 
 
 def test_a_key_comes_from_the_first_line_of_a_file(opened: Opened, tmp_path: Path):
@@ -75,18 +75,18 @@ def test_a_key_file_without_a_key_is_one_line_that_names_it(opened: Opened, tmp_
     path = tmp_path / "key"
     if content is not None:
         path.write_bytes(content)
-    there = SessionModels(Settings(models={"a": {"model": "openai/x", "api_key_file": str(path)}}), {})
+    models = SessionModels(Settings(models={"a": {"model": "openai/x", "api_key_file": str(path)}}), {})
     with pytest.raises(ModelError, match=why) as error:
-        there.open("a")
+        models.open("a")
     assert str(path) in str(error.value)
     assert "models.a.api_key_file" in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_a_variable_that_is_not_set_is_named(opened: Opened):
-    there = SessionModels(Settings(models=PROFILES), {"NEAR_WORD": ""})
+    models = SessionModels(Settings(models=PROFILES), {"NEAR_WORD": ""})
     with pytest.raises(ModelError, match=r"set the variable NEAR_WORD \(models\.near\.api_key_env in settings\.toml"):
-        there.open("near")
+        models.open("near")
     assert opened.asked == []
 
 
@@ -157,6 +157,6 @@ def test_a_key_that_the_environment_has_for_a_provider_does_not_go_to_an_address
         "mine": {"model": "openai/mine", "api_base": HERE},
         "theirs": {"model": "openai/theirs", "api_base": "https://eu.api.openai.com/v1"},
     }
-    there = SessionModels(Settings(models=profiles), {"OPENAI_API_KEY": "sk-usual"})
-    assert opened.of(there, "mine")[2] is None
-    assert opened.of(there, "theirs")[2] == "sk-usual"
+    models = SessionModels(Settings(models=profiles), {"OPENAI_API_KEY": "sk-usual"})
+    assert opened.of(models, "mine")[2] is None
+    assert opened.of(models, "theirs")[2] == "sk-usual"

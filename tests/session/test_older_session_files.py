@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from workbench.protocol.events import event_from_json
 from workbench.session.storage.store import Store
 from workbench.tui.replay import picture
@@ -37,12 +37,12 @@ def test_an_event_of_each_kind_is_read_as_it_was_written(session, kind):
 
 
 @pytest.mark.parametrize("session", ["whole"], indirect=True)
-def test_a_recorded_session_exports_as_it_did(world: World, session):
-    (folder := world.locations.sessions).mkdir(parents=True)
+def test_a_recorded_session_exports_as_it_did(sandbox: Sandbox, session):
+    (folder := sandbox.locations.sessions).mkdir(parents=True)
     name = json.loads((RECORDED / "whole.jsonl").read_text().split("\n")[0])["id"]
     shutil.move(session, folder / f"{name}.session")
     for suffix, form in ((".md", ()), (".jsonl", ("--jsonl",))):
-        assert world.ohw("export", name, *form).stdout == (RECORDED / f"whole{suffix}").read_text()
+        assert sandbox.ohw("export", name, *form).stdout == (RECORDED / f"whole{suffix}").read_text()
 
 
 @pytest.mark.parametrize("session", ["whole"], indirect=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 from workbench.rules.rule_set import RuleSet
 from workbench.session.session import CommandError
 
@@ -12,19 +12,19 @@ NOTE = ("note", {"text": "one"}, "HIGH")
 MEDIUM = ("note", {"text": "one"}, "MEDIUM")
 
 
-def waiting(desk, *script, **more) -> Desk:
-    d = desk(*(script or (calls(NOTE), says("ok"))), **more)
+def waiting(harness, *script, **more) -> Harness:
+    d = harness(*(script or (calls(NOTE), says("ok"))), **more)
     d.session.send("go")
     d.run()
     assert d.session.phase == "deciding"
     return d
 
 
-def decided_by(d: Desk) -> list[str]:
+def decided_by(d: Harness) -> list[str]:
     return [event.by for event in d.log() if event.kind == "action_decided"]
 
 
-def still_waits(d: Desk) -> bool:
+def still_waits(d: Harness) -> bool:
     """Run the session as far as it goes; return whether nothing ran and nothing was decided."""
     d.run()
     return (d.session.phase, d.notes, decided_by(d)) == ("deciding", [], [])
@@ -33,8 +33,8 @@ def still_waits(d: Desk) -> bool:
 @pytest.mark.parametrize(
     "modes", [("never",), ("plan",), ("ask",), ("high", "never", "plan", "ask", "medium"), ("plan", "never")]
 )
-def test_no_change_of_mode_decides_it(desk, modes):
-    d = waiting(desk)
+def test_no_change_of_mode_decides_it(harness, modes):
+    d = waiting(harness)
     for mode in modes:
         d.session.set(mode=mode)
         assert still_waits(d)
@@ -43,8 +43,8 @@ def test_no_change_of_mode_decides_it(desk, modes):
     assert (d.notes, decided_by(d)) == (["one"], ["person"])
 
 
-def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(desk):
-    d = waiting(desk)
+def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(harness):
+    d = waiting(harness)
     d.session.set(mode="never")
     d.reopen()
     assert still_waits(d)
@@ -53,9 +53,9 @@ def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(desk):
 
 
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
-def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(desk, tmp_path, verdict):
+def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(harness, tmp_path, verdict):
     path = tmp_path / "rules.toml"
-    d = waiting(desk, calls(MEDIUM), says("ok"), rules=RuleSet(path, tmp_path))
+    d = waiting(harness, calls(MEDIUM), says("ok"), rules=RuleSet(path, tmp_path))
     path.write_text(f'[[{verdict}]]\ntool = "note"\n')
     assert still_waits(d)
     d.session.set(mode="high")
@@ -65,16 +65,16 @@ def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(desk, tmp_p
 
 
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
-def test_a_rule_of_the_session_decides_nothing_that_waits(desk, verdict):
-    d = waiting(desk, calls(MEDIUM), says("ok"))
+def test_a_rule_of_the_session_decides_nothing_that_waits(harness, verdict):
+    d = waiting(harness, calls(MEDIUM), says("ok"))
     d.session.set(rule=f"{verdict} note")
     assert still_waits(d)
 
 
-def test_what_changed_under_a_question_is_asked_again_whatever_the_mode_is_by_then(desk, tmp_path: Path):
+def test_what_changed_under_a_question_is_asked_again_whatever_the_mode_is_by_then(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
-    d = waiting(desk, calls(NOTE, ("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
+    d = waiting(harness, calls(NOTE, ("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
     first, _ = d.waiting()
     d.session.set(mode="never")
     file.write_text("mine")
@@ -89,9 +89,11 @@ def test_what_changed_under_a_question_is_asked_again_whatever_the_mode_is_by_th
     assert file.read_text() == "new"
 
 
-def test_a_question_that_was_taken_back_for_a_while_is_asked_and_not_decided_when_it_comes_back(desk, tmp_path: Path):
+def test_a_question_that_was_taken_back_for_a_while_is_asked_and_not_decided_when_it_comes_back(
+    harness, tmp_path: Path
+):
     """Its tool is gone and comes back, while the mode changes to one that would let it run."""
-    d = waiting(desk, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH"), NOTE), says("ok"))
+    d = waiting(harness, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH"), NOTE), says("ok"))
     first, second = d.waiting()
     note = d.tools.pop("note")
     d.decide(first)
@@ -105,8 +107,8 @@ def test_a_question_that_was_taken_back_for_a_while_is_asked_and_not_decided_whe
 
 
 @pytest.mark.parametrize("denial", ["mode", "rule"])
-def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(desk, denial):
-    d = waiting(desk)
+def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(harness, denial):
+    d = waiting(harness)
     if denial == "mode":
         d.session.set(mode="plan")
     else:
@@ -121,9 +123,9 @@ def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(desk, denial):
     assert (d.notes, decided_by(d), d.session.phase) == ([], ["person"], "idle")
 
 
-def test_arguments_that_a_rule_denies_cannot_be_put_into_a_question(desk, tmp_path):
+def test_arguments_that_a_rule_denies_cannot_be_put_into_a_question(harness, tmp_path):
     target = tmp_path / "secret.txt"
-    d = waiting(desk, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH")), says("ok"))
+    d = waiting(harness, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH")), says("ok"))
     d.session.set(rule="deny write in secret.txt")
     shown = d.session.question
     with pytest.raises(CommandError, match="denies it now"):

@@ -69,12 +69,12 @@ def tool(executor: ToolExecutor, name: str, reads: bool = True) -> ToolDefinitio
 
 
 @pytest.fixture
-def met(desk):
-    """A desk with a meeting that only reads, and one (`visit`) that does not."""
+def met(harness):
+    """A harness with a meeting that only reads, and one (`visit`) that does not."""
     rooms = []
 
     def make(*script, **more):
-        d = desk(*script, **more)
+        d = harness(*script, **more)
         d.meet = Meet()
         rooms.append(d.meet)
         d.tools |= {"meet": tool(d.meet, "meet"), "visit": tool(d.meet, "visit", reads=False)}

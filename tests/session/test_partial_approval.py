@@ -35,7 +35,7 @@ def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
         diffs = [compare("", *pair) for pair in wanted]
         count = sum(len(diff.hunks) for diff in diffs)
         chosen = sorted(data.draw(st.sets(st.sampled_from(range(count))))) if count else []
-        one.desk.answer("edited", hunks=tuple(chosen))
+        one.harness.answer("edited", hunks=tuple(chosen))
         assert one.held() == contents_with(diffs, chosen)
         if len(chosen) == count and count:
             assert one.held() == [after for _, after in wanted]
@@ -45,13 +45,13 @@ def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
             assert "The user rejected this action" in one.told
         elif one.tool.ran == 0:
             assert _told_hunks(one) == chosen
-        one.desk.close()
+        one.harness.close()
 
 
 def _told_hunks(one: Rewriting) -> list[int]:
     """The hunks that the text for the model says were taken, counted over all files."""
     taken, first = [], 0
-    for file in one.desk.log()[4].preview:
+    for file in one.harness.log()[4].preview:
         diff = compare(file.path, file.before, file.after)
         part = one.told.partition(f"\n{file.path}: ")[2].split("\n\n/")[0]
         outcome = part.splitlines()[0]
@@ -66,7 +66,9 @@ def _told_hunks(one: Rewriting) -> list[int]:
 def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     text = THIRD.replace("line 28\n", "line 28, which the person wrote\n")
-    one.desk.answer("edited", hunks=(2,), written=(FileText(path=str(one.paths[0]), text=text),), note="keep the rest")
+    one.harness.answer(
+        "edited", hunks=(2,), written=(FileText(path=str(one.paths[0]), text=text),), note="keep the rest"
+    )
     assert one.held() == [text]
     assert one.tool.ran == 0
     assert one.told.endswith("The user's note: keep the rest")
@@ -79,23 +81,23 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
     (delta,) = one.observed.files_changed
     assert (delta.before, delta.after) == (BASE, text)
     assert one.decided.verdict == "edited"
-    one.desk.close()
+    one.harness.close()
 
 
 def test_texts_alone_tell_which_hunks_were_taken(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    one.desk.answer("edited", written=(FileText(path=str(one.paths[0]), text=f"first\n{THIRD}"),))
+    one.harness.answer("edited", written=(FileText(path=str(one.paths[0]), text=f"first\n{THIRD}"),))
     assert _told_hunks(one) == [2]
     assert "Elsewhere the user changed:\n+first" in one.told
-    one.desk.close()
+    one.harness.close()
 
 
 def test_a_text_that_is_the_proposal_lets_the_tool_run(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    one.desk.answer("edited", hunks=(0, 1, 2), written=(FileText(path=str(one.paths[0]), text=WANTED),))
+    one.harness.answer("edited", hunks=(0, 1, 2), written=(FileText(path=str(one.paths[0]), text=WANTED),))
     assert (one.tool.ran, one.decided.verdict, one.decided.written) == (1, "approved", None)
     assert one.held() == [WANTED]
-    one.desk.close()
+    one.harness.close()
 
 
 @pytest.mark.parametrize(
@@ -114,10 +116,10 @@ def test_a_part_that_does_not_fit_what_was_shown_is_refused(tmp_path, given, why
     if "written" in given and given["written"] and given["written"][0].path == "0.txt":
         given = {"written": (FileText(path=str(one.paths[0]), text="x\0"),)}
     with pytest.raises(CommandError, match=why):
-        one.desk.answer("edited", **given)
+        one.harness.answer("edited", **given)
     assert one.held() == [BASE]
-    assert one.desk.session.phase == "deciding"
-    one.desk.close()
+    assert one.harness.session.phase == "deciding"
+    one.harness.close()
 
 
 def test_a_file_of_another_encoding_is_not_cut_into_parts_it_cannot_hold(tmp_path):
@@ -125,13 +127,13 @@ def test_a_file_of_another_encoding_is_not_cut_into_parts_it_cannot_hold(tmp_pat
     raw = b"caf\xe9\n"
     one.paths[0].write_bytes(raw)
     with pytest.raises(CommandError, match=r"only as a whole: .* does not hold the text that was shown"):
-        one.desk.answer("edited", hunks=(0,))
+        one.harness.answer("edited", hunks=(0,))
     assert one.paths[0].read_bytes() == raw
-    one.desk.close()
+    one.harness.close()
 
 
-def test_an_action_without_files_has_no_parts(desk):
-    d = desk(calls(("note", {"text": "one"}, "HIGH")), says("ok"))
+def test_an_action_without_files_has_no_parts(harness):
+    d = harness(calls(("note", {"text": "one"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
     with pytest.raises(CommandError, match="shows no files"):
@@ -140,50 +142,50 @@ def test_an_action_without_files_has_no_parts(desk):
 
 def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    shown = one.desk.session.question
-    one.desk.session.decide(
+    shown = one.harness.session.question
+    one.harness.session.decide(
         shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, hunks=(0,), note="only that"
     )
     one.paths[0].write_text(f"{BASE}line 31\n")
-    one.desk.run()
-    asked = one.desk.session.question.assessed
+    one.harness.run()
+    asked = one.harness.session.question.assessed
     assert "changed after you approved it" in asked.reasons[0]
     assert "choose again" in asked.reasons[0]
     assert one.held() == [f"{BASE}line 31\n"]
-    one.desk.answer("edited", hunks=(0,))
+    one.harness.answer("edited", hunks=(0,))
     assert one.held() == [f"{BASE}line 31\n".replace("line 2\n", "two\n")]
-    one.desk.close()
+    one.harness.close()
 
 
 def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    shown, path = one.desk.session.question, str(one.paths[0])
+    shown, path = one.harness.session.question, str(one.paths[0])
     mine = {"files": {path: "mine\n"}}
-    one.desk.session.decide(
+    one.harness.session.decide(
         shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, edited=mine, note=""
     )
-    again = one.desk.session.question
+    again = one.harness.session.question
     assert [file.after for file in again.assessed.preview] == ["mine\n"], "what it would write is shown first"
-    one.desk.session.decide(again.proposed.action_id, "approved", fingerprint=again.assessed.fingerprint)
+    one.harness.session.decide(again.proposed.action_id, "approved", fingerprint=again.assessed.fingerprint)
     one.paths[0].write_text("somebody else's\n")
-    one.desk.run()
-    asked = one.desk.session.question
+    one.harness.run()
+    asked = one.harness.session.question
     assert asked.assessed.edited == mine
     assert asked.arguments == mine
     assert [(file.before, file.after) for file in asked.assessed.preview] == [("somebody else's\n", "mine\n")]
-    one.desk.session.set(mode="never")
+    one.harness.session.set(mode="never")
     assert one.held() == ["somebody else's\n"]
-    one.desk.answer()
+    one.harness.answer()
     assert one.held() == ["mine\n"]
-    assert "changed the arguments" in one.desk.agent.requests[-1][-1]["content"]
-    one.desk.close()
+    assert "changed the arguments" in one.harness.agent.requests[-1][-1]["content"]
+    one.harness.close()
 
 
 def test_a_note_with_an_approval_reaches_the_model(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    one.desk.answer("approved", note="run the tests next")
-    assert one.desk.agent.requests[-1][-1]["content"] == "[The user's note: run the tests next]\nrewritten"
-    one.desk.close()
+    one.harness.answer("approved", note="run the tests next")
+    assert one.harness.agent.requests[-1][-1]["content"] == "[The user's note: run the tests next]\nrewritten"
+    one.harness.close()
 
 
 def test_mode_links_and_line_ends_stay(tmp_path):
@@ -193,11 +195,11 @@ def test_mode_links_and_line_ends_stay(tmp_path):
     (real / "f").chmod(0o754)
     (tmp_path / "0.txt").symlink_to(real / "f")
     one = Rewriting(tmp_path, ("one\r\ntwo\r\nthree", "1\r\ntwo\r\n3"))
-    one.desk.answer("edited", hunks=(0,))
+    one.harness.answer("edited", hunks=(0,))
     assert (real / "f").read_bytes() == b"1\r\ntwo\r\nthree"
     assert (tmp_path / "0.txt").is_symlink()
     assert (real / "f").stat().st_mode & 0o777 == 0o754
-    one.desk.close()
+    one.harness.close()
 
 
 def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
@@ -219,14 +221,14 @@ def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
     assert [held(path) for path in paths] == ["1\ntwo\nthree\n", long, None]
 
 
-def test_an_edit_in_part_can_be_undone_and_edited_on(desk, tmp_path):
+def test_an_edit_in_part_can_be_undone_and_edited_on(harness, tmp_path):
     file, state = tmp_path / "a.txt", tmp_path / "state"
     file.write_text("one\ntwo\nthree\n")
     edit = {"command": "str_replace", "path": str(file), "old_str": "one\ntwo\nthree", "new_str": "1\ntwo\n3"}
     more = {"command": "str_replace", "path": str(file), "old_str": "two", "new_str": "2"}
     undo = {"command": "undo_edit", "path": str(file)}
     view = {"command": "view", "path": str(file)}
-    d = desk(
+    d = harness(
         calls(*[("str_replace_editor", arguments, "HIGH") for arguments in (view, edit, more, undo, undo)]),
         says("ok"),
         state_dir=state,

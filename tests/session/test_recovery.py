@@ -17,11 +17,11 @@ NOTE = ("note", {"text": "one"}, "HIGH")
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 
 moment, folder, mode = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 script = calls(("note", {"text": "one"}, "HIGH"), ("note", {"text": "two"}, "HIGH")), says("ok")
-made = Desk(folder, *script, mode=mode)
+made = Harness(folder, *script, mode=mode)
 
 def die(event):
     if event.kind == moment:
@@ -48,9 +48,9 @@ def killed_at(moment: str, folder: Path, mode: str = "medium") -> None:
 
 
 @pytest.mark.parametrize("moment", ["action_decided", "action_started", "inside"])
-def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(desk, tmp_path, moment):
+def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(harness, tmp_path, moment):
     killed_at(moment, tmp_path)
-    d = desk(says("I look first."))
+    d = harness(says("I look first."))
     d.run()
     before = list(d.notes)
     assert d.kinds().count("action_abandoned") == 1
@@ -63,8 +63,8 @@ def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(desk, tm
     assert faults_of(d.agent.requests[0]) == []
 
 
-def test_what_was_approved_ahead_is_not_run_by_a_restart(desk):
-    d = desk(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
+def test_what_was_approved_ahead_is_not_run_by_a_restart(harness):
+    d = harness(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
     for action in d.waiting():
@@ -81,9 +81,9 @@ def test_what_was_approved_ahead_is_not_run_by_a_restart(desk):
 
 
 @pytest.mark.parametrize("moment", ["action_proposed", "action_assessed"])
-def test_an_open_question_is_shown_again_after_a_kill(desk, tmp_path, moment):
+def test_an_open_question_is_shown_again_after_a_kill(harness, tmp_path, moment):
     killed_at(moment, tmp_path)
-    d = desk(says("ok"))
+    d = harness(says("ok"))
     d.run()
     assert d.session.phase == "deciding"
     assert d.notes == []
@@ -94,9 +94,9 @@ def test_an_open_question_is_shown_again_after_a_kill(desk, tmp_path, moment):
     assert d.session.ended == "waiting"
 
 
-def test_after_a_kill_the_model_is_called_only_when_the_person_sends(desk, tmp_path):
+def test_after_a_kill_the_model_is_called_only_when_the_person_sends(harness, tmp_path):
     killed_at("user_message", tmp_path)
-    d = desk(says("here I am"))
+    d = harness(says("here I am"))
     d.run()
     assert (d.session.ended, d.agent.requests) == ("interrupted", [])
     d.session.send("still there?")
@@ -105,9 +105,9 @@ def test_after_a_kill_the_model_is_called_only_when_the_person_sends(desk, tmp_p
 
 
 @pytest.mark.parametrize("mode", ["medium", "never"])
-def test_a_restart_by_itself_runs_nothing(desk, tmp_path, mode):
+def test_a_restart_by_itself_runs_nothing(harness, tmp_path, mode):
     killed_at("action_observed", tmp_path, mode)
-    d = desk(says("ok"))
+    d = harness(says("ok"))
     d.run()
     assert d.notes == ["one"]
     if mode == "medium":
@@ -121,8 +121,8 @@ def test_a_restart_by_itself_runs_nothing(desk, tmp_path, mode):
     assert faults_of(d.agent.requests[0]) == []
 
 
-def test_recovery_of_a_whole_session_writes_nothing(desk):
-    d = desk(says("hi"))
+def test_recovery_of_a_whole_session_writes_nothing(harness):
+    d = harness(says("hi"))
     d.session.send("go")
     d.run()
     before = d.store.last_seq
@@ -131,8 +131,8 @@ def test_recovery_of_a_whole_session_writes_nothing(desk):
     assert d.store.last_seq == before
 
 
-def test_a_log_with_a_gap_in_the_middle_goes_on(desk, tmp_path):
-    d = desk(calls(("look", {})), says("hi"), says("ok"))
+def test_a_log_with_a_gap_in_the_middle_goes_on(harness, tmp_path):
+    d = harness(calls(("look", {})), says("hi"), says("ok"))
     d.session.send("go")
     d.run()
     with closing(sqlite3.connect(d.path)) as db, db:
@@ -152,8 +152,8 @@ def full_disk(path: Path) -> AbstractContextManager[None]:
     return room_for(Path(f"{path}-wal").stat().st_size)
 
 
-def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
-    d = desk(calls(NOTE), says("ok"))
+def test_on_a_full_disk_no_message_and_no_decision_is_accepted(harness):
+    d = harness(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
     with full_disk(d.path):
@@ -170,8 +170,8 @@ def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
     assert (d.session.state.detail, getattr(d.live[-1], "detail", None)) == ("", "")
 
 
-def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs_meanwhile(desk):
-    d = desk(calls(("look", {}), ("note", {"text": "late"})), says("ok"))
+def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs_meanwhile(harness):
+    d = harness(calls(("look", {}), ("note", {"text": "late"})), says("ok"))
     d.session.send("go")
     with full_disk(d.path):
         d.run()
@@ -186,10 +186,10 @@ def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs
     assert len(d.agent.requests) == 2, "the answer was kept, not asked for again"
 
 
-def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undecided(desk, tmp_path):
+def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undecided(harness, tmp_path):
     copies = tmp_path / "copies"
     copies.mkdir()
-    d = desk(
+    d = harness(
         calls(NOTE, ("look", {}), ("note", {"text": "two"})), calls(("note", {"text": "three"}, "HIGH")), says("ok")
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.request_checks import openai_faults
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
@@ -38,16 +38,16 @@ def session(tmp_path: Path) -> Path:
     home.mkdir()
     script = [calls(("note", {"text": f"n{n}"}), ("look", {}), text="word " * 60) for n in range(25)]
     script[7] = calls(("note", {"text": "long " * 9_000}))
-    desk = Desk(home, *script[:20], says("half way"), *script[20:], calls(("note", {"text": "last"}, "HIGH")))
+    harness = Harness(home, *script[:20], says("half way"), *script[20:], calls(("note", {"text": "last"}, "HIGH")))
     for text in ("go", "go on"):
-        desk.session.send(text)
-        while desk.session.step():
+        harness.session.send(text)
+        while harness.session.step():
             pass
     taken = tmp_path / "taken" / "one.session"
     taken.parent.mkdir()
     for end in ("", "-wal"):
-        shutil.copy(f"{desk.store.path}{end}", f"{taken}{end}")
-    desk.close()
+        shutil.copy(f"{harness.store.path}{end}", f"{taken}{end}")
+    harness.close()
     return taken
 
 

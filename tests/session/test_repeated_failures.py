@@ -12,11 +12,11 @@ FAILS = ("say", {"text": "!no such file"})
 
 
 @pytest.fixture
-def run(desk):
+def run(harness):
     """Run a script with the tool `say` to its end; the results, a line each block."""
 
     def play(*script, **more):
-        d = desk(*script, says("end"), **more)
+        d = harness(*script, says("end"), **more)
         d.tools["say"] = talker("say")
         d.reopen()
         d.session.send("go")

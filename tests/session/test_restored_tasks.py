@@ -7,10 +7,10 @@ from workbench.tools.task_tracker.definition import TaskTrackerTool
 from workbench.tools.think.definition import ThinkTool
 
 
-def test_the_task_list_survives_a_restart_with_no_file_of_its_own(desk, tmp_path):
+def test_the_task_list_survives_a_restart_with_no_file_of_its_own(harness, tmp_path):
     plan = ("task_tracker", {"command": "plan", "task_list": [{"title": "go on", "status": "in_progress"}]})
     wrong = ("task_tracker", {"command": "plan", "task_list": "nothing"})
-    d = desk(calls(plan, wrong), says("ok"), calls(("task_tracker", {"command": "view"})), says("ok"))
+    d = harness(calls(plan, wrong), says("ok"), calls(("task_tracker", {"command": "view"})), says("ok"))
     d.tools["task_tracker"] = TaskTrackerTool()
     d.reopen()
     d.session.send("plan it")
@@ -31,8 +31,8 @@ class Forgetful(ToolExecutor):
         raise ValueError("no memory")
 
 
-def test_a_tool_that_cannot_remember_does_not_keep_the_session_from_opening(desk, caplog):
-    d = desk(calls(("think", {"thought": "a"})), says("ok"))
+def test_a_tool_that_cannot_remember_does_not_keep_the_session_from_opening(harness, caplog):
+    d = harness(calls(("think", {"thought": "a"})), says("ok"))
     d.tools["think"] = ThinkTool().set_executor(Forgetful())
     d.reopen()
     d.session.send("go")

@@ -21,9 +21,9 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_holds_again_what_it_held(desk, written):
+def test_a_file_holds_again_what_it_held(harness, written):
     written.chmod(0o640)
-    one = desk()
+    one = harness()
     one.session.files.revert(files((written, "new\n", "old\n")))
     assert written.read_text() == "old\n"
     assert written.stat().st_mode & 0o777 == 0o640
@@ -31,8 +31,8 @@ def test_a_file_holds_again_what_it_held(desk, written):
     assert (event.by, event.files) == ("person", files((written, "new\n", "old\n")))
 
 
-def test_a_new_file_goes_and_a_deleted_one_comes_back(desk, written):
-    one, gone = desk(), written.parent / "sub/gone.txt"
+def test_a_new_file_goes_and_a_deleted_one_comes_back(harness, written):
+    one, gone = harness(), written.parent / "sub/gone.txt"
     one.session.files.revert(files((written, "new\n", None), (gone, None, "was here\n")))
     assert not written.exists()
     assert gone.read_text() == "was here\n"
@@ -41,19 +41,19 @@ def test_a_new_file_goes_and_a_deleted_one_comes_back(desk, written):
 @pytest.mark.parametrize(
     "raw", ["ä\r\nb\r\n".encode(), "ä\n".encode("utf-16"), "\ufeffä\n".encode(), "ä\n".encode("latin-1")]
 )
-def test_a_file_keeps_its_encoding_and_line_ends(desk, written, raw):
+def test_a_file_keeps_its_encoding_and_line_ends(harness, written, raw):
     written.write_bytes(raw)
     text = "ä\r\nb\r\n" if b"\r" in raw else "ä\n"
-    one = desk()
+    one = harness()
     one.session.files.revert(files((written, text, text + "ü")))
     one.session.files.revert(files((written, text + "ü", text)))
     assert written.read_bytes() == raw
 
 
-def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_others(desk, written):
+def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_others(harness, written):
     other = written.parent / "b.txt"
     other.write_text("something else\n")
-    one = desk()
+    one = harness()
     with pytest.raises(RevertError, match=r"b\.txt has changed since"):
         one.session.files.revert(files((written, "new\n", "old\n"), (other, "new\n", "old\n")))
     assert (written.read_text(), other.read_text()) == ("new\n", "something else\n")
@@ -69,23 +69,23 @@ def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_oth
         (FileDelta(path="/tmp/x", before="x", after="y", cut="binary"), "binary"),
     ],
 )
-def test_what_is_no_text_file_is_refused(desk, delta, said):
+def test_what_is_no_text_file_is_refused(harness, delta, said):
     with pytest.raises(RevertError, match=said):
-        desk().session.files.revert([delta])
+        harness().session.files.revert([delta])
 
 
-def test_what_was_written_before_a_failure_is_in_the_log(desk, written):
+def test_what_was_written_before_a_failure_is_in_the_log(harness, written):
     folder = written.parent / "shut"
     folder.write_text("no folder")
-    one = desk()
+    one = harness()
     given = files((written, "new\n", "old\n"), (folder / "x" / "y.txt", None, "old\n"))
     with pytest.raises(RevertError, match=r"could not be (read|written)"):
         one.session.files.revert(given)
     assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [given[:1]])
 
 
-def test_nothing_is_taken_back_while_an_action_may_write(desk, written):
-    one = desk(calls(("hang", {})), mode="never")
+def test_nothing_is_taken_back_while_an_action_may_write(harness, written):
+    one = harness(calls(("hang", {})), mode="never")
     refused: list[str] = []
 
     def try_it(event) -> None:
@@ -102,8 +102,8 @@ def test_nothing_is_taken_back_while_an_action_may_write(desk, written):
     assert written.read_text() == "new\n"
 
 
-def test_the_model_is_told_in_one_line_before_its_next_answer(desk, written):
-    one = desk(calls(("look", {})), says("done"), says("I see"))
+def test_the_model_is_told_in_one_line_before_its_next_answer(harness, written):
+    one = harness(calls(("look", {})), says("done"), says("I see"))
     one.session.send("go")
     one.run()
     one.session.files.revert(files((written, "new\n", "old\n")))

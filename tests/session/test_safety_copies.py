@@ -24,13 +24,13 @@ def kept(tmp_path) -> SnapshotRepository:
 
 
 @pytest.fixture
-def netted(desk, kept, monkeypatch):
-    """A desk that asks never, with a real shell, real cells and versions of its workspace."""
+def netted(harness, kept, monkeypatch):
+    """A harness that never asks, with a real shell, real cells and versions of its workspace."""
     monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)  # busy is not broken
     made: list[ToolDefinition] = []
 
     def make(*script):
-        one = desk(*script, mode="never", repository=kept)
+        one = harness(*script, mode="never", repository=kept)
         tools: list[ToolDefinition] = [BashTool(working_dir=str(kept.workspace)), IPythonTool(kept.workspace)]
         made.extend(tools)
         one.tools.update({tool.name: tool for tool in tools})
@@ -44,10 +44,10 @@ def netted(desk, kept, monkeypatch):
 def untracked(kept: SnapshotRepository) -> dict[str, str]:
     for name in ("a.tmp", "b c.tmp", "build/x.o", "build/y.o"):
         (kept.workspace / name).write_text(f"{name} was here\n")
-    return there(kept)
+    return deletable_files(kept)
 
 
-def there(kept: SnapshotRepository) -> dict[str, str]:
+def deletable_files(kept: SnapshotRepository) -> dict[str, str]:
     found = [*kept.workspace.glob("*.tmp"), *kept.workspace.glob("build/*.o")]
     return {str(path.relative_to(kept.workspace)): path.read_text() for path in found}
 
@@ -84,9 +84,9 @@ def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, k
     def put_back(event) -> None:
         """After each of them: what it deleted is brought back, before the next one runs."""
         if event.kind == "action_observed":
-            seen.append(there(kept) != before)
+            seen.append(deletable_files(kept) != before)
             SafetyCopies(kept).restore(copies(one)[-1].copy_id)
-            seen.append(there(kept) == before)
+            seen.append(deletable_files(kept) == before)
 
     one.hook = put_back
     one.session.send("go")
@@ -101,11 +101,11 @@ def test_the_session_brings_a_copy_back_and_says_so(netted, kept):
     before = untracked(kept)
     one.session.send("go")
     one.run()
-    assert there(kept) != before
+    assert deletable_files(kept) != before
     (copy,) = copies(one)
     one.session.files.restore(copy.copy_id)
     wait_for(lambda: any("2 files restored" in getattr(event, "notice", "") for event in one.events), "the files")
-    assert there(kept) == before
+    assert deletable_files(kept) == before
 
 
 def spoil(kept: SnapshotRepository, how: str) -> None:
@@ -130,12 +130,12 @@ def test_where_no_copy_can_be_made_it_is_asked_although_the_mode_never_asks(nett
     one.run()
     shown = one.session.question
     assert shown is not None, "it was not asked about"
-    assert there(kept) == before
+    assert deletable_files(kept) == before
     said = " ".join(shown.assessed.reasons) + " ".join(part.reason for part in shown.assessed.segments)
     assert "no copy could be made: " in said
     one.hook = lambda event: None
     one.answer()
-    assert there(kept) != before, "the person has said that it may go"
+    assert deletable_files(kept) != before, "the person has said that it may go"
     assert copies(one) == []
 
 

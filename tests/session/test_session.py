@@ -13,8 +13,8 @@ from workbench.tools.schema import Observation, TextContent
 NOTE = ("note", {"text": "one"}, "HIGH")
 
 
-def test_words_end_the_run_and_wait_for_the_person(desk):
-    d = desk(says("Hello, what shall I do?"))
+def test_words_end_the_run_and_wait_for_the_person(harness):
+    d = harness(says("Hello, what shall I do?"))
     d.session.send("hi")
     d.run()
     assert d.kinds() == ["session_started", "user_message", "model_responded", "run_ended"]
@@ -22,8 +22,8 @@ def test_words_end_the_run_and_wait_for_the_person(desk):
     assert d.agent.requests == [[{"role": "user", "content": "hi"}]]
 
 
-def test_a_risky_action_waits_and_runs_after_its_approval_only(desk):
-    d = desk(calls(NOTE), says("done"))
+def test_a_risky_action_waits_and_runs_after_its_approval_only(harness):
+    d = harness(calls(NOTE), says("done"))
     d.session.send("go")
     d.run()
     assert d.session.phase == "deciding"
@@ -35,16 +35,16 @@ def test_a_risky_action_waits_and_runs_after_its_approval_only(desk):
 
 
 @pytest.mark.parametrize("mode", ["medium", "ask", "high"])
-def test_an_unknown_risk_asks(desk, mode):
-    d = desk(calls(("note", {"text": "one"}, "SAFE")), mode=mode)
+def test_an_unknown_risk_asks(harness, mode):
+    d = harness(calls(("note", {"text": "one"}, "SAFE")), mode=mode)
     d.session.send("go")
     d.run()
     assert d.session.phase == "deciding"
     assert d.notes == []
 
 
-def test_what_the_mode_allows_is_logged_as_its_decision(desk):
-    d = desk(calls(NOTE, ("look", {})), mode="never")
+def test_what_the_mode_allows_is_logged_as_its_decision(harness):
+    d = harness(calls(NOTE, ("look", {})), mode="never")
     d.session.send("go")
     d.run()
     by = [(e.by, e.rule) for e in d.log() if e.kind == "action_decided"]
@@ -52,8 +52,8 @@ def test_what_the_mode_allows_is_logged_as_its_decision(desk):
     assert d.notes == ["one"]
 
 
-def test_a_chat_message_is_never_a_decision(desk):
-    d = desk(calls(NOTE), says("ok"))
+def test_a_chat_message_is_never_a_decision(harness):
+    d = harness(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
     for text in ("yes", "stop, do not do that", "approved"):
@@ -66,8 +66,8 @@ def test_a_chat_message_is_never_a_decision(desk):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_rejection_reaches_the_model_with_its_note(desk):
-    d = desk(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
+def test_a_rejection_reaches_the_model_with_its_note(harness):
+    d = harness(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
     d.answer("rejected", note="use the other file")
@@ -80,8 +80,8 @@ def test_a_rejection_reaches_the_model_with_its_note(desk):
     assert second == "noted two"
 
 
-def test_a_decision_must_fit_what_was_shown(desk):
-    d = desk(calls(NOTE))
+def test_a_decision_must_fit_what_was_shown(harness):
+    d = harness(calls(NOTE))
     d.session.send("go")
     d.run()
     action_id = d.session.question.proposed.action_id
@@ -96,10 +96,10 @@ def test_a_decision_must_fit_what_was_shown(desk):
     assert d.notes == ["one"]
 
 
-def test_a_file_that_changes_after_the_approval_is_asked_again(desk, tmp_path: Path):
+def test_a_file_that_changes_after_the_approval_is_asked_again(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
-    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
+    d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
     shown = d.session.question
@@ -113,11 +113,11 @@ def test_a_file_that_changes_after_the_approval_is_asked_again(desk, tmp_path: P
     assert file.read_text() == "new"
 
 
-def test_a_link_in_the_place_of_the_file_is_asked_again(desk, tmp_path: Path):
+def test_a_link_in_the_place_of_the_file_is_asked_again(harness, tmp_path: Path):
     file, other = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_text("same")
     other.write_text("same")
-    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
+    d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
     d.session.send("go")
     d.run()
     shown = d.session.question
@@ -129,10 +129,10 @@ def test_a_link_in_the_place_of_the_file_is_asked_again(desk, tmp_path: Path):
     assert other.read_text() == "same"
 
 
-def test_a_changed_file_is_in_the_log_once(desk, tmp_path: Path):
+def test_a_changed_file_is_in_the_log_once(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old\n" * 9_000)
-    d = desk(calls(("write", {"path": str(file), "text": "new\n" * 9_000})))
+    d = harness(calls(("write", {"path": str(file), "text": "new\n" * 9_000})))
     d.session.send("go")
     d.run()
     observed = next(e for e in d.log() if e.kind == "action_observed")
@@ -141,8 +141,8 @@ def test_a_changed_file_is_in_the_log_once(desk, tmp_path: Path):
     assert observed.files_changed[0].after == file.read_text()
 
 
-def test_edited_arguments_run_and_the_model_is_told(desk):
-    d = desk(calls(NOTE), says("ok"))
+def test_edited_arguments_run_and_the_model_is_told(harness):
+    d = harness(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
     with pytest.raises(CommandError, match="do not fit"):
@@ -154,7 +154,7 @@ def test_edited_arguments_run_and_the_model_is_told(desk):
     assert '"better"' in d.agent.requests[-1][-1]["content"]
 
 
-def test_the_model_reads_what_the_observation_wants_it_to_read(desk):
+def test_the_model_reads_what_the_observation_wants_it_to_read(harness):
     class Brief(Observation):
         @property
         def to_llm_content(self):
@@ -164,15 +164,15 @@ def test_the_model_reads_what_the_observation_wants_it_to_read(desk):
         def __call__(self, action):
             return Brief.from_text("at length")
 
-    d = desk(calls(("look", {})), says("ok"))
+    d = harness(calls(("look", {})), says("ok"))
     d.tools["look"].executor = Talk()
     d.session.send("go")
     d.run()
     assert d.agent.requests[-1][-1]["content"] == "in short"
 
 
-def test_plan_mode_denies_what_writes_and_says_why(desk):
-    d = desk(calls(NOTE, ("look", {})), says("a plan"), mode="plan")
+def test_plan_mode_denies_what_writes_and_says_why(harness):
+    d = harness(calls(NOTE, ("look", {})), says("a plan"), mode="plan")
     d.session.send("go")
     d.run()
     assert d.notes == []
@@ -181,10 +181,10 @@ def test_plan_mode_denies_what_writes_and_says_why(desk):
     assert d.agent.plan is True
 
 
-def test_a_new_mode_does_not_approve_what_has_changed_unseen(desk, tmp_path: Path):
+def test_a_new_mode_does_not_approve_what_has_changed_unseen(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
-    d = desk(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
+    d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
     d.session.send("go")
     d.run()
     file.write_text("mine")
@@ -195,8 +195,8 @@ def test_a_new_mode_does_not_approve_what_has_changed_unseen(desk, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("mode", "phase"), [("ask", "deciding"), ("plan", "idle")])
-def test_what_an_earlier_mode_allowed_does_not_start_under_a_stricter_one(desk, mode, phase):
-    d = desk(calls(NOTE), says("ok"), mode="never")
+def test_what_an_earlier_mode_allowed_does_not_start_under_a_stricter_one(harness, mode, phase):
+    d = harness(calls(NOTE), says("ok"), mode="never")
     d.session.send("go")
     d.session.step()
     assert d.kinds()[-1] == "action_decided"
@@ -205,8 +205,8 @@ def test_what_an_earlier_mode_allowed_does_not_start_under_a_stricter_one(desk, 
     assert (d.session.phase, d.notes) == (phase, [])
 
 
-def test_a_listener_that_fails_leaves_the_state_true_to_the_log(desk):
-    d = desk(calls(NOTE), says("ok"))
+def test_a_listener_that_fails_leaves_the_state_true_to_the_log(harness):
+    d = harness(calls(NOTE), says("ok"))
 
     def fail(event):
         if event.kind == "model_responded":
@@ -220,8 +220,8 @@ def test_a_listener_that_fails_leaves_the_state_true_to_the_log(desk):
     assert d.session.phase == "deciding"
 
 
-def test_finish_ends_the_run_and_later_calls_get_a_result(desk):
-    d = desk(calls(("finish", {"message": "All done."}), NOTE), says("again"))
+def test_finish_ends_the_run_and_later_calls_get_a_result(harness):
+    d = harness(calls(("finish", {"message": "All done."}), NOTE), says("again"))
     d.session.send("go")
     d.run()
     assert d.session.ended == "finished"
@@ -233,12 +233,12 @@ def test_finish_ends_the_run_and_later_calls_get_a_result(desk):
     assert "not run" in d.agent.requests[-1][-2]["content"]
 
 
-def test_a_message_sent_meanwhile_keeps_the_run_going(desk):
+def test_a_message_sent_meanwhile_keeps_the_run_going(harness):
     def late(messages, on_delta, cancel):
         d.session.send("one more thing")
         return calls(("finish", {}))
 
-    d = desk(late, says("seen"))
+    d = harness(late, says("seen"))
     d.session.send("go")
     d.run()
     assert [m["content"] for m in d.agent.requests[-1] if m["role"] == "user"] == ["go", "one more thing"]
@@ -249,8 +249,8 @@ def test_a_message_sent_meanwhile_keeps_the_run_going(desk):
 @pytest.mark.parametrize(
     "bad", [("nothing", {}), ("note", "{'text': 1,}"), ("note", {"wrong": 1}), ("note", "[]"), ("note", '{"text": "a')]
 )
-def test_a_call_that_cannot_be_read_is_an_error_result(desk, bad):
-    d = desk(calls(bad, ("look", {})), says("ok"))
+def test_a_call_that_cannot_be_read_is_an_error_result(harness, bad):
+    d = harness(calls(bad, ("look", {})), says("ok"))
     d.session.send("go")
     d.run()
     first, second = [e for e in d.log() if e.kind == "action_observed"]
@@ -260,16 +260,16 @@ def test_a_call_that_cannot_be_read_is_an_error_result(desk, bad):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_call_cut_by_the_length_limit_never_runs(desk):
-    d = desk(calls(NOTE, finish_reason="length"), says("ok"), mode="never")
+def test_a_call_cut_by_the_length_limit_never_runs(harness):
+    d = harness(calls(NOTE, finish_reason="length"), says("ok"), mode="never")
     d.session.send("go")
     d.run()
     assert d.notes == []
     assert "length limit" in d.results()[0]
 
 
-def test_three_unreadable_answers_stop_and_ask(desk):
-    d = desk(*(calls(("note", "{broken"), ("note", "no")) for _ in range(5)))
+def test_three_unreadable_answers_stop_and_ask(harness):
+    d = harness(*(calls(("note", "{broken"), ("note", "no")) for _ in range(5)))
     d.session.send("go")
     d.run()
     assert d.session.ended == "stuck"
@@ -280,8 +280,8 @@ def test_three_unreadable_answers_stop_and_ask(desk):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_an_empty_answer_is_nudged_once(desk):
-    d = desk(says("", reasoning="hm"), says(" "), says("never asked"))
+def test_an_empty_answer_is_nudged_once(harness):
+    d = harness(says("", reasoning="hm"), says(" "), says("never asked"))
     d.session.send("go")
     d.run()
     assert d.session.ended == "error"
@@ -292,8 +292,8 @@ def test_an_empty_answer_is_nudged_once(desk):
     assert d.session.ended == "waiting"
 
 
-def test_the_limit_pauses_and_a_message_goes_on(desk):
-    d = desk(*(calls(("look", {})) for _ in range(5)), max_steps=2)
+def test_the_limit_pauses_and_a_message_goes_on(harness):
+    d = harness(*(calls(("look", {})) for _ in range(5)), max_steps=2)
     d.session.send("go")
     d.run()
     assert (d.session.ended, len(d.agent.requests)) == ("limit", 2)
@@ -303,8 +303,8 @@ def test_the_limit_pauses_and_a_message_goes_on(desk):
     assert (d.session.ended, len(d.agent.requests)) == ("limit", 3)
 
 
-def test_a_failed_call_ends_the_run_with_its_line(desk):
-    d = desk(ModelError("no key for fake/one; set FAKE_KEY"), says("back again"))
+def test_a_failed_call_ends_the_run_with_its_line(harness):
+    d = harness(ModelError("no key for fake/one; set FAKE_KEY"), says("back again"))
     d.session.send("go")
     d.run()
     assert d.session.ended == "error"
@@ -314,8 +314,8 @@ def test_a_failed_call_ends_the_run_with_its_line(desk):
     assert d.session.ended == "waiting"
 
 
-def test_an_answer_that_broke_off_is_kept_and_marked(desk):
-    d = desk(says("half a sent", incomplete=True), says("whole"))
+def test_an_answer_that_broke_off_is_kept_and_marked(harness):
+    d = harness(says("half a sent", incomplete=True), says("whole"))
     d.session.send("go")
     d.run()
     assert d.session.ended == "error"
@@ -325,14 +325,14 @@ def test_an_answer_that_broke_off_is_kept_and_marked(desk):
     assert "cut off" in d.agent.requests[-1][1]["content"]
 
 
-def test_another_model_is_opened_for_the_next_call(desk):
+def test_another_model_is_opened_for_the_next_call(harness):
     opened = []
 
     def open_model(name):
         opened.append(NamedModel(name))
         return opened[-1]
 
-    d = desk(says("one"), says("two"), open_model=open_model)
+    d = harness(says("one"), says("two"), open_model=open_model)
     first = d.agent.model
     d.session.send("go")
     d.run()
@@ -345,11 +345,11 @@ def test_another_model_is_opened_for_the_next_call(desk):
     assert [model.closed for model in opened] == [True, False]  # the first only to see that it opens
 
 
-def test_a_model_that_does_not_open_is_refused_and_the_session_goes_on_with_the_one_it_has(desk):
+def test_a_model_that_does_not_open_is_refused_and_the_session_goes_on_with_the_one_it_has(harness):
     def open_model(name):
         raise ModelError(f"there is no model {name}")
 
-    d = desk(says("one"), open_model=open_model)
+    d = harness(says("one"), open_model=open_model)
     with pytest.raises(ModelError, match="there is no model fake/none"):
         d.session.set(model="fake/none", mode="ask")
     d.session.send("go")
@@ -358,7 +358,7 @@ def test_a_model_that_does_not_open_is_refused_and_the_session_goes_on_with_the_
     assert "run_ended" in d.kinds()
 
 
-def test_a_model_that_no_longer_opens_ends_the_run_with_its_line(desk):
+def test_a_model_that_no_longer_opens_ends_the_run_with_its_line(harness):
     known = ["fake/two"]
 
     def open_model(name):
@@ -366,7 +366,7 @@ def test_a_model_that_no_longer_opens_ends_the_run_with_its_line(desk):
             raise ModelError(f"there is no model {name}")
         return NamedModel(name)
 
-    d = desk(says("one"), open_model=open_model)
+    d = harness(says("one"), open_model=open_model)
     d.session.set(model="fake/two")
     known.clear()
     d.session.send("go")
@@ -374,8 +374,8 @@ def test_a_model_that_no_longer_opens_ends_the_run_with_its_line(desk):
     assert d.log()[-1].detail == "there is no model fake/two"
 
 
-def test_deltas_and_tool_output_are_live_only(desk):
-    d = desk(calls(("note", {"text": "one"}), text="I note it."))
+def test_deltas_and_tool_output_are_live_only(harness):
+    d = harness(calls(("note", {"text": "one"}), text="I note it."))
     d.session.send("go")
     d.run()
     kinds = [event.kind for event in d.live]
@@ -396,8 +396,8 @@ def interrupted(d, started: threading.Event, then: Callable[[], None] = lambda: 
     assert not runner.is_alive()
 
 
-def test_an_interrupt_reaches_a_running_tool(desk):
-    d = desk(calls(("hang", {}), NOTE), says("ok"))
+def test_an_interrupt_reaches_a_running_tool(harness):
+    d = harness(calls(("hang", {}), NOTE), says("ok"))
     d.session.send("go")
     interrupted(d, d.hang.began)
     assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
@@ -408,8 +408,8 @@ def test_an_interrupt_reaches_a_running_tool(desk):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_deaf_tool_is_left_behind(desk):
-    d = desk(calls(("hang", {}), ("note", {"text": "a"})), calls(("note", {"text": "b"})), hang=Hang(deaf=True))
+def test_a_deaf_tool_is_left_behind(harness):
+    d = harness(calls(("hang", {}), ("note", {"text": "a"})), calls(("note", {"text": "b"})), hang=Hang(deaf=True))
     d.session.send("go")
     interrupted(d, d.hang.began)
     assert d.session.ended == "interrupted"
@@ -420,7 +420,7 @@ def test_a_deaf_tool_is_left_behind(desk):
     assert "unknown" in d.agent.requests[-1][2]["content"]
 
 
-def test_a_tool_that_missed_the_interrupt_is_told_again(desk):
+def test_a_tool_that_missed_the_interrupt_is_told_again(harness):
     class Sleepy(Hang):
         told = 0
 
@@ -429,26 +429,26 @@ def test_a_tool_that_missed_the_interrupt_is_told_again(desk):
             if self.told > 1:
                 self.released.set()
 
-    d = desk(calls(("hang", {})), hang=Sleepy())
+    d = harness(calls(("hang", {})), hang=Sleepy())
     d.session.send("go")
     interrupted(d, d.hang.began)
     assert d.hang.released.is_set()
 
 
-def test_a_tool_that_fails_to_be_interrupted_is_left_behind(desk):
+def test_a_tool_that_fails_to_be_interrupted_is_left_behind(harness):
     class Broken(Hang):
         def interrupt(self) -> None:
             raise RuntimeError("cannot stop")
 
-    d = desk(calls(("hang", {})), hang=Broken())
+    d = harness(calls(("hang", {})), hang=Broken())
     d.session.send("go")
     interrupted(d, d.hang.began)
     assert d.session.ended == "interrupted"
     assert "action_abandoned" in d.kinds()
 
 
-def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(desk):
-    d = desk(calls(("hang", {}), NOTE), says("ok"), hang=Hang(deaf=True))
+def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(harness):
+    d = harness(calls(("hang", {}), NOTE), says("ok"), hang=Hang(deaf=True))
     d.session.send("go")
 
     def redirect():
@@ -462,7 +462,7 @@ def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(des
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(desk):
+def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(harness):
     began, sent = threading.Event(), threading.Event()
 
     def slow(messages, on_delta, cancel):
@@ -470,7 +470,7 @@ def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(de
         assert sent.wait(30)
         return calls(NOTE, text="I wi", incomplete=True)
 
-    d = desk(slow, says("ok"), mode="never")
+    d = harness(slow, says("ok"), mode="never")
     d.session.send("go")
 
     def redirect():
@@ -484,7 +484,7 @@ def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(de
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_an_interrupt_reaches_a_running_model(desk):
+def test_an_interrupt_reaches_a_running_model(harness):
     began = threading.Event()
 
     def slow(messages, on_delta, cancel):
@@ -493,7 +493,7 @@ def test_an_interrupt_reaches_a_running_model(desk):
         assert cancel.wait(30)
         return calls(NOTE, text="I wi", incomplete=True)
 
-    d = desk(slow, says("ok"), mode="never")
+    d = harness(slow, says("ok"), mode="never")
     d.session.send("go")
     interrupted(d, began)
     assert (d.session.phase, d.session.ended, d.notes) == ("idle", "interrupted", [])
@@ -503,7 +503,7 @@ def test_an_interrupt_reaches_a_running_model(desk):
     assert "I wi" in d.agent.requests[-1][1]["content"]
 
 
-def test_a_deaf_model_is_left_behind_and_its_answer_dropped(desk):
+def test_a_deaf_model_is_left_behind_and_its_answer_dropped(harness):
     began, release = threading.Event(), threading.Event()
 
     def deaf(messages, on_delta, cancel):
@@ -511,7 +511,7 @@ def test_a_deaf_model_is_left_behind_and_its_answer_dropped(desk):
         assert release.wait(60)
         return calls(NOTE)
 
-    d = desk(deaf, says("fresh"), mode="never")
+    d = harness(deaf, says("fresh"), mode="never")
     d.session.send("go")
     interrupted(d, began)
     release.set()
@@ -520,8 +520,8 @@ def test_a_deaf_model_is_left_behind_and_its_answer_dropped(desk):
     assert (d.session.ended, d.notes) == ("waiting", [])
 
 
-def test_an_interrupt_at_a_question_ends_the_run(desk):
-    d = desk(calls(NOTE, NOTE), says("ok"))
+def test_an_interrupt_at_a_question_ends_the_run(harness):
+    d = harness(calls(NOTE, NOTE), says("ok"))
     d.session.send("go")
     d.run()
     d.session.send("queued")
@@ -535,8 +535,8 @@ def test_an_interrupt_at_a_question_ends_the_run(desk):
     assert said == ["go", "queued", "more"], "a queued prompt is neither lost nor sent twice"
 
 
-def test_an_interrupt_of_an_idle_session_does_nothing(desk):
-    d = desk(says("hi"))
+def test_an_interrupt_of_an_idle_session_does_nothing(harness):
+    d = harness(says("hi"))
     d.session.interrupt()
     d.session.send("go")
     d.run()
@@ -544,11 +544,11 @@ def test_an_interrupt_of_an_idle_session_does_nothing(desk):
     assert "interrupted" not in [getattr(e, "reason", "") for e in d.log()]
 
 
-def test_a_fault_of_ours_ends_the_run_and_the_session_lives_on(desk):
+def test_a_fault_of_ours_ends_the_run_and_the_session_lives_on(harness):
     def broken(messages, on_delta, cancel):
         raise ZeroDivisionError("ours")
 
-    d = desk(calls(("look", {})), broken, says("well again"))
+    d = harness(calls(("look", {})), broken, says("well again"))
     d.session.send("go")
     with pytest.raises(ZeroDivisionError):
         d.run()
@@ -559,8 +559,8 @@ def test_a_fault_of_ours_ends_the_run_and_the_session_lives_on(desk):
     assert d.session.ended == "waiting"
 
 
-def test_an_approval_taken_back_before_it_starts_is_not_run(desk):
-    d = desk(calls(NOTE))
+def test_an_approval_taken_back_before_it_starts_is_not_run(harness):
+    d = harness(calls(NOTE))
     d.session.send("go")
     d.run()
     shown = d.session.question
@@ -571,8 +571,8 @@ def test_an_approval_taken_back_before_it_starts_is_not_run(desk):
     assert "not run" in d.results()[0]
 
 
-def test_exit_ends_the_run_and_blank_text_is_refused(desk):
-    d = desk(calls(NOTE))
+def test_exit_ends_the_run_and_blank_text_is_refused(harness):
+    d = harness(calls(NOTE))
     d.session.send("go")
     d.run()
     d.session.send("/exit")
@@ -581,9 +581,9 @@ def test_exit_ends_the_run_and_blank_text_is_refused(desk):
         d.session.send("  \n")
 
 
-def test_forty_calls_are_each_gated_and_answered_in_order(desk):
+def test_forty_calls_are_each_gated_and_answered_in_order(harness):
     wanted = [("note", {"text": f"n{i}"}, "HIGH" if i == 20 else "LOW") for i in range(40)]
-    d = desk(calls(*wanted), says("ok"))
+    d = harness(calls(*wanted), says("ok"))
     d.session.send("go")
     d.run()
     assert d.notes == [f"n{i}" for i in range(20)]
@@ -594,18 +594,18 @@ def test_forty_calls_are_each_gated_and_answered_in_order(desk):
     assert json.dumps(d.agent.requests[-1])
 
 
-def test_the_same_ids_again_are_made_unique(desk):
+def test_the_same_ids_again_are_made_unique(harness):
     first, second = calls(("look", {})), calls(("look", {}))
     twin = type(second)(id="same", model="m", tool_calls=(first.tool_calls[0], first.tool_calls[0]))
-    d = desk(first, twin, says("ok"))
+    d = harness(first, twin, says("ok"))
     d.session.send("go")
     d.run()
     assert d.results() == ["all is well"] * 3
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_an_agent_is_asked_with_the_whole_history(desk):
-    d = desk(calls(("look", {}), text="Let me look."), says("Fine."))
+def test_an_agent_is_asked_with_the_whole_history(harness):
+    d = harness(calls(("look", {}), text="Let me look."), says("Fine."))
     assert isinstance(d.agent, FakeAgent)
     d.session.send("how is it?")
     d.run()

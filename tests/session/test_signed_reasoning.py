@@ -14,8 +14,8 @@ def signed_call() -> tuple:
     return (ToolCall("g1", "look", "{}", "sig-a"), ToolCall("g2", "look", "{}"))
 
 
-def test_a_signed_answer_is_whole_after_a_restart(desk):
-    d = desk(says("", thinking=THINKING, tool_calls=signed_call()))
+def test_a_signed_answer_is_whole_after_a_restart(harness):
+    d = harness(says("", thinking=THINKING, tool_calls=signed_call()))
     d.session.send("go")
     d.run()
     d.reopen()
@@ -28,12 +28,12 @@ def test_a_signed_answer_is_whole_after_a_restart(desk):
     assert answer == d.agent.requests[1][1]
 
 
-def test_another_model_gets_none_of_it_and_an_answer_that_comes_late_neither(desk):
+def test_another_model_gets_none_of_it_and_an_answer_that_comes_late_neither(harness):
     def late(*_):
         d.session.set(model="other/two")
         return says("", thinking=THINKING, tool_calls=signed_call())
 
-    d = desk(says("", thinking=THINKING, tool_calls=signed_call()), late)
+    d = harness(says("", thinking=THINKING, tool_calls=signed_call()), late)
     d.session.send("go")
     d.run()
     assert "s1" in json.dumps(d.agent.requests[1])
@@ -43,16 +43,16 @@ def test_another_model_gets_none_of_it_and_an_answer_that_comes_late_neither(des
     assert openai_faults(d.agent.requests[2]) == []
 
 
-def test_the_same_model_named_once_more_keeps_it(desk):
-    d = desk(says("", thinking=THINKING, tool_calls=signed_call()))
+def test_the_same_model_named_once_more_keeps_it(harness):
+    d = harness(says("", thinking=THINKING, tool_calls=signed_call()))
     d.session.send("go")
     d.run()
     d.session.set(model="fake/one")
     assert "s1" in json.dumps(messages(d.log()))
 
 
-def test_a_signed_call_without_thinking_goes_to_no_other_model_either(desk):
-    d = desk(says("", tool_calls=signed_call()))
+def test_a_signed_call_without_thinking_goes_to_no_other_model_either(harness):
+    d = harness(says("", tool_calls=signed_call()))
     d.session.send("go")
     d.run()
     assert "sig-a" in json.dumps(d.agent.requests[1])

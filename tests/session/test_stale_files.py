@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.session.fake_agent import Desk, calls, says
+from tests.session.fake_agent import Harness, calls, says
 from workbench.files.merge import Merged, merge
 from workbench.protocol.events import FileDelta, FilesChanged
 from workbench.tools import FileEditorTool
@@ -23,7 +23,7 @@ class Shared:
         self.file = folder / "a.txt"
         self.file.write_bytes(before.encode())
         look, change = ({**arguments, "path": str(self.file)} for arguments in (VIEW, edit))
-        self.desk = Desk(
+        self.harness = Harness(
             folder,
             calls(("str_replace_editor", look)),
             calls(("str_replace_editor", change, risk)),
@@ -31,21 +31,21 @@ class Shared:
             mode=mode,
             state_dir=folder / "state",
         )
-        self.desk.tools["str_replace_editor"] = FileEditorTool(str(folder), folder / "state", merges=merges)
-        self.desk.session.send("go")
-        while len(self.desk.agent.requests) < 1 or self.desk.session.phase == "acting":
-            self.desk.session.step()
+        self.harness.tools["str_replace_editor"] = FileEditorTool(str(folder), folder / "state", merges=merges)
+        self.harness.session.send("go")
+        while len(self.harness.agent.requests) < 1 or self.harness.session.phase == "acting":
+            self.harness.session.step()
 
     def change(self, text: str) -> None:
         self.file.write_bytes(text.encode())
 
     @property
     def shown(self):
-        return self.desk.session.question.assessed
+        return self.harness.session.question.assessed
 
     @property
     def told(self) -> str:
-        return self.desk.agent.requests[-1][-1]["content"]
+        return self.harness.agent.requests[-1][-1]["content"]
 
 
 @pytest.fixture
@@ -58,14 +58,14 @@ def shared(tmp_path):
 
     yield make
     for one in made:
-        one.desk.close()
+        one.harness.close()
 
 
 def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared):
     one = shared()
     theirs = BASE.replace("line 18\n", "eighteen\nand a half\n")
     one.change(theirs)
-    one.desk.run()
+    one.harness.run()
     (stale,) = one.shown.stale
     merged = theirs.replace("line 3\n", "three\n")
     assert (stale.seen, stale.theirs, stale.conflicts) == (BASE, theirs, 0)
@@ -73,7 +73,7 @@ def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared)
     assert [(file.before, file.after) for file in one.shown.preview] == [(theirs, merged)]
     assert "a.txt changed since the agent read it: +2 -1 by somebody else" in one.shown.reasons[0]
     assert "merged with that change" in one.shown.reasons[0]
-    one.desk.answer()
+    one.harness.answer()
     assert one.file.read_text() == merged
     assert "changed since you last saw it: +2 -1" in one.told
     assert "merged with that change:]\n-line 18\n+eighteen\n+and a half" in one.told
@@ -84,15 +84,15 @@ def test_who_changed_it_is_said_where_the_log_knows(shared):
     theirs = BASE + "more\n"
     one.change(theirs)
     delta = FileDelta(path=str(one.file), before=BASE, after=theirs)
-    one.desk.session._log.commit(FilesChanged(files=(delta,), by="other"))
-    one.desk.run()
+    one.harness.session._log.commit(FilesChanged(files=(delta,), by="other"))
+    one.harness.run()
     assert "+1 -0 by another program" in one.shown.reasons[0]
 
 
 def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
     one = shared(mode="never")
     one.change(BASE + "more\n")
-    one.desk.run()
+    one.harness.run()
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more\n"
     assert "+more" in one.told
 
@@ -101,7 +101,7 @@ def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(sh
     one = shared(mode="never")
     theirs = BASE.replace("line 3\n", "III\n").replace("line 20\n", "twenty\n")
     one.change(theirs)
-    one.desk.run()
+    one.harness.run()
     (stale,) = one.shown.stale
     assert stale.conflicts == 1
     assert "do not go together" in one.shown.reasons[0]
@@ -109,11 +109,11 @@ def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(sh
     (file,) = one.shown.preview
     assert file.after == theirs.replace("III\n", "three\n")
     assert one.file.read_text() == theirs
-    one.desk.session.set(mode="ask")
-    one.desk.session.set(mode="never")
+    one.harness.session.set(mode="ask")
+    one.harness.session.set(mode="never")
     assert one.file.read_text() == theirs
-    assert one.desk.session.phase == "deciding"
-    one.desk.answer()
+    assert one.harness.session.phase == "deciding"
+    one.harness.answer()
     assert one.file.read_text() == theirs.replace("III\n", "three\n")
     assert "the user looked at both and decided" in one.told
 
@@ -122,8 +122,8 @@ def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
     one = shared(edit={**EDIT, "old_str": BASE, "new_str": BASE.replace("line 3\n", "three\n") + "end\n"})
     theirs = BASE.replace("line 10\n", "ten\n")
     one.change(theirs)
-    one.desk.run()
-    one.desk.answer("edited", hunks=(1,))
+    one.harness.run()
+    one.harness.answer("edited", hunks=(1,))
     assert one.file.read_text() == theirs + "end\n"
     assert "Hunk 1 (line 3): not accepted." in one.told
     assert "Hunk 2 (new lines after line 20): taken." in one.told
@@ -133,8 +133,8 @@ def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
 def test_a_rejection_tells_that_the_file_has_changed(shared):
     one = shared()
     one.change(BASE + "more\n")
-    one.desk.run()
-    one.desk.answer("rejected", note="look first")
+    one.harness.run()
+    one.harness.answer("rejected", note="look first")
     assert "look first" in one.told
     assert "changed since you last saw it: +1 -0 by somebody else. View it before you edit it.]" in one.told
     assert one.file.read_text() == BASE + "more\n"
@@ -143,13 +143,13 @@ def test_a_rejection_tells_that_the_file_has_changed(shared):
 def test_another_change_after_the_approval_asks_again_with_that_one(shared):
     one = shared()
     one.change(BASE + "more\n")
-    one.desk.run()
-    waiting = one.desk.session.question
-    one.desk.session.decide(waiting.proposed.action_id, "approved", fingerprint=waiting.assessed.fingerprint)
+    one.harness.run()
+    waiting = one.harness.session.question
+    one.harness.session.decide(waiting.proposed.action_id, "approved", fingerprint=waiting.assessed.fingerprint)
     one.change(BASE + "more and more\n")
-    one.desk.run()
+    one.harness.run()
     assert "changed after you approved it" in one.shown.reasons[0]
-    one.desk.answer()
+    one.harness.answer()
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more and more\n"
 
 
@@ -158,7 +158,7 @@ def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
     one = shared(mode="never")
     theirs = BASE + "more\n"
     one.change(theirs)
-    one.desk.run()
+    one.harness.run()
     assert one.shown.stale[0].conflicts is None
     assert "could not be merged" in one.shown.reasons[1]
     assert "reverts that change" in one.shown.reasons[1]
@@ -168,31 +168,31 @@ def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
 def test_the_base_survives_a_restart(shared):
     one = shared()
     one.change(BASE + "more\n")
-    one.desk.reopen()
-    one.desk.tools["str_replace_editor"] = FileEditorTool("/", one.file.parent / "state", merges=True)
-    one.desk.session.send("go on")
-    one.desk.run()
+    one.harness.reopen()
+    one.harness.tools["str_replace_editor"] = FileEditorTool("/", one.file.parent / "state", merges=True)
+    one.harness.session.send("go on")
+    one.harness.run()
     assert one.shown.stale[0].seen == BASE
 
 
 def test_a_place_that_the_agent_has_not_seen_is_to_be_viewed_first(shared):
     one = shared(edit={**EDIT, "old_str": "more\n"})
     one.change(BASE + "more\n")
-    one.desk.run()
+    one.harness.run()
     assert "has changed since it was last shown to you. View it again" in one.told
 
 
 def test_an_edit_that_somebody_else_made_already_is_not_made_twice(shared):
     one = shared()
     one.change(BASE.replace("line 3\n", "three\n"))
-    one.desk.run()
+    one.harness.run()
     assert "holds this edit already" in one.told
 
 
 def test_a_tool_that_nobody_watches_refuses_as_before(shared):
     one = shared(merges=False)
     one.change(BASE + "more\n")
-    one.desk.run()
+    one.harness.run()
     assert "View it again before you edit it" in one.told
     assert one.file.read_text() == BASE + "more\n"
 

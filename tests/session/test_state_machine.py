@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.session.fake_agent import Desk, calls, faults_of, says
+from tests.session.fake_agent import Harness, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.llm.model import ModelError
 from workbench.session.session import CommandError
@@ -26,7 +26,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.count = 0
         self.approved: set[str] = set()
         self.mode_at: str = mode
-        self.desk = Desk(self.folder(), mode=mode, max_steps=4)
+        self.harness = Harness(self.folder(), mode=mode, max_steps=4)
         self.requests_checked = 0
 
     def folder(self) -> Path:
@@ -35,8 +35,8 @@ class SessionMachine(RuleBasedStateMachine):
         return folder
 
     def teardown(self):
-        if hasattr(self, "desk"):
-            self.desk.close()
+        if hasattr(self, "harness"):
+            self.harness.close()
             shutil.rmtree(self.root)
 
     def call(self, kind: str) -> tuple:
@@ -55,55 +55,55 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(kinds=st.lists(st.sampled_from(KINDS), max_size=6), text=st.sampled_from(["", "words"]))
     def the_model_will_answer(self, kinds, text):
-        self.desk.agent.script.append(calls(*(self.call(kind) for kind in kinds), text=text))
+        self.harness.agent.script.append(calls(*(self.call(kind) for kind in kinds), text=text))
 
     @rule(fault=st.sampled_from(["error", "broken", "cut"]))
     def the_model_will_fail(self, fault):
         if fault == "error":
-            self.desk.agent.script.append(ModelError("the server is down; start it"))
+            self.harness.agent.script.append(ModelError("the server is down; start it"))
         elif fault == "broken":
-            self.desk.agent.script.append(says("half", incomplete=True))
+            self.harness.agent.script.append(says("half", incomplete=True))
         else:
-            self.desk.agent.script.append(calls(self.call("high"), finish_reason="length"))
+            self.harness.agent.script.append(calls(self.call("high"), finish_reason="length"))
 
     @rule()
     def the_person_sends(self):
-        self.desk.session.send("go on")
+        self.harness.session.send("go on")
 
     @rule(which=st.integers(0, 5))
     def the_person_takes_a_message_back(self, which):
-        waiting = self.desk.session._log.state.unread
+        waiting = self.harness.session._log.state.unread
         if waiting:
             with contextlib.suppress(CommandError):
-                self.desk.session.messages.withdraw(waiting[which % len(waiting)])
+                self.harness.session.messages.withdraw(waiting[which % len(waiting)])
 
     @rule(steps=st.integers(1, 6))
     def the_engine_steps(self, steps):
         for _ in range(steps):
-            if not self.desk.session.step():
+            if not self.harness.session.step():
                 return
 
-    @precondition(lambda self: self.desk.session.question is not None)
+    @precondition(lambda self: self.harness.session.question is not None)
     @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans(), at=st.integers(0, 5))
     def the_person_decides(self, verdict, stale, at):
         """On any of the questions that are open, in any order."""
-        waiting = self.desk.waiting()
+        waiting = self.harness.waiting()
         shown = waiting[at % len(waiting)]
         print_ = "stale" if stale else shown.assessed.fingerprint
         try:
-            self.desk.session.decide(shown.proposed.action_id, verdict, fingerprint=print_)
+            self.harness.session.decide(shown.proposed.action_id, verdict, fingerprint=print_)
         except CommandError:
             assert stale
             assert verdict == "approved"
 
     @rule()
     def the_person_interrupts(self):
-        self.desk.session.interrupt()
-        assert self.desk.session.phase == "idle"
+        self.harness.session.interrupt()
+        assert self.harness.session.phase == "idle"
 
     @rule(mode=st.sampled_from(["medium", "ask", "high", "never", "plan"]))
     def the_mode_changes(self, mode):
-        self.desk.session.set(mode=mode)
+        self.harness.session.set(mode=mode)
 
     @rule()
     def somebody_else_writes_the_file(self):
@@ -113,7 +113,7 @@ class SessionMachine(RuleBasedStateMachine):
     @rule()
     def the_engine_is_killed(self):
         """What is on disk at this moment is opened elsewhere; the old process never says good-bye."""
-        old = self.desk
+        old = self.harness
         self.lives += 1
         folder = self.folder()
         for file in old.folder.iterdir():
@@ -121,20 +121,20 @@ class SessionMachine(RuleBasedStateMachine):
                 shutil.copy(file, folder)
         script = old.agent.script
         old.close()
-        self.desk = Desk(folder, max_steps=4)
-        self.desk.agent.script = script
+        self.harness = Harness(folder, max_steps=4)
+        self.harness.agent.script = script
         self.requests_checked = 0
 
     @invariant()
     def nothing_starts_undecided(self):
-        if hasattr(self, "desk"):
-            assert undecided_starts(self.desk.log()) == []
+        if hasattr(self, "harness"):
+            assert undecided_starts(self.harness.log()) == []
 
     @invariant()
     def what_once_waited_is_decided_by_the_person_alone(self):
-        if hasattr(self, "desk"):
+        if hasattr(self, "harness"):
             waited: set[str] = set()
-            for event in self.desk.log():
+            for event in self.harness.log():
                 if event.kind == "action_assessed" and event.needs_decision:
                     waited.add(event.action_id)
                 if event.kind == "action_decided" and event.action_id in waited:
@@ -142,22 +142,22 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_runs_twice(self):
-        if hasattr(self, "desk"):
-            notes = self.desk.notes
+        if hasattr(self, "harness"):
+            notes = self.harness.notes
             assert len(notes) == len(set(notes))
-            started = [event.action_id for event in self.desk.log() if event.kind == "action_started"]
+            started = [event.action_id for event in self.harness.log() if event.kind == "action_started"]
             assert len(started) == len(set(started))
 
     @invariant()
     def every_result_is_said_once(self):
-        if hasattr(self, "desk"):
-            ended = [e.action_id for e in self.desk.log() if e.kind in ("action_observed", "action_abandoned")]
+        if hasattr(self, "harness"):
+            ended = [e.action_id for e in self.harness.log() if e.kind in ("action_observed", "action_abandoned")]
             assert len(ended) == len(set(ended))
 
     @invariant()
     def actions_of_one_answer_start_in_its_order(self):
-        if hasattr(self, "desk"):
-            log = self.desk.log()
+        if hasattr(self, "harness"):
+            log = self.harness.log()
             places = {e.action_id: (e.response_id, e.position) for e in log if e.kind == "action_proposed"}
             last = ("", 0)
             for event in log:
@@ -168,20 +168,20 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def requests_are_valid(self):
-        if hasattr(self, "desk"):
-            requests = self.desk.agent.requests
+        if hasattr(self, "harness"):
+            requests = self.harness.agent.requests
             for request in requests[self.requests_checked :]:
                 assert faults_of(request) == []
             self.requests_checked = len(requests)
 
     @invariant()
     def the_state_is_what_the_log_says(self):
-        if hasattr(self, "desk"):
-            last = self.desk.log()[-1]
+        if hasattr(self, "harness"):
+            last = self.harness.log()[-1]
             if last.kind == "run_ended":
-                assert self.desk.session.phase == "idle"
+                assert self.harness.session.phase == "idle"
             if last.kind == "user_message":
-                assert self.desk.session.phase != "idle"
+                assert self.harness.session.phase != "idle"
 
 
 SessionMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls, faults_of, says
+from tests.session.fake_agent import Harness, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.session.session import CommandError
 
@@ -15,8 +15,8 @@ from workbench.session.session import CommandError
 class Busy:
     """Drives a session in a thread of its own, as the engine does."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
         self.changed = threading.Event()
         self.ends = False
         self.thread = threading.Thread(target=self.work, daemon=True)
@@ -26,8 +26,8 @@ class Busy:
         while not self.ends:
             self.changed.wait()
             self.changed.clear()
-            self.desk.run()
-        self.desk.run()  # what came last
+            self.harness.run()
+        self.harness.run()  # what came last
 
     def wake(self) -> None:
         self.changed.set()
@@ -39,9 +39,9 @@ class Busy:
         assert not self.thread.is_alive()
 
 
-def command(desk: Desk, chance: random.Random, number: int) -> None:
+def command(harness: Harness, chance: random.Random, number: int) -> None:
     """Something a person may do at any moment."""
-    session, kind = desk.session, chance.choice(["send", "decide", "decide", "interrupt", "mode"])
+    session, kind = harness.session, chance.choice(["send", "decide", "decide", "interrupt", "mode"])
     if kind == "send":
         session.send(f"message {number}")
     elif kind == "interrupt":
@@ -55,7 +55,7 @@ def command(desk: Desk, chance: random.Random, number: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_commands_at_any_moment_break_nothing(desk, seed):
+def test_commands_at_any_moment_break_nothing(harness, seed):
     chance = random.Random(seed)
 
     def answer(messages, on_delta, cancel):
@@ -64,7 +64,7 @@ def test_commands_at_any_moment_break_nothing(desk, seed):
         return chance.choice([says("words"), calls(("finish", {})), calls(*notes), calls(*notes)])
 
     numbers = iter(range(100_000))
-    d = desk(*[answer] * 1_000)
+    d = harness(*[answer] * 1_000)
     busy = Busy(d)
     for number in range(100):
         command(d, chance, number)

@@ -15,23 +15,23 @@ from workbench.tools import BashTool
 
 
 @pytest.fixture
-def bash_desk(desk, tmp_path):
+def bash_harness(harness, tmp_path):
     """A session with a real shell."""
     made = []
 
-    def open_desk(*script, **more):
-        one = desk(*script, **more)
+    def open_harness(*script, **more):
+        one = harness(*script, **more)
         one.tools["execute_bash"] = tool = BashTool(working_dir=str(tmp_path))
         made.append(tool)
         return one
 
-    yield open_desk
+    yield open_harness
     for tool in made:
         tool.close()
 
 
-def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_desk, tmp_path):
-    one = bash_desk(mode="ask")
+def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_harness, tmp_path):
+    one = bash_harness(mode="ask")
     one.session.user_commands.add("echo by hand > made; cat made")
     one.run()
     assert one.kinds() == ["session_started", "person_command", "action_started", "action_observed"]
@@ -40,8 +40,8 @@ def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_desk, t
     assert one.session.phase == "idle"
 
 
-def test_the_model_is_told_what_ran_and_what_came_of_it(bash_desk):
-    one = bash_desk(says("I see."))
+def test_the_model_is_told_what_ran_and_what_came_of_it(bash_harness):
+    one = bash_harness(says("I see."))
     one.session.user_commands.add("echo sea; false")
     one.run()
     one.session.send("look")
@@ -53,9 +53,9 @@ def test_the_model_is_told_what_ran_and_what_came_of_it(bash_desk):
     assert sent[1]["content"] == "look"
 
 
-def test_the_folder_of_the_shell_is_shared_with_the_agent(bash_desk, tmp_path):
+def test_the_folder_of_the_shell_is_shared_with_the_agent(bash_harness, tmp_path):
     (tmp_path / "sub").mkdir()
-    one = bash_desk(calls(("execute_bash", {"command": "pwd"})), says("ok"), mode="never")
+    one = bash_harness(calls(("execute_bash", {"command": "pwd"})), says("ok"), mode="never")
     one.session.user_commands.add("cd sub")
     one.run()
     one.session.send("where are you")
@@ -63,8 +63,8 @@ def test_the_folder_of_the_shell_is_shared_with_the_agent(bash_desk, tmp_path):
     assert str(tmp_path / "sub") in one.results()[1]
 
 
-def test_it_runs_while_a_question_waits_and_the_question_stays(bash_desk, tmp_path):
-    one = bash_desk(calls(("note", {"text": "a"})), says("ok"), mode="ask")
+def test_it_runs_while_a_question_waits_and_the_question_stays(bash_harness, tmp_path):
+    one = bash_harness(calls(("note", {"text": "a"})), says("ok"), mode="ask")
     one.session.send("note it")
     one.run()
     question = one.session.question
@@ -78,9 +78,9 @@ def test_it_runs_while_a_question_waits_and_the_question_stays(bash_desk, tmp_pa
     assert faults_of(messages(one.log())) == []
 
 
-def test_it_waits_for_the_action_that_runs(bash_desk, tmp_path):
+def test_it_waits_for_the_action_that_runs(bash_harness, tmp_path):
     command = "touch begun; while [ ! -e go ]; do sleep 0.05; done"
-    one = bash_desk(calls(("execute_bash", {"command": command})), says("ok"), mode="never")
+    one = bash_harness(calls(("execute_bash", {"command": command})), says("ok"), mode="never")
     one.session.send("wait")
     thread = threading.Thread(target=one.run)
     thread.start()
@@ -95,8 +95,8 @@ def test_it_waits_for_the_action_that_runs(bash_desk, tmp_path):
     assert not ran[0].startswith("own_")
 
 
-def test_it_can_be_stopped(bash_desk, tmp_path):
-    one = bash_desk()
+def test_it_can_be_stopped(bash_harness, tmp_path):
+    one = bash_harness()
     one.session.user_commands.add("touch begun; sleep 600")
     thread = threading.Thread(target=one.run)
     thread.start()
@@ -108,8 +108,8 @@ def test_it_can_be_stopped(bash_desk, tmp_path):
     assert not one.session.user_commands.is_waiting
 
 
-def test_what_waited_when_the_workbench_stopped_is_not_run_later(bash_desk, tmp_path):
-    one = bash_desk()
+def test_what_waited_when_the_workbench_stopped_is_not_run_later(bash_harness, tmp_path):
+    one = bash_harness()
     one.session.user_commands.add("touch made")
     one.reopen()
     one.run()
@@ -118,8 +118,8 @@ def test_what_waited_when_the_workbench_stopped_is_not_run_later(bash_desk, tmp_
     assert not one.session.user_commands.is_waiting
 
 
-def test_without_a_command_or_a_shell_it_is_refused(desk):
-    one = desk()
+def test_without_a_command_or_a_shell_it_is_refused(harness):
+    one = harness()
     with pytest.raises(CommandError, match="no command"):
         one.session.user_commands.add("  ")
     with pytest.raises(CommandError, match="execute_bash"):
@@ -127,10 +127,10 @@ def test_without_a_command_or_a_shell_it_is_refused(desk):
     assert not any(isinstance(event, UserCommand) for event in one.log())
 
 
-def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(desk, tmp_path):
+def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(harness, tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/a.py").write_text("one = 1\n")
-    one = desk(says("ok"))
+    one = harness(says("ok"))
     one.session.send("explain @src/a.py and @src", ["src/a.py", "src"])
     (tmp_path / "src/a.py").write_text("changed\n")
     (said,) = messages(one.log())
@@ -140,7 +140,7 @@ def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(desk
     assert "changed" not in said["content"]
 
 
-def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(desk, tmp_path: Path):
+def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(harness, tmp_path: Path):
     folder = tmp_path / "work"
     folder.mkdir()
     (tmp_path / "secret").write_text("of somebody\n")

@@ -13,12 +13,12 @@ from workbench.session.session import CommandError
 from workbench.session.turn.message_history import messages
 
 
-def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(desk, tmp_path):
+def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(harness, tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "shot.png").write_bytes(png())
     beside = tmp_path.parent / f"{tmp_path.name}-beside.PNG"
     beside.write_bytes(png(8, 8))
-    one = desk(says("I see"))
+    one = harness(says("I see"))
     one.session.send("compare", ["shot.png", str(beside), "work"])
     (tmp_path / "shot.png").write_bytes(b"gone")
     one.run()
@@ -34,17 +34,17 @@ def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(desk, tmp_pa
     assert faults_of(messages(one.log())) == []
 
 
-def test_what_is_no_image_is_only_mentioned(desk, tmp_path):
+def test_what_is_no_image_is_only_mentioned(harness, tmp_path):
     (tmp_path / "notes.png").write_text("these are words")
-    one = desk(says("ok"))
+    one = harness(says("ok"))
     one.session.send("read", ["notes.png", "/etc/hostname", "missing.png"])
     (said,) = messages(one.log())
     assert "these are words" in said["content"]
     assert "hostname" not in said["content"]
 
 
-def test_images_that_cannot_go_are_refused_and_nothing_is_sent(desk, tmp_path):
-    one = desk()
+def test_images_that_cannot_go_are_refused_and_nothing_is_sent(harness, tmp_path):
+    one = harness()
     (tmp_path / "large.png").write_bytes(png(extra=b"\0" * 3_600_000))
     with pytest.raises(UnusableImage, match=r"large.png has 3.6 MB; an image of at most 3.5 MB"):
         one.session.send("see", ["large.png"])
@@ -63,7 +63,7 @@ def test_images_that_cannot_go_are_refused_and_nothing_is_sent(desk, tmp_path):
 
 
 @pytest.fixture
-def at_work(desk):
+def at_work(harness):
     """A session whose agent is in the middle of its first call, and what lets it go on."""
     began, go_on = threading.Event(), threading.Event()
 
@@ -72,7 +72,7 @@ def at_work(desk):
         assert go_on.wait(60)
         return says("thought about it")
 
-    one = desk(slow, says("all done"))
+    one = harness(slow, says("all done"))
     one.session.send("begin")
     thread = threading.Thread(target=one.run)
     thread.start()
@@ -104,7 +104,7 @@ def test_a_message_that_waits_is_taken_back_and_never_reaches_the_model(at_work)
         one.session.messages.withdraw(first + 1)
 
 
-def test_the_message_a_run_began_with_cannot_be_taken_back(at_work, desk):
+def test_the_message_a_run_began_with_cannot_be_taken_back(at_work, harness):
     one, go_on, thread = at_work
     with pytest.raises(CommandError, match="already"):
         one.session.messages.withdraw(2)

@@ -6,7 +6,7 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from tests.sandbox import World
+from tests.sandbox import Sandbox
 from tests.terminal.allowed_output import strange
 from workbench.config.settings import TerminalSettings, read_terminal
 from workbench.errors import UsageError
@@ -79,15 +79,15 @@ def test_a_window_that_can_nothing_is_sent_nothing():
     assert sent == []
 
 
-def test_a_wrong_setting_names_the_nearest_right_one(world: World):
+def test_a_wrong_setting_names_the_nearest_right_one(sandbox: Sandbox):
     assert read_terminal({"bell": False, "title": "auto"}) == TerminalSettings(bell=False)
     near = "did you mean 'title'"
     for wrong, words in (({"titel": True}, near), ({"bell": "auto"}, "true or false"), (3, "[terminal]")):
         with pytest.raises(UsageError, match=words.replace("[", r"\[")):
             read_terminal(wrong)
-    world.locations.settings_file.parent.mkdir(parents=True)
-    world.locations.settings_file.write_text("[terminal]\nbel = true\n")
-    done = world.ohw("tools")
+    sandbox.locations.settings_file.parent.mkdir(parents=True)
+    sandbox.locations.settings_file.write_text("[terminal]\nbel = true\n")
+    done = sandbox.ohw("tools")
     assert (done.returncode, "did you mean 'bell'" in done.stderr, "settings.toml" in done.stderr) == (2, True, True)
 
 

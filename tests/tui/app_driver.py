@@ -9,7 +9,7 @@ from typing import Any
 
 from textual import events
 
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import WORKSPACE
 from tests.tui.waiting import until as wait_until
 from workbench.config.settings import Settings
@@ -18,7 +18,7 @@ from workbench.tui.session_switcher import SessionSources
 from workbench.view.opened_session import Opened
 
 
-def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
+def workbench_app(link: FakeClient | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
     sources = SessionSources(**{name: more.pop(name) for name in SessionSources.__struct_fields__ if name in more})

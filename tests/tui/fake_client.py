@@ -1,4 +1,4 @@
-"""A link without a process: recorded events go in, the commands a screen gives are written down."""
+"""A client without an engine: recorded events go in, and the commands of a screen are recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.protocol.commands import (
 _CHANGES = ("edited", "hunks", "written")
 
 
-class FakeLink:
+class FakeClient:
     """`bring` puts messages on their way; `commands` are what the screen asked for, in order."""
 
     def __init__(self, history: Sequence[Any] = ()) -> None:

@@ -12,7 +12,7 @@ from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.protocol import live
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.approval import ApprovalScreen
@@ -67,7 +67,7 @@ def takes_answers(app: WorkbenchApp) -> bool:
     return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 
-async def shown(pilot: Pilot[int], link: FakeLink, events: Sequence[Any]) -> None:
+async def shown(pilot: Pilot[int], link: FakeClient, events: Sequence[Any]) -> None:
     """The main screen shows all of it, the star of the branch too."""
     app = pilot.app
     assert isinstance(app, WorkbenchApp)
@@ -80,8 +80,8 @@ def work_of(events: Sequence[Any]) -> str:
     return getattr(events[-1], "state", "idle")
 
 
-def app_with(events: Sequence[Any], folder: Path, theme: str, **more: Any) -> tuple[FakeLink, WorkbenchApp]:
-    link = FakeLink([event for event in events if getattr(event, "seq", 0)])
+def app_with(events: Sequence[Any], folder: Path, theme: str, **more: Any) -> tuple[FakeClient, WorkbenchApp]:
+    link = FakeClient([event for event in events if getattr(event, "seq", 0)])
     return link, workbench_app(link, folder=folder, set={"theme": theme, **more})
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import START, Script
 from workbench.protocol import live
 from workbench.tui.widgets.activity import Activity, began
@@ -21,7 +21,7 @@ async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeyp
     script.begin("execute_bash", command="pytest -q")
     began_at = script.events[-1].at
     monkeypatch.setattr(clock, "now", lambda: began_at + timedelta(minutes=2, seconds=5))
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
         link.bring(live.EngineState(state="acting"))

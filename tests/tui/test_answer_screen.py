@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.diff_app import Clock, ScreenApp
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
@@ -227,7 +227,7 @@ async def take_answers(pilot: Pilot[int]) -> None:
 
 async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() -> None:
     script = asked({"question": "Which?", "options": OPTIONS}, {"question": "Sure?"})
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await take_answers(pilot)
@@ -242,7 +242,7 @@ async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() 
 
 async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
     script = asked()
-    link = FakeLink(script.events[:-1])
+    link = FakeClient(script.events[:-1])
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("h", "i")
@@ -262,7 +262,7 @@ async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answer
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script = asked()
-    link = FakeLink(script.events[:-1])
+    link = FakeClient(script.events[:-1])
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -279,7 +279,7 @@ async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answer
 
 
 async def test_it_comes_back_with_what_was_written() -> None:
-    link = FakeLink(asked().events)
+    link = FakeClient(asked().events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await take_answers(pilot)
@@ -296,7 +296,7 @@ async def test_it_comes_back_with_what_was_written() -> None:
 
 async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> None:
     script = asked()
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
@@ -307,7 +307,7 @@ async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> 
 
 
 async def test_the_conversation_shows_question_and_options_and_a_card_opens_it() -> None:
-    link = FakeLink(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
+    link = FakeClient(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
@@ -327,7 +327,7 @@ async def test_the_conversation_shows_question_and_options_and_a_card_opens_it()
 async def test_an_answered_question_opens_its_details() -> None:
     script = asked()
     answered(script, "a1", "blue")
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         assert not isinstance(app.screen, AnswerScreen)

@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.widgets import Markdown
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.client.client import Disconnected
@@ -44,7 +44,7 @@ def test_what_can_be_seen_passes_the_filter_untouched():
 
 
 async def test_unknown_key_names_are_reported():
-    app = workbench_app(FakeLink(), set={"keys": {"nosuch": "f7", "mode": "f7"}})
+    app = workbench_app(FakeClient(), set={"keys": {"nosuch": "f7", "mode": "f7"}})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
         said = [notice.message for notice in app._notifications]
@@ -54,7 +54,7 @@ async def test_unknown_key_names_are_reported():
 
 async def test_ctrl_c_twice_quits_and_once_does_not():
     now = [0.0]
-    app = workbench_app(FakeLink(), clock=lambda: now[0])
+    app = workbench_app(FakeClient(), clock=lambda: now[0])
     async with app.run_test() as pilot:
         await pilot.press("ctrl+c")
         now[0] = 60.0
@@ -67,7 +67,7 @@ async def test_ctrl_c_twice_quits_and_once_does_not():
 
 
 async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(None, set={"model": None}, demo=lambda: Opened(link, tmp_path, "find the fault"))
     async with app.run_test() as pilot:
         await pilot.press("f9")
@@ -76,7 +76,7 @@ async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
 
 
 async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f1")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
@@ -93,7 +93,7 @@ async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
 
 async def test_a_late_link_keeps_commands_in_order_until_the_real_one_is_there():
     may_go = threading.Event()
-    real = FakeLink(Script().start().events)
+    real = FakeClient(Script().start().events)
 
     def make():
         assert may_go.wait(10)
@@ -118,7 +118,7 @@ async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
 
 
 def test_a_late_link_closed_early_closes_the_real_one():
-    real = FakeLink()
+    real = FakeClient()
     link = DeferredClient(lambda: real)
     link.close()
     list(link.history())
@@ -152,11 +152,11 @@ def test_a_worktree_has_its_own_branch_and_no_git_has_none(tmp_path):
 SCREEN = """
 import sys
 from pathlib import Path
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.view.opened_session import Opened
-app = WorkbenchApp(Opened(FakeLink(), Path("/")), Settings(model="scripted/demo"))
+app = WorkbenchApp(Opened(FakeClient(), Path("/")), Settings(model="scripted/demo"))
 app.call_later(lambda: app.call_after_refresh(lambda: app.set_timer(0.01, lambda: None)))
 code = app.run()
 sys.exit(code if code is not None else app.return_code)
@@ -201,7 +201,7 @@ PROBLEMS = ("/s.toml:2: there is no setting 'modee'", "/s.toml:3: max_steps [/mu
 
 
 async def test_what_is_wrong_in_the_settings_file_is_one_short_notice_and_a_page_on_a_key():
-    app = workbench_app(FakeLink(), set={"problems": PROBLEMS})
+    app = workbench_app(FakeClient(), set={"problems": PROBLEMS})
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications

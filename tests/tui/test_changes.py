@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
 from tests.tui.waiting import until
@@ -95,7 +95,7 @@ async def test_a_key_switches_the_list_between_the_session_and_this_turn():
     script.add(ev.RunEnded, reason="finished")
     script.user("two")
     script.run("str_replace_editor", _files=(ev.FileDelta(path=f"{WORKSPACE}/b.py", before=None, after="x\n"),))
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(ChangesPanel)

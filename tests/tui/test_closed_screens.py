@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.client import threads
 from workbench.tui.screens.mcp_servers import ServersScreen
@@ -32,7 +32,7 @@ async def test_what_is_read_for_a_closed_screen_is_dropped(tmp_path, monkeypatch
 
     monkeypatch.setattr(threads, "_hand_over", late)
     kind, reads = LOADED[name]
-    app = workbench_app(FakeLink(Script().start(tools=("execute_bash",)).events), folder=tmp_path)
+    app = workbench_app(FakeClient(Script().start(tools=("execute_bash",)).events), folder=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tools)
         getattr(app, f"action_{name}")()

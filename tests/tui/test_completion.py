@@ -4,7 +4,7 @@ import pytest
 from textual import events
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.session.mentions import mentioned
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
@@ -100,7 +100,7 @@ def test_the_index_leaves_out_what_is_ignored_and_knows_folders(folder):
 
 
 async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press("/")
@@ -124,7 +124,7 @@ async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
 
 
 async def test_an_argument_is_chosen_from_its_list():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press(*"/mod", "enter")
@@ -136,7 +136,7 @@ async def test_an_argument_is_chosen_from_its_list():
 
 
 async def test_another_model_than_the_listed_ones_can_be_written():
-    link = FakeLink()
+    link = FakeClient()
     models = {"fast": {"model": "openai/a-fast-one"}}
     app = workbench_app(link, set={"models": models})
     async with app.run_test() as pilot:
@@ -146,7 +146,7 @@ async def test_another_model_than_the_listed_ones_can_be_written():
 
 
 async def test_files_are_found_while_typing_and_taken_with_tab(folder):
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=folder)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -160,7 +160,7 @@ async def test_files_are_found_while_typing_and_taken_with_tab(folder):
 
 
 async def test_a_folder_that_is_taken_shows_what_is_in_it(folder):
-    app = workbench_app(FakeLink(), folder=folder)
+    app = workbench_app(FakeClient(), folder=folder)
     async with app.run_test() as pilot:
         await pilot.press("@", *"sr")
         await wait_until(pilot, lambda: "src/" in labels(app))
@@ -170,7 +170,7 @@ async def test_a_folder_that_is_taken_shows_what_is_in_it(folder):
 
 
 async def test_escape_closes_the_list_for_this_word_and_stops_nothing(folder):
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=folder)
     async with app.run_test() as pilot:
         await pilot.press("@", "c")
@@ -184,7 +184,7 @@ async def test_escape_closes_the_list_for_this_word_and_stops_nothing(folder):
 
 
 async def test_keys_in_one_burst_choose_in_their_order():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         for key in ("slash", "m", "o", "d", "enter", "p", "l", "enter", "a", "enter"):
@@ -194,7 +194,7 @@ async def test_keys_in_one_burst_choose_in_their_order():
 
 
 async def test_a_click_takes_a_row():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"/mode", "space")
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).size.height == 5)
@@ -205,7 +205,7 @@ async def test_a_click_takes_a_row():
 async def test_typing_is_never_held_up_by_the_search(folder, monkeypatch):
     go_on = threading.Event()
     monkeypatch.setattr("workbench.tools.glob.walk.list_files", lambda *a, **k: iter([str(go_on.wait(30))]))
-    app = workbench_app(FakeLink(), folder=folder)
+    app = workbench_app(FakeClient(), folder=folder)
     async with app.run_test() as pilot:
         await pilot.press("@", *"true")
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "@true")

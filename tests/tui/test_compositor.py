@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import long_session
 from tests.tui.waiting import until
 from workbench.config.settings import Settings
@@ -97,7 +97,7 @@ async def test_only_the_spans_that_changed_are_given_out():
 
 
 async def test_a_long_session_looks_as_textual_paints_it(tmp_path):
-    link = FakeLink(list(long_session(60)))
+    link = FakeClient(list(long_session(60)))
     app = WorkbenchApp(Opened(link, tmp_path), Settings(model="scripted/demo"))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.screen.query("ActionCard"))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script, fold
 from workbench.protocol import events as ev
 from workbench.tui.screens.pager import PagerScreen
@@ -42,7 +42,7 @@ def test_what_is_not_known_is_said_so():
 
 @pytest.mark.parametrize("by_click", [True, False])
 async def test_it_opens_by_command_and_by_a_click_on_the_numbers(by_click):
-    link = FakeLink(spent().events)
+    link = FakeClient(spent().events)
     async with workbench_app(link).run_test(size=(120, 30)) as pilot:
         app = pilot.app
         await wait_until(pilot, lambda: "ctx 25 %" in app.screen.query_one(StatusLine).render().plain)

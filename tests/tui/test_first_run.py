@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from tests.tui.app_driver import armed, wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.config.locations import Locations
@@ -38,7 +38,7 @@ def first_app(where, found, **more):
 
     def start(name):
         started.append(name)
-        return Opened(FakeLink(), where.data)
+        return Opened(FakeClient(), where.data)
 
     look = found if callable(found) else lambda: found
     app = workbench_app(None, set={"model": None}, settings_model=book, ways=look, start=start, **more)
@@ -144,7 +144,7 @@ async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_
 
 
 async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where):
-    demo = FakeLink()
+    demo = FakeClient()
     found = []
     app, started = first_app(where, lambda: list(found), demo=lambda: Opened(demo, where.data, "find the fault"))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -189,7 +189,7 @@ async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(w
 
 
 async def test_a_shell_command_needs_no_model_and_a_message_waits_for_one(where):
-    link = FakeLink(Script().start(model="none", workspace=str(where.data)).events)
+    link = FakeClient(Script().start(model="none", workspace=str(where.data)).events)
     app, _ = first_app(where, [], shell=lambda: Opened(link, where.data))
     async with app.run_test() as pilot:
         await ready(pilot)

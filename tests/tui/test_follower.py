@@ -7,7 +7,7 @@ import asyncio
 from textual.widgets import Static
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.tui.widgets.conversation import Conversation
 from workbench.view.follower import FRAME, Follower
@@ -16,7 +16,7 @@ from workbench.view.state import Changed, SessionState
 
 async def test_what_comes_while_the_screen_is_behind_is_shown_together():
     script = Script().start().user("Do.")
-    link, shown, behind = FakeLink(script.events), list[Changed | None](), [True]
+    link, shown, behind = FakeClient(script.events), list[Changed | None](), [True]
     follower = Follower(link, SessionState(), shown.append, lambda: behind[0])
     running = asyncio.create_task(follower.run())
     try:
@@ -37,7 +37,7 @@ async def test_what_comes_while_the_screen_is_behind_is_shown_together():
 
 async def test_a_screen_that_stays_behind_is_shown_the_next_all_the_same():
     script = Script().start().user("Do.")
-    link, shown = FakeLink(script.events), list[Changed | None]()
+    link, shown = FakeClient(script.events), list[Changed | None]()
     running = asyncio.create_task(Follower(link, SessionState(), shown.append, lambda: True).run())
     try:
         for number in range(2):
@@ -54,7 +54,7 @@ async def test_a_screen_that_stays_behind_is_shown_the_next_all_the_same():
 
 async def test_the_screen_is_behind_until_all_is_mounted_and_removed():
     script = Script().start().user("Do.")
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(Conversation)
         await wait_until(pilot, lambda: bool(panel.children) and not panel.is_behind)

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.widgets import Input, Markdown
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
@@ -49,7 +49,7 @@ def test_every_guide_page_is_a_topic_and_all_that_were_promised_are_there():
 
 
 async def test_every_guide_opens_from_its_beginning_and_escape_leads_back():
-    app = workbench_app(FakeLink([event for event in finished() if getattr(event, "seq", 0)]))
+    app = workbench_app(FakeClient([event for event in finished() if getattr(event, "seq", 0)]))
     async with app.run_test(size=(80, 24)) as pilot:
         main = app.screen
         await wait_until(pilot, lambda: app.state.changes)
@@ -68,7 +68,7 @@ async def test_every_guide_opens_from_its_beginning_and_escape_leads_back():
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_every_key_of_each_panel_is_listed(size):
-    app = workbench_app(FakeLink([event for event in finished() if getattr(event, "seq", 0)]))
+    app = workbench_app(FakeClient([event for event in finished() if getattr(event, "seq", 0)]))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.changes)
         for key, panel in PANELS.items():
@@ -90,7 +90,7 @@ async def test_every_key_of_each_panel_is_listed(size):
 async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
-    link = FakeLink([event for event in finished() if getattr(event, "seq", 0)])
+    link = FakeClient([event for event in finished() if getattr(event, "seq", 0)])
     app = workbench_app(
         link, settings_model=book, folder=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}}
     )

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from textual.widgets import Static
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.client.client import EventHistory
 from workbench.client.log_reader import FilePast, read_history
@@ -148,7 +148,7 @@ def test_a_short_session_and_a_damaged_one_are_read_at_once(tmp_path):
     assert [event.seq for event in history] == [number for number in range(1, len(events) + 2) if number != 5]
 
 
-class FileLink(FakeLink):
+class FileClient(FakeClient):
     held = 0
     """So many events are there when it is opened, and no part of them is left out; 0: all of the file."""
 
@@ -166,7 +166,7 @@ class FileLink(FakeLink):
 async def test_older_parts_come_when_one_goes_there(long_log):
     events, path = long_log
     whole = fold(events)
-    app = workbench_app(FileLink(path, 150))
+    app = workbench_app(FileClient(path, 150))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.last_seq == len(events) and app.state.items)
         screen, timeline = app.screen, app.screen.query_one(Timeline)
@@ -203,7 +203,7 @@ async def test_older_parts_come_when_one_goes_there(long_log):
 
 async def test_a_search_and_a_filter_see_the_whole_session(long_log):
     events, path = long_log
-    app = workbench_app(FileLink(path, 150))
+    app = workbench_app(FileClient(path, 150))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.last_seq == len(events) and app.state.items)
         assert app.state.first_seq > 1
@@ -211,7 +211,7 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
         said = app.screen.query_one("#search-found", Static)
         await wait_until(pilot, lambda: "1/1" in str(said.content))
 
-    app = workbench_app(FileLink(path, 150))
+    app = workbench_app(FileClient(path, 150))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.last_seq == len(events) and app.state.items)
         timeline = app.screen.query_one(Timeline)
@@ -224,7 +224,7 @@ async def test_what_is_far_above_the_end_that_is_followed_is_held_no_longer(tmp_
     monkeypatch.setattr(event_feed, "RETRY", 0)
     events, path = session(60, tmp_path)
     whole = fold(events)
-    link = FileLink(path, 600)
+    link = FileClient(path, 600)
     link.held = 700
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -6,7 +6,7 @@ from textual import events as keys
 
 from tests.sample_images import png
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.client.client import CommandRefused
 from workbench.session.mentions import message
@@ -53,7 +53,7 @@ def test_images_are_named_whatever_ends_the_sentence():
 
 
 async def test_chips_say_what_goes_along_and_what_cannot(folder):
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=folder)
     async with app.run_test(size=(120, 40)) as pilot:
         chips, prompt = app.screen.query_one(Attachments), app.screen.query_one(Prompt)

@@ -8,7 +8,7 @@ from textual.widgets import Input
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.approval_app import command
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
@@ -29,7 +29,7 @@ def burst(app, *keys: str) -> None:
 
 
 async def test_what_follows_the_palettes_key_is_typed_into_it():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 30)) as pilot:
         burst(app, "a", "ctrl+p", *"the")
         app.post_message(events.Paste("me"))
@@ -44,7 +44,7 @@ async def test_what_follows_the_palettes_key_is_typed_into_it():
 
 
 async def test_keys_from_before_there_is_a_screen_are_kept(monkeypatch):
-    app = workbench_app(FakeLink(finished()))
+    app = workbench_app(FakeClient(finished()))
     make_screen = app.get_default_screen
 
     def late_screen():
@@ -58,7 +58,7 @@ async def test_keys_from_before_there_is_a_screen_are_kept(monkeypatch):
 
 
 async def test_a_key_gets_to_the_prompt_though_the_terminal_said_at_first_that_others_have_the_keys():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     app.set_reactive(type(app).app_focus, False)
     async with app.run_test(size=(100, 30)) as pilot:
         assert app.screen.focused is None
@@ -67,7 +67,7 @@ async def test_a_key_gets_to_the_prompt_though_the_terminal_said_at_first_that_o
 
 
 async def test_a_command_chosen_in_one_burst_gets_what_follows():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 30)) as pilot:
         burst(app, "ctrl+p", *"help", "enter")
         await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
@@ -76,7 +76,7 @@ async def test_a_command_chosen_in_one_burst_gets_what_follows():
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["wide", "narrow"])
 async def test_what_follows_a_panels_key_is_the_panels(size):
-    app = workbench_app(FakeLink(finished()))
+    app = workbench_app(FakeClient(finished()))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) > 3)
         prompt, timeline = app.screen.query_one(Prompt), app.screen.query_one(Timeline)
@@ -90,7 +90,7 @@ async def test_what_follows_a_panels_key_is_the_panels(size):
 
 
 async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_keys_lead():
-    app = workbench_app(FakeLink(finished()))
+    app = workbench_app(FakeClient(finished()))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) > 3)
         prompt, timeline = app.screen.query_one(Prompt), app.screen.query_one(Timeline)
@@ -104,7 +104,7 @@ async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_ke
 
 async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp_path):
     where = Locations.from_environment({"HOME": str(tmp_path)})
-    app = workbench_app(FakeLink(), settings_model=SettingsModel(where, Settings(), {}))
+    app = workbench_app(FakeClient(), settings_model=SettingsModel(where, Settings(), {}))
     async with app.run_test(size=(120, 40)) as pilot:
         burst(app, *"/settings", "enter")
         await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and app.screen._rows)
@@ -117,7 +117,7 @@ async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp
 
 
 async def test_in_every_text_the_cursors_keys_keep_their_place_among_the_letters():
-    app, ticks = workbench_app(FakeLink()), count(0, 60)
+    app, ticks = workbench_app(FakeClient()), count(0, 60)
     async with app.run_test(size=(100, 30)) as pilot:
         burst(app, "ctrl+p", *"ab", "left", "left", *"ZZ", "end", "c", "backspace", "d")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
@@ -73,7 +73,7 @@ def test_the_guide_names_bindings_that_there_are():
 
 async def test_footer_help_and_welcome_tell_the_keys_one_has_chosen():
     keys = {"mode": "f7", "help": "ctrl+f1", "send": "ctrl+s", "palette": "f12"}
-    app = workbench_app(FakeLink(Script().start().events), set={"keys": keys})
+    app = workbench_app(FakeClient(Script().start().events), set={"keys": keys})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id and "(F7" in text_on(app))
         assert bound_keys(app.screen)["mode"] == "F7"
@@ -88,7 +88,7 @@ async def test_footer_help_and_welcome_tell_the_keys_one_has_chosen():
 
 
 async def test_the_mistakes_in_keys_are_one_notice():
-    app = workbench_app(FakeLink(), set={"keys": {"nosuch": "f7", "diff": "f8", "mode": "f7"}, "theme": "ohw-dusc"})
+    app = workbench_app(FakeClient(), set={"keys": {"nosuch": "f7", "diff": "f8", "mode": "f7"}, "theme": "ohw-dusc"})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
@@ -103,7 +103,7 @@ async def test_the_mistakes_in_keys_are_one_notice():
 
 
 async def test_a_key_that_is_rejected_leaves_the_footer_with_the_key_there_is():
-    app = workbench_app(FakeLink(), set={"keys": {"help": "ctrl+p"}})
+    app = workbench_app(FakeClient(), set={"keys": {"help": "ctrl+p"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
         await wait_until(pilot, lambda: "F1 help" in app.screen.query_one(KeyHints).render().plain)
@@ -113,7 +113,7 @@ async def test_a_key_that_is_rejected_leaves_the_footer_with_the_key_there_is():
 async def test_a_question_tells_the_keys_one_has_chosen():
     script = Script().start().user("go")
     script.ask("execute_bash", command="make")
-    app = workbench_app(FakeLink(script.events), set={"keys": {"approval.full": "t", "approval.edit": "w"}})
+    app = workbench_app(FakeClient(script.events), set={"keys": {"approval.full": "t", "approval.edit": "w"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed)
         await wait_until(pilot, lambda: "w edit" in text_on(app))

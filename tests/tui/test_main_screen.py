@@ -3,7 +3,7 @@ import subprocess
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script, working_session
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.protocol import events as ev
@@ -40,7 +40,7 @@ async def arm(pilot):
 async def test_the_status_line_says_folder_mode_model_context_and_cost():
     script = Script().start(model="openai/gpt-5", mode="high").user("Hi.")
     script.answer("Hello.", usage=ev.Usage(input=12_400, output=5))
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "gpt-5" in shown(app, StatusLine))
         line = shown(app, StatusLine)
@@ -50,7 +50,7 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
 
 async def test_the_context_is_a_share_where_the_window_is_known():
     script = Script().start().user("Hi.").answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "ctx 31 %" in shown(app, StatusLine))
@@ -62,7 +62,7 @@ async def test_the_context_is_a_share_where_the_window_is_known():
 async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
     git_repository(tmp_path)
     script = Script().start(workspace=str(tmp_path)).user("Go.")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link, folder=tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         link.bring(live.EngineState(state="idle"))
@@ -109,7 +109,7 @@ def git_repository(folder, attributes=""):
 
 async def test_an_unknown_cost_is_never_shown_as_nothing():
     script = Script().start(scripted=True).user("Hi.").answer("Hello.", cost=None)
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "cost ?" in shown(app, StatusLine))
         assert "scripted model" in shown(app, StatusLine)
@@ -117,7 +117,7 @@ async def test_an_unknown_cost_is_never_shown_as_nothing():
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])
 async def test_every_size_shows_the_prompt_and_takes_keys(size):
-    link = FakeLink(working_session().events[:38])
+    link = FakeClient(working_session().events[:38])
     app = workbench_app(link)
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -129,7 +129,7 @@ async def test_every_size_shows_the_prompt_and_takes_keys(size):
 
 
 async def test_on_a_narrow_screen_panels_unfold_above_the_prompt_and_fold_again():
-    app = workbench_app(FakeLink(working_session().events[:38]))
+    app = workbench_app(FakeClient(working_session().events[:38]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         timeline = app.screen.query_one("#timeline")
@@ -142,7 +142,7 @@ async def test_on_a_narrow_screen_panels_unfold_above_the_prompt_and_fold_again(
 
 
 async def test_a_click_on_a_tab_unfolds_its_panel():
-    app = workbench_app(FakeLink(working_session().events[:38]))
+    app = workbench_app(FakeClient(working_session().events[:38]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.click("#tabs", offset=(4, 0))
@@ -151,7 +151,7 @@ async def test_a_click_on_a_tab_unfolds_its_panel():
 
 
 async def test_a_panel_can_have_the_whole_width():
-    app = workbench_app(FakeLink(working_session().events[:38]))
+    app = workbench_app(FakeClient(working_session().events[:38]))
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("f2", "f6")
@@ -163,7 +163,7 @@ async def test_a_panel_can_have_the_whole_width():
 
 
 async def test_the_hints_name_keys_that_work_now():
-    link = FakeLink(Script().start().user("Go.").events)
+    link = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(link, set={"keys": {"mode": "f7"}})
     async with app.run_test(size=(160, 30)) as pilot:
         await wait_until(pilot, lambda: "enter queue" in shown(app, KeyHints))
@@ -180,7 +180,7 @@ async def test_the_hints_name_keys_that_work_now():
 
 
 async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
-    link = FakeLink(Script().start().user("Go.").events)
+    link = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
         link.bring(live.EngineState(state="thinking"))
@@ -196,7 +196,7 @@ async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
 async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
     script = Script().start().user("Go.")
     script.begin("execute_bash", command="pytest -q")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
         link.bring(live.EngineState(state="acting"))
@@ -209,14 +209,14 @@ async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
 
 async def test_queued_messages_are_counted_at_the_prompt():
     script = Script().start().user("Go.").user("And this.").user("And that.")
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: len(app.state.queued) == 2)
         assert await wait_until(pilot, lambda: str(app.screen.query_one(QueueList).border_title) == "2 queued")
 
 
 async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: "1 being sent" in app.screen.query_one(Prompt).border_subtitle)
@@ -225,7 +225,7 @@ async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_h
 
 
 async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
-    link = FakeLink(asked().events)
+    link = FakeClient(asked().events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -237,7 +237,7 @@ async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
 
 
 async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
-    link = FakeLink(Script().start().user("Go.").events)
+    link = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -251,7 +251,7 @@ async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
 
 
 async def test_later_is_not_no_and_f8_asks_again():
-    link = FakeLink(asked().events)
+    link = FakeClient(asked().events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -265,7 +265,7 @@ async def test_later_is_not_no_and_f8_asks_again():
 
 
 async def test_an_answer_that_was_refused_is_asked_for_again():
-    link = FakeLink(asked().events)
+    link = FakeClient(asked().events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -279,7 +279,7 @@ async def test_an_answer_that_was_refused_is_asked_for_again():
 
 async def test_a_question_that_is_settled_elsewhere_goes_away():
     script = asked()
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -291,7 +291,7 @@ async def test_a_question_that_is_settled_elsewhere_goes_away():
 async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         for name in ("a1", "a2"):
@@ -313,7 +313,7 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
 async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhile_stays_asked():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(100, 40)) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -333,7 +333,7 @@ async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhil
 
 async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_again():
     script = asked()
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -346,7 +346,7 @@ async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_
 
 
 async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("f2", "enter")
@@ -357,7 +357,7 @@ async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
 
 
 async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.changes)
         await pilot.press("f4", "enter")
@@ -381,7 +381,7 @@ async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was
 
 
 async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_back():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: link.commands == [("send", "do it")])
@@ -394,7 +394,7 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
     nasty = "[/foo] [b]x[/b] \x1b]52;c;AAAA\x07 \u202e\u200b \U000e0041 [@click=app.quit]x[/]"
     script = Script().start(workspace=f"/tmp/{nasty}", model=nasty).user(nasty).answer(nasty, reasoning=nasty)
     script.run("execute_bash", nasty, command=nasty)
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link, set={"model": nasty})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -406,7 +406,7 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
 
 
 async def test_a_notice_of_the_engine_brings_no_message_back():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: link.commands == [("send", "do it")])

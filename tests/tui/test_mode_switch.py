@@ -7,7 +7,7 @@ import pytest
 from textual import events
 
 from tests.tui.app_driver import type_while_it_stands_still, wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from tests.tui.test_main_screen import shown
 from workbench.tui.screens.confirmations import NeverAskScreen
@@ -19,7 +19,7 @@ from workbench.view.approval.never_ask import NeverAskQuestion
 
 
 async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows_both_until_then():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -32,7 +32,7 @@ async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows
 
 
 async def test_the_key_never_comes_to_the_mode_that_never_asks():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -48,7 +48,7 @@ async def test_the_key_never_comes_to_the_mode_that_never_asks():
 
 
 async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -59,7 +59,7 @@ async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
 
 
 async def test_a_mode_by_name_takes_the_place_of_one_that_was_stepped_to():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -85,7 +85,7 @@ async def by_settings(app, pilot):
 @pytest.mark.parametrize("way", [by_command, by_palette, by_settings])
 @pytest.mark.parametrize("key", ["y", "n", "escape"])
 async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(way, key):
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -100,7 +100,7 @@ async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(w
 
 async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3.0)  # a busy machine presses keys slowly
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -125,7 +125,7 @@ def test_a_session_that_would_begin_in_it_waits_for_the_confirmation(confirmed):
 
 
 async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -137,7 +137,7 @@ async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
 
 async def test_a_key_that_was_read_only_after_the_process_stood_still_confirms_nothing(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 1.5)
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)

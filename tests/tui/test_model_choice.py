@@ -3,7 +3,7 @@
 from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
@@ -33,7 +33,7 @@ async def typed(pilot, line: str) -> None:
 async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
     script = Script().start(model="fast").user("Hi.")
     script.answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link, set={"model": "fast", "models": PROFILES})
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "ctx 31 %" in shown(app))
@@ -48,7 +48,7 @@ async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
 
 
 async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
-    link = FakeLink(Script().start(model="deep").user("Hi.").events)
+    link = FakeClient(Script().start(model="deep").user("Hi.").events)
     app = workbench_app(link, set={"model": "deep", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "deep" in shown(app))
@@ -61,7 +61,7 @@ async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
 
 
 async def test_escape_and_the_present_model_change_nothing():
-    link = FakeLink(Script().start(model="openai/[/own]").user("Hi.").events)
+    link = FakeClient(Script().start(model="openai/[/own]").user("Hi.").events)
     app = workbench_app(link, set={"model": "openai/[/own]", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "own" in shown(app))
@@ -75,7 +75,7 @@ async def test_escape_and_the_present_model_change_nothing():
 
 
 async def test_the_palette_has_an_entry_for_each_profile():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link, set={"models": PROFILES})
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+p")
@@ -88,7 +88,7 @@ async def test_the_palette_has_an_entry_for_each_profile():
 
 
 async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):
-    link, asked = FakeLink(), []
+    link, asked = FakeClient(), []
 
     def start(name: str) -> Opened:
         asked.append(name)
@@ -111,7 +111,7 @@ async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named
 
 async def test_compact_asks_for_condensing_and_the_log_says_so():
     script = Script().start().user("Hi.")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -124,7 +124,7 @@ async def test_compact_asks_for_condensing_and_the_log_says_so():
 
 async def test_compact_undo_takes_it_back_and_the_log_says_so():
     script = Script().start().user("Hi.")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -138,7 +138,7 @@ async def test_compact_undo_takes_it_back_and_the_log_says_so():
 
 async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    link = FakeLink(Script().start(model="scripted/none-such").user("Hi.").events)
+    link = FakeClient(Script().start(model="scripted/none-such").user("Hi.").events)
     app = workbench_app(link, set={"model": "scripted/none-such"})
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: "none-such" in shown(app))
@@ -152,7 +152,7 @@ async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(mo
 
 async def test_without_profiles_the_models_are_listed_that_a_key_was_found_for(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
-    app = workbench_app(FakeLink(Script().start(model="openai/x").user("Hi.").events), set={"model": "openai/x"})
+    app = workbench_app(FakeClient(Script().start(model="openai/x").user("Hi.").events), set={"model": "openai/x"})
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: "openai" in shown(app) or "x" in shown(app))
         await typed(pilot, "/model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script, long_session, working_session
 from workbench.protocol import events as ev
 from workbench.tui.widgets.card import ActionCard
@@ -28,7 +28,7 @@ def is_in_sight(widget, conversation: Conversation) -> bool:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
 async def test_from_a_card_to_its_row_and_back(size):
-    app = workbench_app(FakeLink(list(long_session(300))))
+    app = workbench_app(FakeClient(list(long_session(300))))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         card = next(each for each in app.screen.query(ActionCard) if each.item.action_id == "a297")
@@ -48,7 +48,7 @@ async def test_from_a_card_to_its_row_and_back(size):
 
 
 async def test_a_filter_that_hides_the_row_is_taken_away():
-    app = workbench_app(FakeLink(SESSION))
+    app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("f2", "slash", *"failed", "enter")
@@ -61,7 +61,7 @@ async def test_a_filter_that_hides_the_row_is_taken_away():
 
 
 async def test_a_task_leads_to_its_steps_also_on_a_narrow_screen_and_from_a_maximised_panel():
-    app = workbench_app(FakeLink(SESSION))
+    app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.tasks)
         await pilot.press("f3", "f6", "down", "enter")
@@ -72,7 +72,7 @@ async def test_a_task_leads_to_its_steps_also_on_a_narrow_screen_and_from_a_maxi
 
 
 async def test_the_first_message_takes_the_place_of_the_welcome_before_the_engine_has_it():
-    link = FakeLink(Script().start().events)
+    link = FakeClient(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)

@@ -5,7 +5,7 @@ from textual.actions import parse
 from textual.widgets import Input, OptionList
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.errors import WorkbenchError
 from workbench.tui.palette_entries import PaletteEntry, PastSession, entries_of, fitting
@@ -19,7 +19,7 @@ PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/larg
 
 
 def session(**more):
-    link = FakeLink(Script().start().user("Hi.").events)
+    link = FakeClient(Script().start().user("Hi.").events)
     return link, workbench_app(link, **more)
 
 
@@ -54,7 +54,7 @@ async def test_every_entry_names_an_action_that_there_is():
 
 
 async def test_every_entry_can_be_run(tmp_path):
-    link, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeLink(), tmp_path))
+    link, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeClient(), tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         main = app.screen
@@ -92,7 +92,7 @@ async def test_a_file_is_mentioned_in_the_prompt(tmp_path):
 
 
 async def test_another_session_takes_the_place_of_this_one(tmp_path):
-    other = FakeLink(Script().start().user("The other one.").events)
+    other = FakeClient(Script().start().user("The other one.").events)
     asked = []
 
     def resume(name):

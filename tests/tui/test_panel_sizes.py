@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import long_session, working_session
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
@@ -11,7 +11,7 @@ from workbench.tui.widgets.side_panels import SidePanels
 
 
 async def test_the_panels_grow_and_shrink_and_leave_room_for_both():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         side = app.screen.query_one(SidePanels)
@@ -28,7 +28,7 @@ async def test_the_panels_grow_and_shrink_and_leave_room_for_both():
 
 
 async def test_a_panel_gets_rows_from_the_timeline():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tasks)
         tasks, timeline = app.screen.query_one("#tasks"), app.screen.query_one("#timeline")
@@ -43,7 +43,7 @@ async def test_a_panel_gets_rows_from_the_timeline():
 
 
 async def test_an_unfolded_panel_of_a_narrow_screen_gets_higher():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         timeline = app.screen.query_one("#timeline")
@@ -62,7 +62,7 @@ async def drag(pilot, start: tuple[int, int], *places: tuple[int, int]) -> None:
 
 
 async def test_the_borders_follow_the_mouse():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tasks)
         side, tasks = app.screen.query_one(SidePanels), app.screen.query_one("#tasks")
@@ -81,7 +81,7 @@ async def test_the_borders_follow_the_mouse():
 
 
 async def test_an_unfolded_panel_follows_the_mouse_too():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("f2")
@@ -94,7 +94,7 @@ async def test_an_unfolded_panel_follows_the_mouse_too():
 
 
 async def test_pages_and_ends_of_the_conversation_from_the_prompt():
-    app = workbench_app(FakeLink(list(long_session(60))))
+    app = workbench_app(FakeClient(list(long_session(60))))
     async with app.run_test(size=(120, 30)) as pilot:
         conversation = app.screen.query_one(Conversation)
         await wait_until(pilot, lambda: conversation.max_scroll_y > 0 and conversation.is_vertical_scroll_end)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import in_each_look
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
@@ -45,7 +45,7 @@ STATES = [with_options, without_options, put_off]
 @in_each_look
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_question(state, look, picture):
-    link = FakeLink(state().events)
+    link = FakeClient(state().events)
     app = workbench_app(link)
 
     async def show(pilot):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.fake_agent import Desk, calls
+from tests.session.fake_agent import Harness, calls
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
@@ -97,7 +97,7 @@ def of_one_answer() -> tuple[Any, ...]:
             usage=ModelUsage(input=12_000, output=180, window=200_000),
             cost=0.021,
         )
-        d = Desk(place, three)
+        d = Harness(place, three)
         d.tools.update(execute_bash=BashTool(working_dir=str(place)), str_replace_editor=FileEditorTool())
         d.session.send("Make the sum shorter and rebuild everything.")
         d.run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import EVERY_SIZE, LOOKS, Look, text_on
 from tests.tui.sample_session import WORKSPACE, Script
 from tests.tui.test_diff_view import AFTER, BEFORE
@@ -107,7 +107,7 @@ SHOWN = [
 @pytest.mark.parametrize(("state", "look"), SHOWN, ids=lambda part: getattr(part, "__name__", None) or str(part))
 def test_viewer(state, look, picture):
     events = session()
-    link = FakeLink(events)
+    link = FakeClient(events)
     app = workbench_app(link)
 
     async def show(pilot):

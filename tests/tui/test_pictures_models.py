@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import begun, said
 from tests.tui.pictures import at_rest, in_each_look, shown, text_on
 from workbench.protocol import events as ev
@@ -99,7 +99,7 @@ STATES = [
 @pytest.mark.parametrize(("state", "over"), STATES, ids=[state.__name__ for state, _ in STATES])
 def test_models(state, over, look, folder, picture):
     events = state()
-    link = FakeLink([event for event in events if getattr(event, "seq", 0)])
+    link = FakeClient([event for event in events if getattr(event, "seq", 0)])
     app = workbench_app(link, folder=folder, set={"models": PROFILES})
 
     async def show(pilot):

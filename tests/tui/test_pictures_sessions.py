@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import in_each_look, text_on
 from tests.tui.sample_session import START, Script
 from tests.tui.session_files import answer, ended, keep, touched
@@ -45,7 +45,7 @@ def _own_folders(tmp_path, monkeypatch):
 @in_each_look
 @pytest.mark.parametrize("search", ["", "tests pass"], ids=["list", "tests_pass"])
 def test_sessions(search, look, picture):
-    app = workbench_app(FakeLink(Script().start().user(SAID[0][0]).events))
+    app = workbench_app(FakeClient(Script().start().user(SAID[0][0]).events))
 
     async def show(pilot):
         await wait_until(pilot, lambda: app.state.session_id == "s1")

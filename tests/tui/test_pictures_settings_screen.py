@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
 from tests.tui.pictures import in_each_look, shown, text_on
 from tests.tui.settings_form import edited, find
@@ -46,7 +46,7 @@ def test_settings(case, look, folder, picture):
     env = {"OHW_MODE": "high"}
     book = SettingsModel(where, load_settings(where, env, lenient=True), env)
     events = finished()
-    link = FakeLink([event for event in events if getattr(event, "seq", 0)])
+    link = FakeClient([event for event in events if getattr(event, "seq", 0)])
     app = workbench_app(link, folder=folder, settings_model=book)
 
     async def show(pilot):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.plain.test_plain import SHAPE, answer, asked, leave, log
-from tests.sandbox import World, finish
+from tests.sandbox import Sandbox, finish
 from tests.terminal.terminal import Terminal
 from tests.test_own_tools import environment_with
 from tests.third_party.send_note import SendNote
@@ -39,9 +39,9 @@ def python(tmp_path: Path) -> Path:
     return environment_with(tmp_path / "environment", project, (PACKAGE / "send_note.py").read_text())
 
 
-def test_line_by_line_also_after_it_was_uninstalled(world: World, python: Path):
-    args = ["go", "--plain", "--model", world.script(turn(TEAM), turn(EVERYONE), finish()), "--mode", "high"]
-    with Terminal([*args, "--workspace", str(world.project)], *SHAPE, world.env, python=python) as terminal:
+def test_line_by_line_also_after_it_was_uninstalled(sandbox: Sandbox, python: Path):
+    args = ["go", "--plain", "--model", sandbox.script(turn(TEAM), turn(EVERYONE), finish()), "--mode", "high"]
+    with Terminal([*args, "--workspace", str(sandbox.project)], *SHAPE, sandbox.env, python=python) as terminal:
         asked(terminal, "Yes or no?")
         text = terminal.text()
         assert "Step 1: note to team: the parser is fixed" in text
@@ -52,12 +52,12 @@ def test_line_by_line_also_after_it_was_uninstalled(world: World, python: Path):
         answer(terminal, "no")
         answer(terminal, "not now", "(optional):")
         leave(terminal)
-    assert (world.project / ".notes/team.md").read_text() == "- the parser is fixed\n"
-    assert not (world.project / ".notes/everyone.md").exists()
-    with Terminal(["resume", "--last", "--plain"], *SHAPE, world.env) as terminal:
+    assert (sandbox.project / ".notes/team.md").read_text() == "- the parser is fixed\n"
+    assert not (sandbox.project / ".notes/everyone.md").exists()
+    with Terminal(["resume", "--last", "--plain"], *SHAPE, sandbox.env) as terminal:
         leave(terminal)
         assert "Step 1: note to team: the parser is fixed" in terminal.text()
-    proposed = [event for event in log(world) if isinstance(event, ev.ActionProposed)]
+    proposed = [event for event in log(sandbox) if isinstance(event, ev.ActionProposed)]
     assert [event.presentation is None for event in proposed] == [False, False, True]
 
 

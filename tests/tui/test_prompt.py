@@ -1,13 +1,13 @@
 from textual import events
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.tui.widgets.prompt import Prompt
 
 
 async def test_keys_typed_at_once_are_all_kept_and_sent_as_one_message():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press(*"hello", "space", *"there", "enter")
@@ -17,7 +17,7 @@ async def test_keys_typed_at_once_are_all_kept_and_sent_as_one_message():
 
 
 async def test_keys_that_come_in_one_burst_count_in_their_order():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         for key in ("a", "x", "backspace", "b", "ctrl+j", "c", "enter", "d", "enter"):
@@ -28,7 +28,7 @@ async def test_keys_that_come_in_one_burst_count_in_their_order():
 
 
 async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test(size=(100, 40)) as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -42,7 +42,7 @@ async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
 
 
 async def test_a_paste_never_sends_and_hides_nothing():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -54,7 +54,7 @@ async def test_a_paste_never_sends_and_hides_nothing():
 
 async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(tmp_path):
     (tmp_path / "a.py").touch()
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=tmp_path)
     long = "\n".join(f"line {number} @a.py" for number in range(214))
     async with app.run_test() as pilot:
@@ -71,7 +71,7 @@ async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(
 
 
 async def test_blanks_are_not_sent():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press("space", "space", "enter", "x", "enter")
@@ -80,7 +80,7 @@ async def test_blanks_are_not_sent():
 
 
 async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_draft():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -94,7 +94,7 @@ async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_
 
 
 async def test_history_of_an_opened_session_is_there_too():
-    link = FakeLink(Script().start().user("from before").events)
+    link = FakeClient(Script().start().user("from before").events)
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -103,7 +103,7 @@ async def test_history_of_an_opened_session_is_there_too():
 
 
 async def test_an_unknown_command_is_said_and_the_text_stays():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press(*"/nosuch", "enter")
@@ -115,7 +115,7 @@ async def test_an_unknown_command_is_said_and_the_text_stays():
 
 
 async def test_a_path_is_a_message_not_a_command():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press(*"/usr/bin", "enter")
@@ -124,7 +124,7 @@ async def test_a_path_is_a_message_not_a_command():
 
 
 async def test_commands_do_what_they_say():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/exit", "enter", *"/tasks", "enter")
@@ -137,7 +137,7 @@ async def test_commands_do_what_they_say():
 
 
 async def test_a_mode_that_is_none_is_said():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press(*"/mode", "space", *"wild", "enter")

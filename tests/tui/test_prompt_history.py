@@ -1,7 +1,7 @@
 import stat
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
@@ -52,7 +52,7 @@ def test_what_cannot_be_kept_is_still_there_on_this_screen(tmp_path):
 async def test_another_session_of_the_person_gave_what_up_brings(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"from yesterday"\n')
-    link = FakeLink(Script().start().user("of this session").events)
+    link = FakeClient(Script().start().user("of this session").events)
     app = workbench_app(link, history=path)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -67,7 +67,7 @@ async def test_another_session_of_the_person_gave_what_up_brings(tmp_path):
 async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"fix the parser"\n"write a test of the parser\\nand run it"\n"read the notes"\n')
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, history=path)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -90,7 +90,7 @@ async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
 async def test_escape_leaves_the_search_with_what_was_typed(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"fix the parser"\n')
-    app = workbench_app(FakeLink(), history=path)
+    app = workbench_app(FakeClient(), history=path)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: list(prompt.past.newest_first))

@@ -14,68 +14,68 @@ from workbench.view.approval.questions import QuestionDesk
 from workbench.view.approval.quiet_time import QUIET, Arming
 
 
-def opens(desk: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:
-    return desk.next_to_open(waiting, prompt_text=text, is_covered=covered)
+def opens(harness: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:
+    return harness.next_to_open(waiting, prompt_text=text, is_covered=covered)
 
 
 def test_a_question_opens_when_nothing_is_in_its_way() -> None:
-    desk = QuestionDesk()
-    assert opens(desk, []) is None
-    assert opens(desk, ["a", "b"]) == "a"
+    harness = QuestionDesk()
+    assert opens(harness, []) is None
+    assert opens(harness, ["a", "b"]) == "a"
 
 
 def test_text_in_the_prompt_or_another_screen_keeps_it_closed() -> None:
-    desk = QuestionDesk()
-    assert opens(desk, ["a"], text="stop, do not") is None
-    assert opens(desk, ["a"], covered=True) is None
-    assert opens(desk, ["a"]) == "a"
+    harness = QuestionDesk()
+    assert opens(harness, ["a"], text="stop, do not") is None
+    assert opens(harness, ["a"], covered=True) is None
+    assert opens(harness, ["a"]) == "a"
 
 
 def test_escape_means_later_until_f8() -> None:
-    desk = QuestionDesk()
-    desk.put_off(["a", "b"])
-    assert opens(desk, ["a", "b"]) is None
-    assert desk.line(["a", "b"]) == "2 actions waiting · F8"
-    desk.call()
-    assert opens(desk, ["a", "b"], text="half a sentence") == "a"
+    harness = QuestionDesk()
+    harness.put_off(["a", "b"])
+    assert opens(harness, ["a", "b"]) is None
+    assert harness.line(["a", "b"]) == "2 actions waiting · F8"
+    harness.call()
+    assert opens(harness, ["a", "b"], text="half a sentence") == "a"
 
 
 def test_f8_never_opens_over_another_screen_but_waits_for_it_to_go() -> None:
-    desk = QuestionDesk()
-    desk.put_off(["a"])
-    desk.call()
-    assert opens(desk, ["a"], covered=True) is None
-    assert opens(desk, ["a"]) == "a"
+    harness = QuestionDesk()
+    harness.put_off(["a"])
+    harness.call()
+    assert opens(harness, ["a"], covered=True) is None
+    assert opens(harness, ["a"]) == "a"
 
 
 def test_f8_lasts_no_longer_than_what_waited() -> None:
-    desk = QuestionDesk()
-    desk.call()
-    assert opens(desk, []) is None
-    assert opens(desk, ["a"], text="typing") is None
+    harness = QuestionDesk()
+    harness.call()
+    assert opens(harness, []) is None
+    assert opens(harness, ["a"], text="typing") is None
 
 
 def test_a_new_question_opens_although_older_ones_were_put_off() -> None:
-    desk = QuestionDesk()
-    desk.put_off(["a"])
-    assert opens(desk, ["a", "b"]) == "b"
+    harness = QuestionDesk()
+    harness.put_off(["a"])
+    assert opens(harness, ["a", "b"]) == "b"
 
 
 def test_the_next_of_a_batch_opens_after_the_answer() -> None:
-    desk = QuestionDesk()
-    assert opens(desk, ["a", "b"]) == "a"
-    desk.answered("a")
-    assert opens(desk, ["b"]) == "b"
+    harness = QuestionDesk()
+    assert opens(harness, ["a", "b"]) == "a"
+    harness.answered("a")
+    assert opens(harness, ["b"]) == "b"
 
 
 def test_the_bell_rings_once_a_question() -> None:
-    desk = QuestionDesk()
-    assert desk.rings(["a"])
-    assert not desk.rings(["a"])
-    assert desk.rings(["a", "b"])
-    assert not desk.rings([])
-    assert desk.line([]) == ""
-    assert desk.line(["a"]) == "1 action waiting · F8"
+    harness = QuestionDesk()
+    assert harness.rings(["a"])
+    assert not harness.rings(["a"])
+    assert harness.rings(["a", "b"])
+    assert not harness.rings([])
+    assert harness.line([]) == ""
+    assert harness.line(["a"]) == "1 action waiting · F8"
 
 
 def test_a_question_takes_answers_after_half_a_quiet_second() -> None:

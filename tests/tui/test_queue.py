@@ -3,7 +3,7 @@
 from textual import events as keys
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.tui.screens.main import MainScreen
@@ -26,7 +26,7 @@ def plain(queue: QueueList) -> str:
 
 async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
     script = busy()
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(100, 30)) as pilot:
         queue, prompt = app.screen.query_one(QueueList), app.screen.query_one(Prompt)
@@ -65,7 +65,7 @@ async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
 
 async def test_of_a_long_message_it_is_told_how_long():
     script = Script().start().user("Go.").user("like this:\n" + "x\n" * 300)
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(100, 30)) as pilot:
         queue = app.screen.query_one(QueueList)
         await wait_until(pilot, lambda: queue.display)
@@ -73,7 +73,7 @@ async def test_of_a_long_message_it_is_told_how_long():
 
 
 async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
-    link = FakeLink(busy().events)
+    link = FakeClient(busy().events)
     app = workbench_app(link)
     async with app.run_test(size=(100, 30)) as pilot:
         queue, prompt = app.screen.query_one(QueueList), app.screen.query_one(Prompt)
@@ -88,7 +88,7 @@ async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
 
 
 async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_one():
-    app = workbench_app(FakeLink(Script().start().events))
+    app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         screen = app.screen_stack[0]

@@ -22,7 +22,7 @@ from textual.widgets import Markdown, Static, TextArea
 from textual.worker import Worker
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.protocol.live import TextDelta
 from workbench.tui.widgets.conversation import Conversation
@@ -47,7 +47,7 @@ def left() -> Iterator[list[Any]]:
 
 async def test_a_session_that_goes_on_leaves_no_widget_to_the_collector(left: list[Any]):
     script = Script().start().user("Do.")
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(Conversation)
@@ -73,7 +73,7 @@ async def test_a_removed_card_is_freed_at_once():
     script.answer(_TEXT)
     for number in range(3):
         script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
-    app = workbench_app(FakeLink(script.events))
+    app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(Conversation)
         await wait_until(pilot, lambda: len(panel.query("ActionCard")) == 3 and bool(panel.query("MarkdownFence")))
@@ -192,7 +192,7 @@ async def test_a_removed_widget_is_not_among_the_displayed_children_of_before():
 async def test_each_line_is_filtered_by_the_same_filters(env: dict[str, str], monkeypatch: pytest.MonkeyPatch):
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    app = workbench_app(FakeLink(), set={"terminal": {"ascii": True}})
+    app = workbench_app(FakeClient(), set={"terminal": {"ascii": True}})
     async with app.run_test():
         filters = app.get_line_filters()
         assert len(filters) == 3 + len(env)  # one of Textual's own

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.diff_app import ScreenApp, painted
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
@@ -41,7 +41,7 @@ MIDDLE = BEFORE.replace("line 5\n", "five\n")
 AFTER = MIDDLE.replace("line 40\n", "forty needle\n")
 
 
-class Desk:
+class Harness:
     """A session of two turns over one folder, a viewer on it, and what it asked for."""
 
     def __init__(self, folder: Path, name: str = "") -> None:
@@ -54,7 +54,7 @@ class Desk:
         script.user("two")
         script.run("str_replace_editor", _files=(ev.FileDelta(path=self.path, before=MIDDLE, after=AFTER),))
         self.state = script.state()
-        self.link = FakeLink()
+        self.link = FakeClient()
         self.sent: list[str] = []
         self.review = Review(self.link, self.state, folder, self.sent.append)
         self.screen = self.opened(name or "whole session")
@@ -84,12 +84,12 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path)
 
 
-async def ready(pilot: Pilot[None], desk: Desk) -> None:
-    await until(pilot, lambda: "five" in painted(desk.view) and desk.view.has_focus, "the diff is shown")
+async def ready(pilot: Pilot[None], harness: Harness) -> None:
+    await until(pilot, lambda: "five" in painted(harness.view) and harness.view.has_focus, "the diff is shown")
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -144,13 +144,13 @@ def test_taking_a_hunk_back_leaves_the_others() -> None:
     assert of_hunk(new, compare("n", None, "x\n"), 0).target is None
 
 
-def test_what_cannot_be_taken_back_says_why(desk: Desk) -> None:
-    shown = FileState(desk.path, BEFORE, AFTER)
-    assert refusal(desk.state, shown) == ""
-    assert "changed since" in refusal(desk.state, FileState(desk.path, BEFORE, MIDDLE))
-    assert "Nothing to revert" in refusal(desk.state, FileState(desk.path, None, None, note="binary"))
-    desk.state.running["x"] = next(iter(desk.state.actions.values()))
-    assert "running" in refusal(desk.state, shown)
+def test_what_cannot_be_taken_back_says_why(harness: Harness) -> None:
+    shown = FileState(harness.path, BEFORE, AFTER)
+    assert refusal(harness.state, shown) == ""
+    assert "changed since" in refusal(harness.state, FileState(harness.path, BEFORE, MIDDLE))
+    assert "Nothing to revert" in refusal(harness.state, FileState(harness.path, None, None, note="binary"))
+    harness.state.running["x"] = next(iter(harness.state.actions.values()))
+    assert "running" in refusal(harness.state, shown)
 
 
 @pytest.mark.starts
@@ -185,13 +185,13 @@ def test_a_folder_that_git_cannot_read_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_key_cycles_the_scopes_and_the_title_says_which(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "this turn")
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in desk.said("title"), "the turn")
+    harness = Harness(tmp_path, "this turn")
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in harness.said("title"), "the turn")
         await pilot.press("full_stop")
-        await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in desk.said("title"), "the session")
+        await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in harness.said("title"), "the session")
         await pilot.press("full_stop")
-        assert await until(pilot, lambda: "this turn" in desk.said("title"), "no git, so no scope of it")
+        assert await until(pilot, lambda: "this turn" in harness.said("title"), "no git, so no scope of it")
 
 
 async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
@@ -200,116 +200,118 @@ async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
     git(tmp_path, "add", "kept.py")
     git(tmp_path, "commit", "-qm", "first")
     (tmp_path / "kept.py").write_text("x = 2\n")
-    desk = Desk(tmp_path, "against HEAD")
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "against HEAD │ M kept.py" in desk.said("title"), "what git says")
-        assert await until(pilot, lambda: "x = 2" in painted(desk.view))
+    harness = Harness(tmp_path, "against HEAD")
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "against HEAD │ M kept.py" in harness.said("title"), "what git says")
+        assert await until(pilot, lambda: "x = 2" in painted(harness.view))
 
 
-async def test_a_search_goes_through_all_files_opens_folds_and_ends(desk: Desk) -> None:
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
+async def test_a_search_goes_through_all_files_opens_folds_and_ends(harness: Harness) -> None:
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
         await pilot.press("slash", *"needle", "enter")
-        await until(pilot, lambda: "match 1 of 2" in desk.said("status"), "found in both files")
-        assert desk.view.line == (0, "new", 40)
+        await until(pilot, lambda: "match 1 of 2" in harness.said("status"), "found in both files")
+        assert harness.view.line == (0, "new", 40)
         await pilot.press("n")
-        await until(pilot, lambda: "b.txt" in desk.said("title") and "match 2 of 2" in desk.said("status"))
+        await until(pilot, lambda: "b.txt" in harness.said("title") and "match 2 of 2" in harness.said("status"))
         await pilot.press("N")
-        await until(pilot, lambda: "a.txt" in desk.said("title"))
+        await until(pilot, lambda: "a.txt" in harness.said("title"))
         await pilot.press("slash", *"line 25", "tab", "enter")
-        await until(pilot, lambda: "match 1 of 1" in desk.said("status") and "line 25" in painted(desk.view))
+        await until(pilot, lambda: "match 1 of 1" in harness.said("status") and "line 25" in painted(harness.view))
         await pilot.press("escape")
-        await until(pilot, lambda: not desk.screen._search.matches)
-        assert desk.app.screen is desk.screen
+        await until(pilot, lambda: not harness.screen._search.matches)
+        assert harness.app.screen is harness.screen
 
 
-async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_together(desk: Desk) -> None:
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
+async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_together(harness: Harness) -> None:
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
         await pilot.press("down", "c", *"why five?", "enter")
-        await until(pilot, lambda: "✎ why five?" in painted(desk.view), "the comment")
-        await until(pilot, lambda: "1 comment unsent · ctrl+s to send" in desk.said("status"))
+        await until(pilot, lambda: "✎ why five?" in painted(harness.view), "the comment")
+        await until(pilot, lambda: "1 comment unsent · ctrl+s to send" in harness.said("status"))
         await pilot.press("c")
-        await until(pilot, lambda: "keep" in desk.hints() and "this file" not in desk.hints(), "the keys of a comment")
+        await until(
+            pilot, lambda: "keep" in harness.hints() and "this file" not in harness.hints(), "the keys of a comment"
+        )
         await pilot.press(*" really", "enter")
-        await until(pilot, lambda: "✎ why five? really" in painted(desk.view), "edited")
+        await until(pilot, lambda: "✎ why five? really" in painted(harness.view), "edited")
         await pilot.press("escape")
-        await until(pilot, lambda: desk.app.screen is not desk.screen, "closed")
+        await until(pilot, lambda: harness.app.screen is not harness.screen, "closed")
 
-        desk.screen = desk.opened("whole session")
-        desk.app.push_screen(desk.screen)
-        await until(pilot, lambda: desk.app.screen is desk.screen and desk.screen.query(ReviewView))
-        await until(pilot, lambda: "✎ why five? really" in painted(desk.view), "still there")
+        harness.screen = harness.opened("whole session")
+        harness.app.push_screen(harness.screen)
+        await until(pilot, lambda: harness.app.screen is harness.screen and harness.screen.query(ReviewView))
+        await until(pilot, lambda: "✎ why five? really" in painted(harness.view), "still there")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: desk.sent, "sent")
-        assert desk.sent == ["Comments on the changes:\n\na.txt:6\n> five\nwhy five? really"]
-        await until(pilot, lambda: "✎" not in painted(desk.view))
+        await until(pilot, lambda: harness.sent, "sent")
+        assert harness.sent == ["Comments on the changes:\n\na.txt:6\n> five\nwhy five? really"]
+        await until(pilot, lambda: "✎" not in painted(harness.view))
 
 
 async def test_where_nothing_has_changed_only_the_keys_that_do_something_are_named(tmp_path: Path) -> None:
     state = Script().start(workspace=str(tmp_path)).state()
-    review = Review(FakeLink(), state, tmp_path, lambda text: None)
+    review = Review(FakeClient(), state, tmp_path, lambda text: None)
     screen = DiffViewerScreen((), str(tmp_path), review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: screen.query(KeyHints) and "close" in screen.query_one(KeyHints).render().plain)
         assert "revert" not in screen.query_one(KeyHints).render().plain
 
 
-async def test_a_comment_can_be_dropped_and_a_fold_takes_none(desk: Desk) -> None:
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
+async def test_a_comment_can_be_dropped_and_a_fold_takes_none(harness: Harness) -> None:
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
         await pilot.press("c", *"x", "escape")
-        await until(pilot, lambda: not desk.screen.query_one(ReviewLine).display)
-        assert len(desk.review.comments) == 0
+        await until(pilot, lambda: not harness.screen.query_one(ReviewLine).display)
+        assert len(harness.review.comments) == 0
         await pilot.press("c", *"y", "enter")
-        await until(pilot, lambda: "✎ y" in painted(desk.view))
+        await until(pilot, lambda: "✎ y" in painted(harness.view))
         await pilot.press("d")
-        await until(pilot, lambda: "✎" not in painted(desk.view))
+        await until(pilot, lambda: "✎" not in painted(harness.view))
         await pilot.press("end", "c")
-        await until(pilot, lambda: "Move to a line first" in desk.said("status"))
+        await until(pilot, lambda: "Move to a line first" in harness.said("status"))
 
 
-async def test_a_hunk_is_taken_back_and_that_is_undone(desk: Desk) -> None:
+async def test_a_hunk_is_taken_back_and_that_is_undone(harness: Harness) -> None:
     without = BEFORE.replace("line 40\n", "forty needle\n")
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
         await pilot.press("x")
-        asked = ev.FileDelta(path=desk.path, before=AFTER, after=without)
-        await until(pilot, lambda: desk.link.commands == [("take_back", asked)], "asked for")
-        desk.written(AFTER, without)
-        await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in desk.said("status"))
-        await until(pilot, lambda: "five" not in painted(desk.view), "it is gone from the diff")
+        asked = ev.FileDelta(path=harness.path, before=AFTER, after=without)
+        await until(pilot, lambda: harness.link.commands == [("take_back", asked)], "asked for")
+        harness.written(AFTER, without)
+        await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in harness.said("status"))
+        await until(pilot, lambda: "five" not in painted(harness.view), "it is gone from the diff")
         await pilot.press("u")
-        back = ev.FileDelta(path=desk.path, before=without, after=AFTER)
-        await until(pilot, lambda: desk.link.commands[1:] == [("take_back", back)], "asked back")
-        desk.written(without, AFTER)
-        await until(pilot, lambda: "Restored hunk 1 of a.txt" in desk.said("status"))
-        assert await until(pilot, lambda: "five" in painted(desk.view))
+        back = ev.FileDelta(path=harness.path, before=without, after=AFTER)
+        await until(pilot, lambda: harness.link.commands[1:] == [("take_back", back)], "asked back")
+        harness.written(without, AFTER)
+        await until(pilot, lambda: "Restored hunk 1 of a.txt" in harness.said("status"))
+        assert await until(pilot, lambda: "five" in painted(harness.view))
 
 
-async def test_a_file_is_taken_back_or_it_is_said_why_not(desk: Desk) -> None:
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
+async def test_a_file_is_taken_back_or_it_is_said_why_not(harness: Harness) -> None:
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
         await pilot.press("X")
-        await until(pilot, lambda: len(desk.link.commands) == 1)
-        desk.tell(CommandRefused("a.txt has changed since it was shown"))
-        await until(pilot, lambda: "Not done: a.txt has changed since" in desk.said("status"))
-        desk.state.running["x"] = next(iter(desk.state.actions.values()))
+        await until(pilot, lambda: len(harness.link.commands) == 1)
+        harness.tell(CommandRefused("a.txt has changed since it was shown"))
+        await until(pilot, lambda: "Not done: a.txt has changed since" in harness.said("status"))
+        harness.state.running["x"] = next(iter(harness.state.actions.values()))
         await pilot.press("x")
-        await until(pilot, lambda: "An action is running" in desk.said("status"))
-        assert len(desk.link.commands) == 1
+        await until(pilot, lambda: "An action is running" in harness.said("status"))
+        assert len(harness.link.commands) == 1
 
 
-async def test_the_mouse_chooses_lines_files_and_opens_folds(desk: Desk) -> None:
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
-        rows = painted(desk.view).splitlines()
+async def test_the_mouse_chooses_lines_files_and_opens_folds(harness: Harness) -> None:
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
+        rows = painted(harness.view).splitlines()
         await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "forty" in row)))
-        await until(pilot, lambda: desk.view.line == (0, "new", 40))
+        await until(pilot, lambda: harness.view.line == (0, "new", 40))
         await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "unchanged" in row)))
-        await until(pilot, lambda: "line 20" in painted(desk.view) or "line 0" in painted(desk.view))
+        await until(pilot, lambda: "line 20" in painted(harness.view) or "line 0" in painted(harness.view))
         await pilot.click(FileList, offset=(5, 1))
-        assert await until(pilot, lambda: "b.txt" in desk.said("title"))
+        assert await until(pilot, lambda: "b.txt" in harness.said("title"))
 
 
 async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
@@ -329,38 +331,38 @@ async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
         assert await until(pilot, lambda: "value_8" in painted(screen.query_one(ReviewView)))
 
 
-def test_the_turn_begins_with_a_message_that_begins_a_run(desk: Desk) -> None:
-    assert list(desk.state.turn_changes) == [desk.path]
-    assert set(desk.state.changes) == {desk.path, desk.other}
-    assert isinstance(desk.state, SessionState)
+def test_the_turn_begins_with_a_message_that_begins_a_run(harness: Harness) -> None:
+    assert list(harness.state.turn_changes) == [harness.path]
+    assert set(harness.state.changes) == {harness.path, harness.other}
+    assert isinstance(harness.state, SessionState)
 
 
-async def test_a_viewer_that_was_closed_otherwise_follows_no_more(desk: Desk) -> None:
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
-        await desk.app.pop_screen()
-        await until(pilot, lambda: desk.review.watching is None, "closed")
-        desk.written(AFTER, MIDDLE)
-        assert desk.state.changes[desk.path].after == MIDDLE
+async def test_a_viewer_that_was_closed_otherwise_follows_no_more(harness: Harness) -> None:
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
+        await harness.app.pop_screen()
+        await until(pilot, lambda: harness.review.watching is None, "closed")
+        harness.written(AFTER, MIDDLE)
+        assert harness.state.changes[harness.path].after == MIDDLE
 
 
 async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    desk, folder = Desk(tmp_path), []
+    harness, folder = Harness(tmp_path), []
 
     def keep(name: str) -> Path:
         folder.append(kept / name)
         return folder[-1]
 
-    desk.review._keep = keep
-    async with desk.app.run_test(size=(120, 40)) as pilot:
-        await ready(pilot, desk)
+    harness.review._keep = keep
+    async with harness.app.run_test(size=(120, 40)) as pilot:
+        await ready(pilot, harness)
         await pilot.press("c", *"why", "enter")
-        await until(pilot, lambda: "✎ why" in painted(desk.view))
+        await until(pilot, lambda: "✎ why" in painted(harness.view))
     (path,) = kept.rglob("*.json")
     assert path.stat().st_mode & 0o777 == 0o600
 
-    later = Desk(tmp_path)
+    later = Harness(tmp_path)
     later.review._keep = keep
     async with later.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, later)

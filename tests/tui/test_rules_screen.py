@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.rules.rule_files import read_rules
@@ -21,7 +21,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def session() -> FakeLink:
+def session() -> FakeClient:
     script = Script().start()
     script.add(ev.UserMessage, text="go")
     for number, command in enumerate(("pytest -q", "make", "pytest -q"), 1):
@@ -31,7 +31,7 @@ def session() -> FakeLink:
             ev.ActionProposed, action_id=name, response_id="r", call_id=name, tool="execute_bash", arguments=arguments
         )
     script.add(ev.SettingsChanged, rule="allow $ pytest -q")
-    return FakeLink(script.events)
+    return FakeClient(script.events)
 
 
 def text_on(app) -> str:

@@ -3,7 +3,7 @@
 from textual.content import Content
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.timeline import Timeline
@@ -34,7 +34,7 @@ def more(link, script, count):
 
 async def test_what_came_while_one_looked_back_is_counted_and_a_click_or_a_key_goes_there():
     script = many()
-    link = FakeLink(script.events)
+    link = FakeClient(script.events)
     app = workbench_app(link, set={"keys": {"scroll-end": "alt+e"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) == 60)

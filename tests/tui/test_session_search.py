@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import STEADY, Script, long_session, working_session
 from workbench.tui.screens.main.search import SessionSearch
 from workbench.tui.screens.pager import PagerScreen
@@ -50,7 +50,7 @@ def said(app) -> str:
 
 
 async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
-    app = workbench_app(FakeLink(list(long_session(400))))
+    app = workbench_app(FakeClient(list(long_session(400))))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"echo 17", "0")
@@ -71,7 +71,7 @@ async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
 
 
 async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends():
-    app = workbench_app(FakeLink(SESSION))
+    app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"calc.py")
@@ -88,7 +88,7 @@ async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends()
 
 
 async def test_words_that_are_nowhere_leave_the_place_and_say_so():
-    app = workbench_app(FakeLink(SESSION))
+    app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"xyzzy")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import START, Script
 from tests.tui.session_files import answer, ended, keep, touched
 from workbench.config.locations import Locations
@@ -43,7 +43,7 @@ async def on_screen(pilot, *words: str) -> bool:
 
 
 def app_on(current: str = "s1", **more):
-    link = FakeLink(Script().start(id=current).user("mend the parser").events)
+    link = FakeClient(Script().start(id=current).user("mend the parser").events)
     return link, workbench_app(link, **more)
 
 
@@ -70,7 +70,7 @@ async def test_all_are_listed_but_those_of_sub_agents_and_damaged_ones_as_such()
 async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
     three()
     asked = []
-    other = FakeLink(Script().start(id="s2").user("write a README").events)
+    other = FakeClient(Script().start(id="s2").user("write a README").events)
 
     def resume(name):
         asked.append(name)

@@ -4,7 +4,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.settings_form import edited, find, settings_in
@@ -23,7 +23,7 @@ def where(tmp_path):
 
 
 def app_on(where):
-    link = FakeLink(Script().start().user("Hi.").events)
+    link = FakeClient(Script().start().user("Hi.").events)
     book = SettingsModel(where, load_settings(where, {}), {})
     app = workbench_app(link, settings_model=book, set={"model": "scripted/demo"})
     app.settings = book.settings

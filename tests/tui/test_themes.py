@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from workbench.tui.theme_manager import no_such_theme
 from workbench.tui.themes import builtin_directory, load_themes, read_theme, variable_defaults
 
@@ -142,7 +142,7 @@ def test_a_folder_that_is_not_there_is_no_problem():
 @pytest.mark.parametrize("theme", [*sorted(SHIPPED), "nord", "mine"])
 async def test_each_theme_can_be_shown(theme, tmp_path):
     (tmp_path / "mine.toml").write_text('name = "mine"\nprimary = "#336699"\ndark = false')
-    app = workbench_app(FakeLink(), set={"theme": theme}, themes=tmp_path)
+    app = workbench_app(FakeClient(), set={"theme": theme}, themes=tmp_path)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.theme == theme)
         assert app.get_css_variables()["risk-high"]
@@ -151,7 +151,7 @@ async def test_each_theme_can_be_shown(theme, tmp_path):
 async def test_a_theme_of_the_persons_own_is_shown_anew_when_its_file_changes(tmp_path):
     mine = tmp_path / "mine.toml"
     mine.write_text('name = "mine"\nprimary = "#336699"')
-    app = workbench_app(FakeLink(), set={"theme": "mine"}, themes=tmp_path)
+    app = workbench_app(FakeClient(), set={"theme": "mine"}, themes=tmp_path)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.current_theme.primary == "#336699")
         mine.write_text('name = "mine"\nprimary = "#aa5500"')
@@ -165,7 +165,7 @@ async def test_a_theme_of_the_persons_own_is_shown_anew_when_its_file_changes(tm
 
 
 async def test_a_theme_is_tried_while_it_is_chosen_and_kept_with_enter():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"/theme", "enter")
         await wait_until(pilot, lambda: app.screen.id == "theme-choice")
@@ -181,7 +181,7 @@ async def test_a_theme_is_tried_while_it_is_chosen_and_kept_with_enter():
 
 
 async def test_a_theme_can_be_named_and_one_that_is_none_is_said():
-    app = workbench_app(FakeLink())
+    app = workbench_app(FakeClient())
     async with app.run_test() as pilot:
         await pilot.press(*"/theme", "space", *"nord", "enter")
         await wait_until(pilot, lambda: app.theme == "nord")
@@ -191,7 +191,7 @@ async def test_a_theme_can_be_named_and_one_that_is_none_is_said():
 
 
 async def test_an_unknown_theme_is_reported_and_the_usual_one_shown():
-    app = workbench_app(FakeLink(), set={"theme": "nosuch"})
+    app = workbench_app(FakeClient(), set={"theme": "nosuch"})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
         assert app.theme == "ohw-dark"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.panel_app import PanelApp
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script, working_session
@@ -75,7 +75,7 @@ def shown(timeline: Timeline) -> list[int]:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tuple[int, int]):
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("f2", "slash")
@@ -103,7 +103,7 @@ async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tupl
 
 
 async def test_d_opens_the_diff_of_the_rows_action_and_says_when_there_is_none():
-    app = workbench_app(FakeLink(working_session().events[:34]))
+    app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) == 6)
         await pilot.press("f2", "home", "down", "d")

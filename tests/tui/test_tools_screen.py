@@ -3,7 +3,7 @@
 from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.agent.instructions import notes_request
@@ -39,7 +39,7 @@ def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session(
 
 async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    link = FakeLink(Script().start(tools=("execute_bash", "grep")).events)
+    link = FakeClient(Script().start(tools=("execute_bash", "grep")).events)
     app = workbench_app(link, folder=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tools)
@@ -62,7 +62,7 @@ def test_what_the_model_is_not_shown_yet_is_what_find_tools_has_not_found():
 
 
 async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
-    link = FakeLink(Script().start(workspace=str(tmp_path)).events)
+    link = FakeClient(Script().start(workspace=str(tmp_path)).events)
     app = workbench_app(link, folder=tmp_path)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.session_id)

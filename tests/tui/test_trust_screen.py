@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import type_while_it_stands_still, wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.config.locations import Locations
 from workbench.tools.trust import fingerprint
@@ -29,7 +29,7 @@ async def asked(pilot, question, answers, typed):
 @pytest.mark.parametrize("keys", [("up", "enter"), ("down", "down", "enter", "left"), ("up", "x", "enter", "enter")])
 async def test_what_was_typed_while_the_screen_stood_still_trusts_nothing(question, keys):
     answers, typed = [], []
-    app = workbench_app(FakeLink(Script().start().events))
+    app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(pilot, question, answers, typed)
         type_while_it_stands_still(app, *keys)
@@ -40,7 +40,7 @@ async def test_what_was_typed_while_the_screen_stood_still_trusts_nothing(questi
 
 async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
     answers, typed = [], []
-    app = workbench_app(FakeLink(Script().start().events))
+    app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(pilot, question, answers, typed)
         await pilot.press("up", "enter")
@@ -52,7 +52,7 @@ async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
 
 async def test_no_is_taken_at_once(question):
     answers, typed = [], []
-    app = workbench_app(FakeLink(Script().start().events))
+    app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(pilot, question, answers, typed)
         await pilot.press("enter")
@@ -63,7 +63,7 @@ async def test_no_is_taken_at_once(question):
 async def test_a_click_on_yes_counts_after_the_quiet_time(question, monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     answers, typed = [], []
-    app = workbench_app(FakeLink(Script().start().events))
+    app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(pilot, question, answers, typed)
         await pilot.click("#trust-choices", offset=(8, 2))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import WORKSPACE, Script
 from workbench.protocol import events as ev
 from workbench.text import well_formed
@@ -65,7 +65,7 @@ def shown(app) -> str:
 async def walk(script: Script) -> None:
     """Over the main screen and all that opens from it; `MARKUP` must be readable on each."""
     waiting = script.ask("execute_bash", summary=MARKUP, command=f"echo {MARKUP}{script.events[1].text}")
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test(size=(140, 45)) as pilot:
         link.bring(*script.events)

@@ -1,7 +1,7 @@
 """`!` in the prompt and what a command of one's own looks like; mentions on their way."""
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import START, WORKSPACE, Script
 from workbench.plain.narration import begun
 from workbench.protocol import events as ev
@@ -19,7 +19,7 @@ def text_of(line):
 
 
 async def test_an_exclamation_mark_runs_a_command_of_ones_own():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link)
     async with app.run_test() as pilot:
         await pilot.press("!", *"ls", "space", *"-la", "enter", *"hi!", "enter")
@@ -29,7 +29,7 @@ async def test_an_exclamation_mark_runs_a_command_of_ones_own():
 
 async def test_a_mention_of_a_file_there_is_goes_with_the_message(tmp_path):
     (tmp_path / "notes.md").touch()
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, folder=tmp_path)
     async with app.run_test() as pilot:
         await pilot.press(*"see", "space", "@", *"notes.md", "space", "@", *"nothing", "space", "enter")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.app_driver import wait_until, workbench_app
-from tests.tui.fake_client import FakeLink
+from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import STEADY
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.vim import Vim, rest_in_normal
@@ -105,7 +105,7 @@ def test_no_keys_lead_out_of_the_text(text, at, keys):
 
 
 async def test_the_prompt_has_the_keys_where_it_is_set_and_says_the_mode():
-    link = FakeLink()
+    link = FakeClient()
     app = workbench_app(link, set={"terminal": {"vim": True}})
     async with app.run_test(size=(100, 30)) as pilot:
         prompt = app.screen.query_one(Prompt)
