@@ -23,6 +23,7 @@ def measures() -> list[Measure]:
     lines = [line for line in _CASES.read_text().splitlines() if json.loads(line)["kind"] == "bash"]
     return [
         _measure("risk: a known command, median", statistics.median(_took(line, 5) for line in lines), 0.2),
+        _measure("risk: git in a repository with settings, median", statistics.median(_git_lines()), 0.2),
         _measure("risk: what a known command executes, median", statistics.median(_executed_in(lines)), 0.2),
         _measure("risk: 10 kB, the worst of its shapes", max(_took_command(text) for text in _shapes(9_990)), 5.0),
         _measure("risk: 1 MB, the worst of its shapes", max(_took_command(text) for text in _shapes(1_000_000)), 50.0),
@@ -64,6 +65,17 @@ def _took(line: str, times: int) -> float:
         assess_line(line, _PLACES)
         found.append((time.perf_counter() - start) * 1e3)
     return statistics.median(found)
+
+
+def _git_lines() -> list[float]:
+    """Milliseconds for lines of git in the repository of this project, whose settings are looked at each time."""
+    context = PathContext(str(Path.cwd()), str(Path.home()))
+    found = []
+    for text in ("git status", "git log --oneline -20", "git diff HEAD", "git show HEAD --stat") * 25:
+        start = time.perf_counter()
+        assess_command(text, context)
+        found.append((time.perf_counter() - start) * 1e3)
+    return found
 
 
 def _executed_in(lines: list[str]) -> list[float]:

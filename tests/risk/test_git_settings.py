@@ -1,8 +1,14 @@
-"""Which changes of git settings are harmless: none that sends the commits of a branch or remote elsewhere."""
+"""Settings are parsed as git does it, and no change that sends commits elsewhere or runs something is harmless."""
+
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from workbench.risk.git_settings import is_harmless
+from workbench.risk.git_settings import hooks_paths, included, is_harmless, parsed
 
 BEFORE = '[remote "origin"]\n\turl = https://example.org/x.git\n[branch "main"]\n\tremote = origin\n'
 REDIRECTED = {
@@ -33,3 +39,103 @@ def test_commits_are_not_sent_elsewhere_unnoticed(after):
 @pytest.mark.parametrize("after", HARMLESS.values(), ids=HARMLESS)
 def test_everyday_settings_are_harmless(after):
     assert is_harmless(BEFORE.encode(), after.encode())
+
+
+PIECES = (
+    *(
+        "[core]",
+        "[core",
+        "[include]",
+        '[includeIf "gitdir:x"]',
+        '[a.B "c\\"d"]',
+        "hooksPath",
+        "path",
+        "=",
+        " = ",
+        '"',
+        "\\",
+    ),
+    *(
+        "\\\n",
+        "\n",
+        "\r\n",
+        "\r",
+        " ",
+        "\t",
+        "#",
+        "; c",
+        "x",
+        "../y",
+        "\\t",
+        '\\"',
+        "\\q",
+        "\0",
+        "\ufeff",
+        "]",
+        "[",
+        "-",
+        "1",
+    ),
+    *('[core "hooksPath\0"]', "\v", "é", "[ core]", "[core ]", '[core  "x" ]', "[]", "A", "\\n", "\\b", "k=", '[ "x"]'),
+    *("\n[core]\n", "\nhooksPath = ", '\npath = "', '"\n', " # c\n"),
+)
+
+
+def as_git_reads_it(text: str) -> list[tuple[str, str | None]] | None:
+    """The settings that the installed git lists; None if it refuses the file."""
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(text.encode())
+        listed = subprocess.run(["git", "config", "--file", file.name, "--list", "-z"], capture_output=True)
+    if listed.returncode:
+        return None
+    pairs = [entry.partition("\n") for entry in listed.stdout.decode().split("\0")[:-1]]
+    return [(key, value if equals else None) for key, equals, value in pairs]
+
+
+def with_plain_blanks(value: str | None) -> str | None:
+    """Versions of git before 2.45 turn each blank between words into a space."""
+    return value.replace("\t", " ").replace("\r", " ") if value is not None else None
+
+
+@pytest.mark.starts
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_settings_are_parsed_as_git_parses_them(text):
+    expected, found = as_git_reads_it(text), parsed(text)
+    assert found.is_complete == (expected is not None)
+    if expected is not None:
+        assert [(key, with_plain_blanks(value)) for key, value in found.settings] == [
+            (key, with_plain_blanks(value)) for key, value in expected
+        ]
+
+
+NAMED = {
+    "quoted, with a comment": 'hooksPath = "gh" ; c\n',
+    "in parts": 'hooksPath = "g"h # c\n',
+    "continued": "hooksPath = g\\\nh\n",
+    "in other letters": "HOOKSpath=gh",
+    "after another setting": "\tbare = false\n\thooksPath = gh\n",
+    "with an escape": 'hooksPath = "g\\"h" ; c\nhooksPath = gh',
+}
+
+
+@pytest.mark.parametrize("head", ["[core]\n", "[core]", "[CORE] # c\n", "\ufeff[core]\n", "[user]\nname = x\n[core]\n"])
+@pytest.mark.parametrize("text", NAMED.values(), ids=NAMED)
+def test_hooks_directories_are_found_however_they_are_written(head, text):
+    assert "gh" in hooks_paths(head + text)
+    assert "gh" in included(head.casefold().replace("core", "include") + text.casefold().replace("hookspath", "path"))
+
+
+@pytest.mark.parametrize("value", ["~/x", ":(optional)~/x", '"~/x"', "~/\\\nx"])
+def test_paths_of_the_home_directory_are_expanded(value, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/u")
+    assert "/home/u/x" in hooks_paths(f"[core]\nhooksPath = {value}\n")
+
+
+def test_the_prefix_of_git_stands_for_the_directories_in_which_it_may_be_installed():
+    assert "/usr/../home/u/x" in included("[include]\npath = %(prefix)/../home/u/x\n")
+
+
+def test_a_file_that_git_refuses_is_not_harmless():
+    assert not is_harmless(b"", b"[user]\nname = x\n]\n")
+    assert not is_harmless(b"[user\n", b"[user]\nname = x\n")

@@ -11,9 +11,10 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from workbench.files.root_directory import real_path as _resolve
+from workbench.files.stat_keys import StatKey, has_settled, stat_key
 
 Answer: TypeAlias = bool | int | str
 A = TypeVar("A", bool, int, str)
@@ -52,7 +53,8 @@ def recording() -> Iterator[RecordedAnswers]:
         _RECORDING.reset(token)
 
 
-def _ask(question: Callable[[str], A], path: str) -> A:
+def ask(question: Callable[[str], A], path: str) -> A:
+    """Return the answer to a question about a path, and record it; the question must be the same object each time."""
     answer = question(path)
     answers = _RECORDING.get()
     if answers is not None:
@@ -62,37 +64,94 @@ def _ask(question: Callable[[str], A], path: str) -> A:
 
 def real_path(path: str) -> str:
     """Return the path with all links resolved, even if nothing exists there, or the path itself if that fails."""
-    return _ask(_real_path, path)
+    return ask(_real_path, path)
 
 
 def is_link(path: str) -> bool:
     """Return whether the path is a symbolic link."""
-    return _ask(_is_link, path)
+    return ask(_is_link, path)
 
 
 def is_file(path: str) -> bool:
     """Return whether the path leads to a regular file."""
-    return _ask(os.path.isfile, path)
+    return ask(os.path.isfile, path)
 
 
 def is_directory(path: str) -> bool:
     """Return whether the path leads to a directory."""
-    return _ask(os.path.isdir, path)
+    return ask(os.path.isdir, path)
 
 
 def exists(path: str) -> bool:
     """Return whether anything exists at the path, including a broken link."""
-    return _ask(_exists, path)
+    return ask(_exists, path)
 
 
 def link_count(path: str) -> int:
     """Return the number of hard links of the file that the path leads to; 0 if it does not exist."""
-    return _ask(_link_count, path)
+    return ask(_link_count, path)
 
 
 def is_empty(path: str) -> bool | None:
     """Return whether the file at the path is empty; None if it does not exist."""
-    return {0: True, 1: False}.get(_ask(_size, path))
+    return {0: True, 1: False}.get(ask(_size, path))
+
+
+_MOST_FILES: Final = 500
+"""How many files one reader remembers."""
+
+
+class FileReader:
+    """A question about the content of regular files; a file is read again only if its stat differs.
+
+    The answer is what `summary` makes of the content; if there is no such file, or it cannot be read, it is empty.
+    """
+
+    def __init__(
+        self,
+        summary: Callable[[bytes], str],
+        longest: int,
+        *,
+        is_settled: Callable[[os.stat_result], bool] = has_settled,
+    ) -> None:
+        """Pass at most `longest` bytes and one more to `summary`; `is_settled` tells whether the stat is relied on."""
+        self._summary = summary
+        self._longest = longest
+        self._is_settled = is_settled
+        self._answers: dict[str, tuple[StatKey, str]] = {}
+
+    def __call__(self, path: str) -> str:
+        """Return the answer for the file that the path leads to."""
+        try:
+            info = os.stat(path)  # noqa: PTH116 - a Path costs more than the call
+            if not stat.S_ISREG(info.st_mode):
+                return ""
+            key, answer = self._answers.get(path, ((), ""))
+            if key == stat_key(info):
+                return answer
+            with open(path, "rb", opener=_open_at_once) as file:
+                is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                answer = self._summary(file.read(self._longest + 1)) if is_regular else ""
+        except (OSError, ValueError):
+            return ""
+        if self._is_settled(info):
+            while len(self._answers) >= _MOST_FILES:
+                self._answers.pop(next(iter(self._answers)), None)
+            self._answers[path] = stat_key(info), answer
+        return answer
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not make it wait
+
+
+MOST_TEXT: Final = 200_000
+_TEXT: Final = FileReader(lambda content: content.decode(errors="surrogateescape"), MOST_TEXT)
+
+
+def text(path: str) -> str:
+    """Return the start of the file at the path, with bytes that are no UTF-8 as surrogates; empty if there is none."""
+    return ask(_TEXT, path)
 
 
 def _real_path(path: str) -> str:

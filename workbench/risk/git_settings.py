@@ -1,44 +1,131 @@
-"""Read git settings: the hooks directories and included files they name, and whether a change is harmless.
+"""Parse git settings as git does, and tell what they name and which changes to them are harmless.
 
-Only the common form of a setting is parsed; a setting written in any other way is never harmless.
+The grammar is that of `config.c` in git; `tests/risk/test_git_settings.py` compares the parser with the installed git.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 _HARMLESS_KEY = re.compile(
     r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|"
     r"branch\..*\.(?:merge|rebase)|extensions\.(?:objectformat|refstorage)|submodule\..*\.active|submodule\.active|"
-    r"remote\..*\.fetch|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion"
+    r"remote\..*\.fetch|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion",
+    re.DOTALL,
 )
 _HARMLESS_VALUE = re.compile(r"[\w./+*:@ ^<>-]*")
-_REMOTE_KEY = re.compile(r"(branch)\..*\.remote|remote\..*\.url|submodule\..*\.url")
+_REMOTE_KEY = re.compile(r"(branch)\..*\.remote|remote\..*\.url|submodule\..*\.url", re.DOTALL)
 _REMOTE_NAME = re.compile(r"\w[\w.-]*|\.")
 _REMOTE = re.compile(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
-_HOOKS_PATH = re.compile(r"(?im)^\s*(?:\[core\]\s*)?hookspath\s*=\s*(.+?)\s*$")
-_INCLUDED = re.compile(r"(?im)^\s*\[\s*include(?:if\s+\"[^\"\n]*\")?\s*\](?:\s*[#;][^\n]*\n)*\s*path\s*=\s*(.+?)\s*$")
+_OPTIONAL: Final = ":(optional)"
+_PREFIX: Final = "%(prefix)/"
+_PREFIXES: Final = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
+"""The directories for which `%(prefix)` may stand: where git was installed."""
+
+
+class GitSetting(NamedTuple):
+    """One setting: its key in the form `section.variable` or `section.subsection.variable`, and its value."""
+
+    key: str
+    """Section and variable are in lower case; the subsection is as written, unless it was written after a dot."""
+    value: str | None
+    """None for a variable without `=`, which means true."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that the value may stand for; versions of git differ in how they read a few of them."""
+        value = self.value or ""
+        if not value:
+            return ()
+        named = [value, value.removeprefix(_OPTIONAL), re.sub(r"[\t\r]", " ", value)]
+        bases = [f"{base}/" for base in _PREFIXES if value.startswith(_PREFIX)]
+        named += [base + value.removeprefix(_PREFIX) for base in bases]
+        return tuple(dict.fromkeys(map(os.path.expanduser, named)))
+
+
+class ParsedSettings(NamedTuple):
+    """The settings of one file, in order."""
+
+    settings: Sequence[GitSetting]
+    is_complete: bool
+    """Whether the whole file could be parsed; if not, git refuses to work with it."""
+
+
+_KEY: Final = "[A-Za-z0-9-"
+_HEAD: Final = re.compile(rf'\[(?:({_KEY}.]+)\]|({_KEY}.]*)[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)"\])')
+_NAME: Final = re.compile(rf"([A-Za-z]{_KEY}]*)[ \t]*(=|(?=\n))")
+_BETWEEN: Final = re.compile(r"(?:[ \t\r\n]+|[#;][^\n]*)*")
+_ESCAPED: Final = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"', "\n": ""}
+_ESCAPE: Final = re.compile(r'\\([tbn"\\\n])')
+_TOKEN: Final = re.compile(
+    r'([^ \t\r\n"\\;#]+)|([ \t\r]+)|(\\[tbn"\\\n])|"((?:[^"\\\n]|\\[tbn"\\\n])*)"|(?:[;#][^\n]*)?(\n)'
+)
+"""A piece of a value: plain text, blanks, an escape, a quoted text, or the end of the line."""
+
+
+@lru_cache(maxsize=64)
+def parsed(text: str) -> ParsedSettings:
+    """Return the settings of a file with this text, without following includes."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n") + "\n\n"
+    settings: list[GitSetting] = []
+    prefix, position = "", 0
+    while True:
+        between = _BETWEEN.match(text, position)
+        position = between.end() if between else position
+        if position >= len(text):
+            return ParsedSettings(tuple(settings), is_complete=True)
+        if head := _HEAD.match(text, position):
+            section = head[1] or f"{head[2]}."
+            prefix = section.lower() + re.sub(r"\\(.)", r"\1", head[3] or "") + "."
+            position = head.end()
+            continue
+        name = _NAME.match(text, position)
+        value = _value(text, name.end()) if name and name[2] else None
+        if name is None or (name[2] and value is None):
+            return ParsedSettings(tuple(settings), is_complete=False)
+        position = name.end() if value is None else value[1]
+        # git passes on C strings, which end at the first NUL
+        key = f"{prefix}{name[1].lower()}".partition("\0")[0]
+        settings.append(GitSetting(key, None if value is None else value[0].partition("\0")[0]))
+
+
+def _value(text: str, position: int) -> tuple[str, int] | None:
+    """Return the value that starts at the position, and where it ends; None if git refuses it."""
+    value = spaces = ""
+    while token := _TOKEN.match(text, position):
+        position = token.end()
+        plain, space, escape, quoted, end = token.groups()
+        if end:
+            return value, position
+        if space:
+            spaces += space if value else ""
+            continue
+        value += spaces + (plain or _ESCAPE.sub(lambda match: _ESCAPED[match[1]], escape or quoted or ""))
+        spaces = ""
+    return None
 
 
 def hooks_paths(text: str) -> Iterator[str]:
     """Return the hooks directories that the settings name; a relative path starts at the working tree."""
-    return map(_unquoted, _HOOKS_PATH.findall(text))
+    for setting in parsed(text).settings:
+        if setting.key == "core.hookspath":
+            yield from setting.paths
 
 
 def included(text: str) -> Iterator[str]:
     """Return the settings files that are included under any condition; a relative path starts at the includer."""
-    return map(_unquoted, _INCLUDED.findall(text))
-
-
-def _unquoted(value: str) -> str:
-    return os.path.expanduser(value.strip('"'))  # noqa: PTH111 - a string comes out
+    for setting in parsed(text).settings:
+        if setting.key == "include.path" or (setting.key.startswith("includeif.") and setting.key.endswith(".path")):
+            yield from setting.paths
 
 
 def is_harmless(before: bytes, after: bytes) -> bool:
     """Return whether no changed setting can make git run a program or send commits elsewhere."""
-    old, new = _settings(before), _settings(after)
+    old, new = _values(before), _values(after)
     if old is None or new is None:
         return False
     for key in old.keys() | new.keys():
@@ -56,27 +143,10 @@ def is_harmless(before: bytes, after: bytes) -> bool:
     return True
 
 
-_SECTION = re.compile(r'\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
-_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
-
-
-def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
-    """Return the values of each setting in a git configuration, or None if it is not in the common form."""
-    if b"\\\n" in content or b"\0" in content:
-        return None
-    settings: dict[str, tuple[str, ...]] = {}
-    section = ""
-    for line in content.decode(errors="replace").split("\n"):
-        text = line.strip()
-        head = _SECTION.match(text)
-        if head:
-            section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
-            text = text[head.end() :]
-        if not text or text[0] in "#;":
-            continue
-        setting = _SETTING.fullmatch(text)
-        if setting is None or not section:
-            return None
-        key = f"{section}.{setting[1].lower()}"
-        settings[key] = (*settings.get(key, ()), setting[2] or "")
-    return settings
+def _values(content: bytes) -> dict[str, tuple[str, ...]] | None:
+    """Return the values of each setting, or None if git would refuse the file."""
+    settings, is_complete = parsed(content.decode(errors="surrogateescape"))
+    values: dict[str, tuple[str, ...]] = {}
+    for key, value in settings:
+        values[key] = (*values.get(key, ()), value or "")
+    return values if is_complete else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from workbench.files import recorded_stat
 from workbench.protocol.risk import Risk
@@ -209,6 +209,7 @@ ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")
 
 
 Rating: TypeAlias = tuple[Risk, str]
+F = TypeVar("F")
 
 _HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full"})
 _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
@@ -233,10 +234,21 @@ class PathContext:
     symlinks: Mapping[str, str] = field(default_factory=dict)
     cached: dict[str, str] | None = field(default=None, compare=False, repr=False)
     """Cache of real paths, used while one action is rated; None disables it."""
+    facts: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    """Cache of what `once` computes, used in the same way."""
 
     def remembering(self) -> PathContext:
         """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
-        return replace(self, cached={}, symlinks=dict(self.symlinks))
+        return replace(self, cached={}, facts={}, symlinks=dict(self.symlinks))
+
+    def once(self, name: str, fact: Callable[[], F]) -> F:
+        """Return a fact about the file system that is computed once for each action."""
+        if self.facts is None:
+            return fact()
+        if name not in self.facts:
+            self.facts[name] = fact()
+        result: F = self.facts[name]
+        return result
 
     def assume(self, link: str, target: str | None) -> None:
         """Assume a link, or no link if `target` is None; call this only on a copy from `remembering`."""

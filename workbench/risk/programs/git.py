@@ -6,6 +6,7 @@ import os
 import re
 
 from workbench.files import recorded_stat
+from workbench.risk.git_programs import programs_named
 from workbench.risk.paths import is_regenerable, within
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
@@ -266,9 +267,23 @@ def _git(call: Call) -> None:
     _by_verb(call)
 
 
+def rate_repository(call: Call, original: list[Word]) -> None:
+    """Rate a command that only reads by what the repository around it makes git run."""
+    names = frozenset(word.text.casefold() for word in original if not word.text.startswith("-"))
+    if call.risk != "LOW" or names <= _WITHOUT:
+        return
+    context = call.scan.context
+    top = context.resolved(context.workspace)
+    programs = context.once("git", lambda: programs_named(top, context.workspace, context.home))
+    if programs.reason:
+        call.raise_to("MEDIUM", programs.reason)
+    elif not names.isdisjoint(programs.aliases):
+        call.raise_to("MEDIUM", "the repository gives this name to another command")
+
+
 OTHER_REPOSITORY = "works on another repository, whose settings may run programs"
-_WITHOUT = words("version help check-ref-format")
-"""Verbs that do not use a repository."""
+_WITHOUT = words("version check-ref-format")
+"""Verbs that use no repository, nor its settings."""
 
 
 def is_other_repository(call: Call, marker: str = ".git") -> bool:

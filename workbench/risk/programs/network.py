@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from workbench.risk.actions import METADATA
+from workbench.risk.hg_settings import program_named
 from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
 from workbench.risk.programs.rule import Rule, always, flag_names, named, subcommands, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
@@ -421,6 +422,10 @@ def _other_vcs(call: Call) -> None:
     if call.name == "hg" and is_other_repository(call, ".hg"):  # `.hg/hgrc` names hooks and extensions
         call.raise_to("MEDIUM", OTHER_REPOSITORY)
     _OTHER_VCS(call)
+    context = call.scan.context
+    named = context.once("hg", lambda: program_named(context.resolved(context.workspace))) if call.name == "hg" else ""
+    if named:
+        call.raise_to("MEDIUM", named)
 
 
 _HOSTS: dict[str, Rule] = {

@@ -27,6 +27,7 @@ from workbench.risk.programs.escalation import (
     raise_by_reach,
     verb_first,
 )
+from workbench.risk.programs.git import rate_repository
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
@@ -108,6 +109,13 @@ def judge(call: Call, name: Word) -> None:
 
 
 def _judge_program(call: Call, original: list[Word]) -> None:
+    """Rate a call by the program's rule and grammar, and one of git by the repository around it."""
+    _judge_by_rule(call, original)
+    if call.name == "git":
+        rate_repository(call, original)
+
+
+def _judge_by_rule(call: Call, original: list[Word]) -> None:
     """Rate a call by the program's rule and grammar; without either, it is never LOW."""
     rule = RULES.get(call.name) or _versioned(call.name)
     if rule is None and call.name not in ROWS:

@@ -1,0 +1,186 @@
+"""Tell whether git runs a program that a repository names even for a command that only reads.
+
+Settings of the user and the system are trusted; those of the repository are not, nor those of its submodules, into
+which `git status` and others look. A setting that no table lists as harmless counts as naming a program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from workbench.files import recorded_stat
+from workbench.risk.git_repository import (
+    Repository,
+    SettingsFile,
+    nested_work_trees,
+    repositories,
+    repository_at,
+    settings_files,
+)
+from workbench.risk.git_settings import GitSetting
+from workbench.risk.paths import within, words
+
+_MOST_REPOSITORIES: Final = 40
+_HARMLESS: Final = words(
+    "add advice alias am apply attr author blame branch bundle checkout clean clone color column commit commitgraph "
+    "committer completion credential credentialcache credentialstore difftool extensions fastimport feature fetch "
+    "format fsck fsmonitor gc gitcvs gitweb grep gui guitool http i18n imap include includeif index init instaweb "
+    "interactive log lsrefs mailinfo mailmap maintenance mergetool notes pack pretty protocol pull push rebase "
+    "receive remote remotes repack replay rerere reset revert safe sendemail sendpack sequence showbranch "
+    "sideband sparse splitindex ssh stash status submodule tag tar trace2 trailer transfer uploadarchive "
+    "uploadpack uploadpackfilter url user versionsort worktree "
+    "annex branchless bugtraq clang-format codespaces cz deploy devcontainer flow gerrit git-p4 git-town "
+    "gitbutler gitflow github gitlab gitreview graphite hooks hub jira nbdime phabricator review secrets svn "
+    "svn-remote tower vscode"
+)
+"""Sections of git, and then of other programs, whose settings make no command that only reads run a program.
+
+If such a command fetches objects, see `_FETCHES`.
+"""
+_IN_CORE: Final = words(
+    "abbrev alternaterefsprefixes askpass attributesfile autocrlf bare bigfilethreshold checkroundtripencoding "
+    "checkstat commentchar commentstring commitgraph compression createobject deltabasecachelimit disambiguate "
+    "editor eol excludesfile filemode filesreflocktimeout fscache fsmonitorhookversion fsync fsyncmethod "
+    "fsyncobjectfiles gitproxy hidedotfiles hookspath ignorecase ignorestat lockfilepid logallrefupdates "
+    "longpaths loosecompression maxtreedepth multipackindex notesref packedgitlimit packedgitwindowsize "
+    "packedrefstimeout precomposeunicode preferasciicase prefersymlinkrefs preloadindex protecthfs protectntfs "
+    "quotepath repositoryformatversion restrictinheritedhandles safecrlf sharedrepository sparsecheckout "
+    "sparsecheckoutcone splitindex sshcommand symlinks trustctime unsetenvvars untrackedcache usereplacerefs "
+    "warnambiguousrefs whitespace worktree"
+)
+"""Harmless variables of the section `core`; `_hooks` looks at the directory of hooks."""
+_LFS: Final = {
+    "clean": "git-lfs clean -- %f",
+    "smudge": "git-lfs smudge -- %f",
+    "process": "git-lfs filter-process",
+    "required": "true",
+}
+"""What `git lfs install --local` sets."""
+_BOOLEANS: Final = words("true false yes no on off 0 1")
+_PAGER: Final = re.compile(r"(?:cat|more|(?:less|delta|bat)(?: -[EFGIKMNQRSXiegm]+)*)?")
+_IN_DRIVERS: Final = words("binary xfuncname funcname cachetextconv wordregex algorithm trustexitcode name recursive")
+_IN_GPG: Final = words("format mintrustlevel ssh.allowedsignersfile ssh.revocationfile")
+_LFS_RUNS: Final = re.compile(r"(?:customtransfer|extension)\.")
+_PROMISES: Final = re.compile(r"remote\..*\.(?:promisor|partialclonefilter)|extensions\.partialclone", re.DOTALL)
+"""With one of these, a command that reads may fetch missing objects."""
+_FETCHES: Final = re.compile(
+    r"core\.(?:askpass|gitproxy|sshcommand)|credential\..*|http\..*|protocol\..*|ssh\..*|url\..*|"
+    r"remote\..*\.(?:uploadpack|receivepack|vcs|proxy|proxyauthmethod)",
+    re.DOTALL,
+)
+"""Settings that decide what fetching runs."""
+_PLAIN_URL: Final = re.compile(r"(?:https?|ssh)://[\w@.:/~+%-]*|[\w.-]+@[\w.-]+:[\w./~-]*")
+_RELATIVE: Final = re.compile(r"!?\s*[\"']?(?!/|~)[^\s=]*/")
+"""A program that is named relative to the working directory, so that the repository brings it."""
+_HOOK: Final = "post-index-change"
+"""The hook that commands which only read run, as they refresh the index."""
+UNKNOWN: Final = "its settings, or those of its submodules, are more than can be checked"
+
+
+class GitPrograms(NamedTuple):
+    """What git may run of a repository in a command that only reads."""
+
+    reason: str = ""
+    """Why a program may run that is neither git's nor named by the user's own settings; empty if none may."""
+    aliases: frozenset[str] = frozenset()
+    """Names that the repository gives to commands, in lower case; they replace only commands that are not installed."""
+
+
+def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
+    """Return what git may run of the repository around a directory."""
+    waiting = [(candidate, candidate.work_tree) for candidate in repositories(directory)]
+    examined: set[str] = set()
+    aliases: set[str] = set()
+    for repository, work_tree in waiting:  # grows during the iteration
+        if repository.git in examined:
+            continue
+        examined.add(repository.git)
+        files, is_complete = settings_files(repository, workspace, home)
+        own = [setting for file in files if not file.is_of_user for setting in file.settings]
+        aliases |= {setting.key.split(".")[1].casefold() for setting in own if setting.key.startswith("alias.")}
+        reason = next(_named(own, files), "") or _hook(repository, files, workspace)
+        nested = nested_work_trees(repository, work_tree)
+        if reason or not is_complete or nested is None or len(waiting) + len(nested) > _MOST_REPOSITORIES:
+            return GitPrograms(reason or UNKNOWN)
+        waiting += [(each, each.work_tree) for each in map(repository_at, nested) if each is not None]
+    return GitPrograms(aliases=frozenset(aliases))
+
+
+def _named(own: Sequence[GitSetting], files: Iterable[SettingsFile]) -> Iterator[str]:
+    """Yield a reason for each setting that may make a command run something which is not the user's.
+
+    `own` are the settings that do not come from the user.
+    """
+    fetches = any(map(_PROMISES.fullmatch, (setting.key for setting in own)))
+    for setting in own:
+        if not _is_harmless(setting) or (fetches and not _fetches_plainly(setting)):
+            yield _reason(setting)
+    for setting in (setting for file in files if file.is_of_user for setting in file.settings):
+        if not _is_harmless(setting) and _RELATIVE.match(setting.value or ""):
+            yield _reason(setting)
+
+
+def _reason(setting: GitSetting) -> str:
+    section, _, rest = setting.key.partition(".")
+    between = ".*." if "." in rest else "."
+    return f"the settings of the repository may run a program ({section}{between}{rest.rpartition('.')[2]})"
+
+
+def _is_harmless(setting: GitSetting) -> bool:
+    """Return whether git ignores the setting, or runs nothing because of it, in a command that only reads."""
+    section, _, name = setting.key.partition(".")
+    check = _CHECKS.get(section)
+    value = "true" if setting.value is None else setting.value.strip()
+    return check(name, value) if check else section in _HARMLESS
+
+
+def _is_harmless_core(name: str, value: str) -> bool:
+    if name == "fsmonitor":  # as a truth value, it starts a daemon of git's own
+        return not value or value.casefold() in _BOOLEANS
+    return name in _IN_CORE or (name == "pager" and bool(_PAGER.fullmatch(value)))
+
+
+def _is_harmless_driver(name: str, value: str) -> bool:
+    driver, _, variable = name.rpartition(".")
+    return not value or variable in _IN_DRIVERS or (not driver and variable != "external")
+
+
+def _is_harmless_filter(name: str, value: str) -> bool:
+    driver, _, variable = name.rpartition(".")
+    return not value or variable == "required" or (driver == "lfs" and _LFS.get(variable) == value)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "core": _is_harmless_core,
+    "diff": _is_harmless_driver,
+    "merge": _is_harmless_driver,
+    "filter": _is_harmless_filter,
+    "gpg": lambda name, value: name in _IN_GPG,
+    "lfs": lambda name, value: not _LFS_RUNS.match(name),
+    "pager": lambda name, value: value.casefold() in _BOOLEANS or bool(_PAGER.fullmatch(value)),
+    "help": lambda name, value: name != "browser",
+    **dict.fromkeys(("browser", "gvfs", "hook", "man", "web"), lambda name, value: False),
+}
+"""The sections of which only some settings are harmless, with what tells these by name and value."""
+
+
+def _fetches_plainly(setting: GitSetting) -> bool:
+    """Return whether the setting lets git fetch with its own programs alone."""
+    if re.fullmatch(r"remote\..*\.(?:url|pushurl)", setting.key, re.DOTALL):
+        return bool(_PLAIN_URL.fullmatch(setting.value or ""))
+    return not _FETCHES.fullmatch(setting.key)
+
+
+def _hook(repository: Repository, files: Iterable[SettingsFile], workspace: str) -> str:
+    """Return a reason if there is a hook that reading commands run, outside directories of the user's."""
+    directories = [f"{repository.common}/hooks"]
+    for file in files:
+        for path in (each for setting in file.settings if setting.key == "core.hookspath" for each in setting.paths):
+            named = os.path.normpath(os.path.join(repository.work_tree, path))  # noqa: PTH118 - strings
+            if not file.is_of_user or within(named, workspace):
+                directories.append(named)
+    has_hook = any(recorded_stat.exists(f"{directory}/{_HOOK}") for directory in directories)
+    return f"the repository has a hook that this command may run ({_HOOK})" if has_hook else ""
