@@ -8,8 +8,8 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import home as home
+from tests.session.test_integrity_guard import notices_of, observed_text
 from tests.session.test_integrity_guard import repo as repo
-from tests.session.test_integrity_guard import said, told
 from tests.session.test_integrity_guard import watched as watched
 from workbench.config.locations import Locations
 from workbench.risk import protected_files
@@ -60,7 +60,7 @@ def test_what_a_script_changes_is_said(watched, environment, way):
     one.session.send("go")
     one.run()
     assert one.session.question is None
-    assert said(one), told(one)
+    assert notices_of(one), observed_text(one)
 
 
 HARMLESS = {
@@ -83,7 +83,7 @@ def test_what_tools_write_every_day_is_no_change(watched, environment, way):
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert not said(one), told(one)
+    assert not notices_of(one), observed_text(one)
 
 
 def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(watched, environment, home):
@@ -96,7 +96,7 @@ def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(wa
     one.run()
     one.answer()
     assert (home / ".local/bin/ruff").exists()
-    assert not said(one), told(one)
+    assert not notices_of(one), observed_text(one)
 
 
 def test_a_known_way_to_a_program_of_the_user_is_asked_about_in_every_mode(watched, environment):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.session.fake_agent import calls, says
-from tests.session.test_integrity_guard import git, home, repo, said, standing, told, watched  # noqa: F401
+from tests.session.test_integrity_guard import git, home, notices_of, observed_text, repo, standing, watched  # noqa: F401
 from workbench.files import stat_keys
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import protected_files
@@ -55,8 +55,8 @@ def test_what_a_script_changes_is_said(watched, repo, home, way):  # noqa: F811
     one.session.send("go")
     one.run()
     assert one.session.question is None
-    assert said(one), told(one)
-    assert "protected" in told(one)
+    assert notices_of(one), observed_text(one)
+    assert "protected" in observed_text(one)
 
 
 def test_what_a_new_link_leads_to_is_not_torn(watched, repo, home):  # noqa: F811
@@ -94,7 +94,7 @@ def test_what_a_protected_link_leads_to_is_compared(watched, repo, home, way):  
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert said(one)
+    assert notices_of(one)
     assert (repo / link).is_symlink()
     assert (repo / written).is_file()
 
@@ -107,7 +107,7 @@ def test_what_was_approved_of_the_target_of_a_link_is_approved(watched, repo, ho
     one.run()
     one.answer()
     assert (repo / "AGENTS.md").read_text() == "mine\nmore\n"
-    assert said(one) == ""
+    assert notices_of(one) == ""
 
 
 INCLUDED = {
@@ -160,7 +160,7 @@ def test_files_that_the_environment_names_are_compared(watched, repo, home, monk
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert target.name in said(one)
+    assert target.name in notices_of(one)
 
 
 def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811
@@ -177,8 +177,8 @@ def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811
 
 def test_a_file_in_memory_never_settles():
     lines = Path(stat_keys._MOUNTS).read_text().splitlines()
-    found = {line.split()[2]: line.split(" - ")[1].split()[0] for line in lines}
-    in_memory = [device for device, kind in found.items() if kind == "tmpfs"]
+    levels = {line.split()[2]: line.split(" - ")[1].split()[0] for line in lines}
+    in_memory = [device for device, kind in levels.items() if kind == "tmpfs"]
     assert in_memory, "every Linux has one"
     major, minor = map(int, in_memory[0].split(":"))
     assert not stat_keys.has_settled(SimpleNamespace(st_ctime_ns=0, st_dev=os.makedev(major, minor)))
