@@ -1,4 +1,4 @@
-"""The fixtures that several directories share: a user's home, project and environment, and no process left behind."""
+"""The fixtures that several folders share: a person's home, project and environment, and no process left behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
-"""A user's Python keeps what it compiled, and their terminal has the size it says."""
+"""A person's Python keeps what it compiled, and their terminal has the size it says."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -82,8 +82,8 @@ def local_sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
 
 
 def _environment(home: Path, runtime: Path) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
-    env = {name: value for name, value in environment.items() if name not in _UNWANTED}
+    kept = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
+    env = {name: value for name, value in kept.items() if name not in _UNWANTED}
     env |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(home), "OHW_SCRIPT_PACE": "0"}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
     return env | {"OPENAI_API_KEY": "sk-of-the-test"}

@@ -1,4 +1,4 @@
-"""A user with an empty home and a project: what tests of whole programs start from; the fixture is in conftest."""
+"""A person with an empty home and a project: what tests of whole programs start from; the fixture is in conftest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 40.0
 
 @dataclass
 class Sandbox:
-    """A user with an empty home and a project directory."""
+    """A person with an empty home and a project folder."""
 
     home: Path
     project: Path
@@ -61,12 +61,12 @@ class Sandbox:
 
     def processes(self) -> list[psutil.Process]:
         """What runs with this home: screens, engines, shells and whatever they started."""
-        running = []
+        found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.status() != psutil.STATUS_ZOMBIE and self._is_here(process):
-                    running.append(process)
-        return running
+                    found.append(process)
+        return found
 
     def _is_here(self, process: psutil.Process) -> bool:
         try:

@@ -75,7 +75,7 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "told"),
     [
         ("modle = 1", "no setting 'modle'"),
         ("model = 1", "must be text"),
@@ -111,8 +111,8 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not hold a date"),
     ],
 )
-def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, message: str):
-    with pytest.raises(UsageError, match=re.escape(message)) as error:
+def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, told: str):
+    with pytest.raises(UsageError, match=re.escape(told)) as error:
         load_settings(written(tmp_path, text), {})
     assert "\n" not in str(error.value)
     if "tools" in text or "trusted" in text:
@@ -135,10 +135,10 @@ def test_a_key_does_not_show_in_the_settings(tmp_path: Path):
 
 
 def test_private_folders_are_private(tmp_path: Path):
-    directory = tmp_path / "a"
-    directory.mkdir(mode=0o755)
-    assert private_directory(directory).stat().st_mode & 0o777 == 0o700
-    (tmp_path / "link").symlink_to(directory)
+    folder = tmp_path / "a"
+    folder.mkdir(mode=0o755)
+    assert private_directory(folder).stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(folder)
     with pytest.raises(UsageError):
         private_directory(tmp_path / "link")
 

@@ -1,4 +1,4 @@
-"""Children of ours take nothing from the directory that is looked at (S15): modules, variables, programs of its own."""
+"""Children of ours take nothing from the folder that is looked at (S15): modules, variables, programs of its own."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def module_names() -> set[str]:
     return {"workbench", "sitecustomize", "usercustomize", *sys.stdlib_module_names, *installed}
 
 
-def plant(directory: Path, names: Collection[str], mark: Path) -> None:
+def plant(folder: Path, names: Collection[str], mark: Path) -> None:
     """A module of each name that leaves its name in `mark` when it is imported, then fails."""
     code = f"open({str(mark)!r}, 'a').write(__name__ + chr(10))\nraise ImportError('a module of the folder')\n"
     for at, name in enumerate(sorted(names)):
         if at % 2:
-            (directory / f"{name}.py").write_text(code)
+            (folder / f"{name}.py").write_text(code)
         else:
-            (directory / name).mkdir()
-            (directory / name / "__init__.py").write_text(code)
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").write_text(code)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def mark(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hostile(sandbox: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
-    """The user stands in a directory with a module of every name, and Python is told in every way to look there."""
+    """The person stands in a folder with a module of every name, and Python is told in every way to look there."""
     names = module_names()
     assert len(names) > 300
     plant(sandbox.project, names, mark)
@@ -142,9 +142,9 @@ async def test_converting_a_page_imports_nothing_of_the_folder(hostile: Sandbox,
 def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(
     sandbox: Sandbox, mark: Path, words: list[str]
 ):
-    """`python -m` and an empty entry of PYTHONPATH put the directory on the path before our first line runs."""
+    """`python -m` and an empty entry of PYTHONPATH put the folder on the path before our first line runs."""
     plant(sandbox.project, module_names() - STARTED_WITH - {"workbench"}, mark)
-    for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the directory
+    for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the folder
         (sandbox.project / f"{name}.py").unlink(missing_ok=True)
         for left in (sandbox.project / name).glob("*"):
             left.unlink()
@@ -162,9 +162,9 @@ def test_what_the_folder_puts_on_the_import_path_is_left_out(tmp_path: Path):
     here = tmp_path / "here"
     (here / "lib").mkdir(parents=True)
     (here / "venv").mkdir()
-    expected = ["/usr/lib/python3", str(here / "venv"), str(tmp_path / "other")]
+    kept = ["/usr/lib/python3", str(here / "venv"), str(tmp_path / "other")]
     entries = [str(here), "/usr/lib/python3", str(here / "lib"), str(here / "venv"), str(tmp_path / "other")]
-    assert without_workspace(entries, str(here), f":{here / 'lib'}:{tmp_path / 'other'}") == expected
+    assert without_workspace(entries, str(here), f":{here / 'lib'}:{tmp_path / 'other'}") == kept
 
 
 def test_a_child_searches_where_this_process_does_but_for_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme_pictures import DIRECTORY, PICTURES, readme_with_pictures
+from tests.readme_pictures import FOLDER, PICTURES, readme_with_pictures
 from workbench.cli import main as cli
 from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
@@ -46,9 +46,9 @@ def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
 def test_its_commands_and_options_exist(capsys):
     with pytest.raises(SystemExit):
         cli.main(["--help"])
-    output = capsys.readouterr().out
-    assert set(re.findall(r"^(ohw \w+)  ", README, re.MULTILINE)) <= set(re.findall(r"ohw \w+", output))
-    assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", output)) | {"--json"}
+    said = capsys.readouterr().out
+    assert set(re.findall(r"^(ohw \w+)  ", README, re.MULTILINE)) <= set(re.findall(r"ohw \w+", said))
+    assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", said)) | {"--json"}
 
 
 def test_the_guide_on_settings_names_every_key_binding_of_the_main_screen():
@@ -66,7 +66,7 @@ def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():
             assert (ROOT / picture.file(theme)).read_text() == drawn, "run python -m tests.readme_pictures"
             assert "@font-face" not in drawn
             assert "url(http" not in drawn
-    assert {path.name for path in (ROOT / DIRECTORY).iterdir()} == {
+    assert {path.name for path in (ROOT / FOLDER).iterdir()} == {
         picture.file(theme).name for picture in PICTURES for theme in ("dark", "light")
     }
 

@@ -61,9 +61,9 @@ def test_notes_for_other_tools_stand_in_where_there_are_none(tmp_path):
 
 
 def test_notes_of_deeper_folders_are_named(tmp_path):
-    for directory in ("web/api", "node_modules/x", ".hidden"):
-        (tmp_path / directory).mkdir(parents=True)
-        (tmp_path / directory / "AGENTS.md").write_text("deep")
+    for folder in ("web/api", "node_modules/x", ".hidden"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "AGENTS.md").write_text("deep")
     prompt = system_prompt(tmp_path, ())
     assert "- web/api/AGENTS.md" in prompt
     assert "node_modules" not in prompt
@@ -71,9 +71,9 @@ def test_notes_of_deeper_folders_are_named(tmp_path):
     assert "deep" not in prompt.replace("deeper", "")
 
 
-def skill(directory, name, text):
-    (directory / name).mkdir(parents=True)
-    (directory / name / "SKILL.md").write_text(text)
+def skill(folder, name, text):
+    (folder / name).mkdir(parents=True)
+    (folder / name / "SKILL.md").write_text(text)
 
 
 def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
@@ -83,27 +83,27 @@ def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
     skill(project / ".ohw/skills", "mail", "---\nname: mail\ndescription: Write mails.\n---\n")
     skill(own, "pdf", "---\nname: pdf\ndescription: Mine.\n---\n")
     skill(own, "chart", "---\r\nname: chart\r\ndescription: 'Draw: charts.'\r\n---\r\nBody")
-    skills = skills_of(project, [own])
-    assert [(each.name, each.description) for each in skills] == [
+    found = skills_of(project, [own])
+    assert [(each.name, each.description) for each in found] == [
         ("pdf", "Fill in PDF forms."),
         ("mail", "Write mails."),
         ("chart", "Draw: charts."),
     ]
-    prompt = system_prompt(project, (), skills)
+    prompt = system_prompt(project, (), found)
     assert f"- pdf: Fill in PDF forms. ({project}/.agents/skills/pdf/SKILL.md)" in prompt
     assert "The body." not in prompt
 
 
 def test_what_is_no_skill_is_left_out(tmp_path):
-    directory = tmp_path / ".agents/skills"
-    skill(directory, "plain", "Just text.")
-    skill(directory, "nameless", "---\ndescription: x\n---\n")
-    skill(directory, "broken", "---\nname: [\n---\n")
-    skill(directory, "tagged", "---\nname: !!python/object/apply:os.getcwd []\ndescription: x\n---\n")
-    skill(directory, "open", "---\nname: open\ndescription: x\n")
-    (directory / "linked").mkdir()
+    folder = tmp_path / ".agents/skills"
+    skill(folder, "plain", "Just text.")
+    skill(folder, "nameless", "---\ndescription: x\n---\n")
+    skill(folder, "broken", "---\nname: [\n---\n")
+    skill(folder, "tagged", "---\nname: !!python/object/apply:os.getcwd []\ndescription: x\n---\n")
+    skill(folder, "open", "---\nname: open\ndescription: x\n")
+    (folder / "linked").mkdir()
     (tmp_path / "elsewhere.md").write_text("---\nname: linked\ndescription: x\n---\n")
-    (directory / "linked/SKILL.md").symlink_to(tmp_path / "elsewhere.md")
-    os.mkfifo(directory / "open/fifo")
+    (folder / "linked/SKILL.md").symlink_to(tmp_path / "elsewhere.md")
+    os.mkfifo(folder / "open/fifo")
     assert skills_of(tmp_path) == []
     assert skills_of(tmp_path / "nowhere") == []

@@ -84,18 +84,18 @@ class Log:
     """The events of the only session of a sandbox, as another process reads them; all that were ever seen are kept."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._directory = sandbox.locations.sessions
+        self._folder = sandbox.locations.sessions
         self.seen: dict[int, Row] = {}
         self.violations: list[str] = []
 
     @property
     def session(self) -> str:
         """The id of the session, empty when there is none."""
-        return next((path.stem for path in self._directory.glob("*.session")), "")
+        return next((path.stem for path in self._folder.glob("*.session")), "")
 
     def read(self) -> list[Row]:
         """All events; notes a violation where one is missing or was changed."""
-        path = self._directory / f"{self.session}.session"
+        path = self._folder / f"{self.session}.session"
         try:
             with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
                 rows: list[Row] = db.execute("SELECT seq, kind, json FROM events ORDER BY seq").fetchall()
@@ -114,7 +114,7 @@ class Log:
 
     def last(self) -> int:
         """The number of events."""
-        path = self._directory / f"{self.session}.session"
+        path = self._folder / f"{self.session}.session"
         try:
             with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
                 return int(db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
@@ -152,17 +152,17 @@ class Log:
         """The events of the action that was proposed last with this mark."""
         rows = self.read()
         asked = [json.loads(line) for _, kind, line in rows if kind == "action_proposed" and f"echo {mark} " in line]
-        expected = {each["action_id"] for each in asked}
-        return [row for row in rows if json.loads(row[2]).get("action_id") in expected]
+        wanted = {each["action_id"] for each in asked}
+        return [row for row in rows if json.loads(row[2]).get("action_id") in wanted]
 
 
 class Round:
     """One session that is killed and resumed; `play` says what was violated."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int) -> None:
         self.chance = random.Random(seed)
         self._first_kind = KINDS[seed % len(KINDS)]
-        self.sandbox = _sandbox(directory)
+        self.sandbox = _sandbox(folder)
         self.log = Log(self.sandbox)
         self.kills: list[str] = []
         self.violations = self.log.violations
@@ -232,9 +232,9 @@ class Round:
         self.log.seen |= watched.seen
 
     def _victims(self, kind: str) -> list[int]:
-        screen, processes = self._terminal.pid, self.sandbox.processes()
-        engines = [each.pid for each in processes if "workbench.engine" in _words(each)]
-        supervisors = [each for each in processes if "processes.shell_supervisor" in " ".join(_words(each))]
+        screen, found = self._terminal.pid, self.sandbox.processes()
+        engines = [each.pid for each in found if "workbench.engine" in _words(each)]
+        supervisors = [each for each in found if "processes.shell_supervisor" in " ".join(_words(each))]
         shells = [child.pid for each in supervisors for child in _children(each) if _leads_session(child.pid)]
         return {
             "engine": engines,
@@ -242,9 +242,9 @@ class Round:
             "both": [*engines, screen],
             "supervisor": [each.pid for each in supervisors],
             "shell": shells,
-            "screen group": [each.pid for each in processes if _group(each) == _group_of(screen)],
-            "engine group": [each.pid for each in processes if _group(each) in map(_group_of, engines)],
-            "all": [each.pid for each in processes],
+            "screen group": [each.pid for each in found if _group(each) == _group_of(screen)],
+            "engine group": [each.pid for each in found if _group(each) in map(_group_of, engines)],
+            "all": [each.pid for each in found],
         }[kind]
 
     def _drive(self) -> None:
@@ -253,27 +253,27 @@ class Round:
         until += _PATIENCE
         last = -1
         while self._terminal.process.isalive() and time.monotonic() < until:
-            text = self._terminal.text()
-            if self.log.has_ended() and "Conversation" in text:
+            shown = self._terminal.text()
+            if self.log.has_ended() and "Conversation" in shown:
                 return
             count = self.log.last()
-            if count != last or not count or self._reacts(text, time.monotonic() - quiet_since):
+            if count != last or not count or self._reacts(shown, time.monotonic() - quiet_since):
                 last, quiet_since = count, time.monotonic()
             time.sleep(0.05)
         if self._terminal.process.isalive():
             self.violations.append(f"no end in {_PATIENCE} s; the terminal shows:\n{self._terminal.text()}")
 
-    def _reacts(self, text: str, quiet: float) -> bool:
+    def _reacts(self, shown: str, quiet: float) -> bool:
         """Do what a user would about what is shown; whether there was something to do."""
         question = self.log.question()
-        if "enter reject" in text:
+        if "enter reject" in shown:
             self._terminal.press("enter")
-        elif "y approve" in text and question and f"echo {question} " in text:
+        elif "y approve" in shown and question and f"echo {question} " in shown:
             self._answer(question)
-        elif question and "F8 answer" in text:
+        elif question and "F8 answer" in shown:
             self._terminal.press("f8")
             time.sleep(0.3)
-        elif quiet > 2.5 and not question and "y approve" not in text:
+        elif quiet > 2.5 and not question and "y approve" not in shown:
             self._go_on()
         else:
             return False
@@ -318,8 +318,8 @@ class Round:
         while (left := self.sandbox.processes()) and time.monotonic() < until:
             time.sleep(0.1)
         if left:
-            processes = [(each.pid, each.ppid(), " ".join(_words(each))[:90]) for each in left]
-            self.violations.append(f"processes are left: {processes}")
+            told = [(each.pid, each.ppid(), " ".join(_words(each))[:90]) for each in left]
+            self.violations.append(f"processes are left: {told}")
             for each in left:
                 with contextlib.suppress(psutil.Error):
                     each.kill()
@@ -336,9 +336,9 @@ class Round:
         left = sorted(str(path.relative_to(self.sandbox.home.parent)) for path in _left_files(self.sandbox))
         if left:
             self.violations.append(f"files are left: {left}")
-        listing = self.sandbox.ohw("sessions").stdout
-        if "damaged" in listing or len(list(self.sandbox.locations.sessions.glob("*.session"))) != 1:
-            self.violations.append(f"sessions: {listing}")
+        told = self.sandbox.ohw("sessions").stdout
+        if "damaged" in told or len(list(self.sandbox.locations.sessions.glob("*.session"))) != 1:
+            self.violations.append(f"sessions: {told}")
 
 
 def _left_files(sandbox: Sandbox) -> Iterator[Path]:
@@ -352,12 +352,12 @@ def _left_files(sandbox: Sandbox) -> Iterator[Path]:
     yield from sandbox.locations.runtime.glob("**/*.sock")
 
 
-def _sandbox(directory: Path) -> Sandbox:
-    home, project = directory / "home", directory / "project"
-    for each in (home, project, directory / "tmp"):
+def _sandbox(folder: Path) -> Sandbox:
+    home, project = folder / "home", folder / "project"
+    for each in (home, project, folder / "tmp"):
         each.mkdir()
     # the bytes of a path to a socket are few
-    env = environment(home) | {"TMPDIR": str(directory / "tmp"), "OHW_SCRIPT_PACE": "0", "TEXTUAL_ANIMATIONS": "none"}
+    env = environment(home) | {"TMPDIR": str(folder / "tmp"), "OHW_SCRIPT_PACE": "0", "TEXTUAL_ANIMATIONS": "none"}
     for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
         env |= {f"{name}_NAME": "A", f"{name}_EMAIL": "a@b"}
     (project / "README").write_text("A project.\n")
@@ -409,8 +409,8 @@ def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
     kills: Counter[str] = Counter()
     bad = 0
     for number in range(seed, seed + count):
-        directory = Path(tempfile.mkdtemp(prefix="ohwk-", dir="/tmp"))
-        round_ = Round(directory, number)
+        folder = Path(tempfile.mkdtemp(prefix="ohwk-", dir="/tmp"))
+        round_ = Round(folder, number)
         try:
             violations = round_.play()
         except AssertionError as error:
@@ -421,9 +421,9 @@ def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
             f"{number}: {', '.join(round_.kills) or 'none'}; {len(round_.log.seen)} events", file=sys.stderr, flush=True
         )
         for violation in violations:
-            print(f"  VIOLATION in {directory}: {violation}", file=sys.stderr, flush=True)
+            print(f"  VIOLATION in {folder}: {violation}", file=sys.stderr, flush=True)
         if not violations:
-            shutil.rmtree(directory, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
     return kills, bad, {KINDS[number % len(KINDS)] for number in range(seed, seed + count)} - set(kills)
 
 

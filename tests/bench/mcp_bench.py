@@ -27,15 +27,15 @@ _TEN = 30.0
 
 def measures() -> list[Measure]:
     """Milliseconds."""
-    with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
         pins = PinStore(Locations(*(place / name for name in ("config", "data", "state", "runtime"))))
         return [_bridge(place, pins), _ten(place, pins)]
 
 
 def _server(place: Path, name: str) -> ServerConfig:
-    settings = {"command": sys.executable, "args": [str(_FAKE), json.dumps({"folder": str(place)})], "startTimeout": 60}
-    return read_server(name, settings, "here", str(place))
+    told = {"command": sys.executable, "args": [str(_FAKE), json.dumps({"folder": str(place)})], "startTimeout": 60}
+    return read_server(name, told, "here", str(place))
 
 
 def _bridge(place: Path, pins: PinStore) -> Measure:

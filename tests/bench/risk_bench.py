@@ -70,32 +70,32 @@ def _took(line: str, times: int) -> float:
 def _git_lines() -> list[float]:
     """Milliseconds for lines of git in the repository of this project, whose settings are looked at each time."""
     context = PathContext(str(Path.cwd()), str(Path.home()))
-    times = []
+    found = []
     for text in ("git status", "git log --oneline -20", "git diff HEAD", "git show HEAD --stat") * 25:
         start = time.perf_counter()
         assess_command(text, context)
-        times.append((time.perf_counter() - start) * 1e3)
-    return times
+        found.append((time.perf_counter() - start) * 1e3)
+    return found
 
 
 def _executed_in(lines: list[str]) -> list[float]:
-    """Milliseconds of the search for the files that each command executes, in the directory of this project."""
-    directory, found = str(Path.cwd()), []
+    """Milliseconds of the search for the files that each command executes, in the folder of this project."""
+    folder, found = str(Path.cwd()), []
     for text in (str(json.loads(line)["input"]) for line in lines):
-        parts = assess_command(text, PathContext(directory, "/home/u")).parts
+        parts = assess_command(text, PathContext(folder, "/home/u")).parts
         start = time.perf_counter()
-        executed_files(parts, directory, directory, text=text)
+        executed_files(parts, folder, folder, text=text)
         found.append((time.perf_counter() - start) * 1e3)
     return found
 
 
 def _took_command(text: str) -> float:
-    times = []
+    found = []
     for _ in range(5):
         start = time.process_time()
         assess_command(text, _PLACES)
-        times.append((time.process_time() - start) * 1e3)
-    return statistics.median(times)
+        found.append((time.process_time() - start) * 1e3)
+    return statistics.median(found)
 
 
 def _measure(name: str, value: float, limit: float) -> Measure:

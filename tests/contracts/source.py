@@ -24,21 +24,21 @@ class Module:
 
     @property
     def package(self) -> str:
-        """The dotted name of its directory."""
+        """The dotted name of its folder."""
         return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
 
 
 @cache
 def modules() -> dict[str, Module]:
     """Every module of `workbench` by dotted name, without the project that the demo copies."""
-    imports = {}
+    found = {}
     for path in sorted((ROOT / "workbench").rglob("*.py")):
         relative = path.relative_to(ROOT)
         if "demo/project" not in relative.as_posix():
             name = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
             text = path.read_text()
-            imports[name] = Module(name, relative.as_posix(), text, ast.parse(text))
-    return imports
+            found[name] = Module(name, relative.as_posix(), text, ast.parse(text))
+    return found
 
 
 @cache

@@ -41,7 +41,7 @@ def test_a_run_draws_a_picture_and_reads_a_page(sandbox: Sandbox, chromium: str)
     assert [event["observation"]["is_error"] for event in seen[:3]] == [False, False, False], texts
     cell, page, clicked = (event["observation"]["content"] for event in seen[:3])
     assert [block["type"] for block in cell] == ["text", "image"]
-    assert cell[0]["text"] == "None\n[picture 1]"  # no key of the user
+    assert cell[0]["text"] == "None\n[picture 1]"  # no key of the person
     assert "Title: Shop" in page[0]["text"]
     assert [block["type"] for block in page] == ["text", "image"]
     assert 'button "Buy now" [active]' in clicked[0]["text"]
@@ -126,9 +126,9 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(sandbox: San
     assert [visit.path for visit in site.visits if visit.path.startswith("/sent")] == ["/sent?name=Ada"]
     staged = subprocess.run(["git", "-C", str(sandbox.project), "status", "-s"], capture_output=True, text=True)
     assert "A  a.txt" in staged.stdout
-    messages = json.dumps([request.messages for request in asked[-1:]])
-    assert "A pear costs one crown." in messages
-    assert "data:image/png" in messages
+    told = json.dumps([request.messages for request in asked[-1:]])
+    assert "A pear costs one crown." in told
+    assert "data:image/png" in told
     eventually(lambda: not sandbox.processes(), "a process is left")
 
 

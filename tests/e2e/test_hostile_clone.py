@@ -38,7 +38,7 @@ PROGRAMS = (
     *("xclip", "xsel", "wl-copy", "wl-paste", "pbcopy", "secret-tool", "chromium", "xdg-open", "tput", "stty", "ps"),
 )
 
-DIRECTORIES = ("bin", "node_modules/.bin", ".venv/bin", ".")
+FOLDERS = ("bin", "node_modules/.bin", ".venv/bin", ".")
 
 
 def texts(canary: Path) -> Mapping[str, str]:
@@ -167,7 +167,7 @@ def mark(sandbox: Sandbox) -> Path:
     (sandbox.project / "a.txt").write_text("before\n")
     git("add", "a.txt")
     git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "first")
-    # In the directory itself: what -m or an empty entry of PYTHONPATH would find before our first line is not planted.
+    # In the folder itself: what -m or an empty entry of PYTHONPATH would find before our first line is not planted.
     modules = module_names() - STARTED_WITH - {"sitecustomize", "usercustomize", "workbench", "conftest", "setup"}
     plant(sandbox.project, modules, mark)
     for name, text in texts(canary).items():
@@ -183,7 +183,7 @@ def mark(sandbox: Sandbox) -> Path:
     for key, value in (("include.path", "more"), ("format.pretty", "%G?"), ("log.showSignature", "true")):
         git("config", key, value)
     links = [sandbox.project / ".git/hooks" / hook for hook in HOOKS]
-    links += [sandbox.project / directory / name for directory in DIRECTORIES for name in PROGRAMS]
+    links += [sandbox.project / folder / name for folder in FOLDERS for name in PROGRAMS]
     for link in links:
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.exists():
@@ -217,7 +217,7 @@ def sang(mark: Path) -> str:
 def leave(terminal: Terminal, shown_there: str) -> None:
     """Close the screen that lies on top; only then is typed again: escape and a letter in one burst are another key."""
     terminal.press("escape")
-    terminal.wait_until(lambda screen: shown_there not in screen, "the screen to close")
+    terminal.wait_until(lambda shown: shown_there not in shown, "the screen to close")
 
 
 def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mark: Path):
@@ -229,7 +229,7 @@ def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mar
         terminal.wait_for("Trust this directory?", 60)
         assert sang(mark) == ""
         terminal.press("enter")  # the cursor stands on no
-        terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
+        terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
         terminal.type("go")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
@@ -323,9 +323,9 @@ def parts(sandbox: Sandbox, mark: Path) -> None:
     git("init", "-q", "--bare", str(bare))
     git("config", "core.bare", "false", cwd=bare)
     git("config", "core.worktree", str(sandbox.project), cwd=bare)
-    for directory in (inner, bare):
+    for folder in (inner, bare):
         for key in ("core.fsmonitor", "core.sshCommand", "diff.external", "filter.c.clean", "core.pager"):
-            git("config", key, str(canary), cwd=directory)
+            git("config", key, str(canary), cwd=folder)
     (inner / "f.txt").write_text("one\n")
     (inner / ".gitattributes").write_text("* filter=c\n")
 

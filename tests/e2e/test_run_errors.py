@@ -1,4 +1,4 @@
-"""What goes wrong with a model or a directory, seen through `ohw run`: one line that says what to do, nothing lost."""
+"""What goes wrong with a model or a folder, seen through `ohw run`: one line that says what to do, and nothing lost."""
 
 from subprocess import CompletedProcess
 
@@ -24,16 +24,16 @@ def recorded(sandbox: Sandbox) -> list[Event]:
 
 
 def last_line(sandbox: Sandbox, done: CompletedProcess[str]) -> str:
-    """The line a failed run ends with; checks that it is in the session too, with the message of the user."""
+    """The line a failed run ends with; checks that it is in the session too, with the message of the person."""
     assert "Traceback" not in done.stderr
     events = recorded(sandbox)
     assert [event.text for event in events if isinstance(event, UserMessage)] == ["hello"]
     end = events[-1]
     assert isinstance(end, RunEnded)
-    *_, message, how_to_go_on = done.stderr.splitlines()
-    assert message == f"{end.reason}: {end.detail}"
+    *_, told, how_to_go_on = done.stderr.splitlines()
+    assert told == f"{end.reason}: {end.detail}"
     assert how_to_go_on.startswith("resume with: ohw resume ")
-    return message
+    return told
 
 
 def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(sandbox: Sandbox):

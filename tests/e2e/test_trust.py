@@ -1,4 +1,4 @@
-"""Trust in a directory: nothing of its own runs or counts before the user agreed to exactly that content."""
+"""Trust in a folder: nothing of its own runs or counts before the person agreed to exactly that content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = '[[deny]]\ncommand = "git push *"\n'
 
 @pytest.fixture
 def marker(sandbox: Sandbox):
-    """A directory that brings a tool, which leaves a file when it is imported, and rules."""
+    """A folder that brings a tool, which leaves a file when it is imported, and rules."""
     marker = sandbox.home / "marker"
     tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
@@ -83,7 +83,7 @@ def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(sandbox: Sa
         assert engines(sandbox) == []
         assert not marker.exists()
         terminal.press("enter")  # the cursor stands on no
-        terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
+        terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
         assert not marker.exists()
@@ -105,8 +105,8 @@ def test_yes_is_kept_until_something_changes(sandbox: Sandbox, marker):
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     with Terminal([*arguments, "go"], 120, 40, sandbox.env) as terminal:
-        screen = terminal.wait_for("All done.", 60)
-        assert "Trust this directory?" not in screen
+        shown = terminal.wait_for("All done.", 60)
+        assert "Trust this directory?" not in shown
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     (sandbox.project / ".ohw/tools/evil.py").write_text("raise SystemExit\n")

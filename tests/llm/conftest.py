@@ -1,4 +1,4 @@
-"""Models behind a real HTTP server; litellm is imported once for all tests of this directory."""
+"""Models behind a real HTTP server; litellm is imported once for all tests of this folder."""
 
 import threading
 import time
@@ -40,7 +40,7 @@ class Caller:
 
         return join
 
-    def streamed(self, kind: str) -> str:
+    def said(self, kind: str) -> str:
         return "".join(delta.text for delta in self.deltas if delta.kind == kind)
 
 

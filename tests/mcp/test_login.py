@@ -1,4 +1,4 @@
-"""A server that wants a sign-in: the user gives it once, it is renewed, and where that ends the user is told."""
+"""A server that wants a sign-in: the person gives it once, it is renewed, and where that ends the person is told."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ def keyring(monkeypatch):
     return made
 
 
-class User:
+class Person:
     """Reads what is said, and opens the address in a browser."""
 
     def __init__(self):
@@ -82,21 +82,21 @@ class User:
 
 
 @pytest.fixture
-def user():
-    made = User()
+def person():
+    made = Person()
     yield made
     made.leave()
 
 
 def web(place, url, **more):
-    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.directory))
+    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.folder))
 
 
-def signed_in(place, server, user, **more):
-    settings = web(place, server.url, **more)
-    store = TokenStore(place.locations, settings)
-    login(store, settings, user)
-    return settings, store
+def signed_in(place, server, person, **more):
+    told = web(place, server.url, **more)
+    store = TokenStore(place.locations, told)
+    login(store, told, person)
+    return told, store
 
 
 def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, monkeypatch):
@@ -107,37 +107,37 @@ def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, 
     assert server.asked == []
 
 
-def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, user):
+def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
     with OAuthServer() as server:
-        settings, store = signed_in(place, server, user)
-        user.leave()
-        assert "You are signed in." in user.pages[0]
-        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
+        told, store = signed_in(place, server, person)
+        person.leave()
+        assert "You are signed in." in person.pages[0]
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
         place.clients.pop().close()
     asked = server.asked[0]
     assert asked["code_verifier"]
     assert asked["resource"] == server.url
-    tokens = place.locations.data / "mcp" / "tokens"
-    assert stat.S_IMODE(tokens.stat().st_mode) == 0o700
-    assert [stat.S_IMODE(file.stat().st_mode) for file in tokens.glob("*.key")] == [0o600]
-    tokens = store.read()
-    assert tokens.access in server.access
-    assert tokens.access not in "".join(user.said)
-    assert MASKER.masked(f"a {tokens.access} b {tokens.refresh} c") == (
+    kept = place.locations.data / "mcp" / "tokens"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(file.stat().st_mode) for file in kept.glob("*.key")] == [0o600]
+    found = store.read()
+    assert found.access in server.access
+    assert found.access not in "".join(person.said)
+    assert MASKER.masked(f"a {found.access} b {found.refresh} c") == (
         "a ‹secret of the MCP server web› b ‹secret of the MCP server web› c"
     )
     logs = "".join(file.read_text() for file in place.locations.logs.glob("*.log"))
     assert "ready" in logs
-    assert tokens.access not in logs
+    assert found.access not in logs
 
 
-def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
+def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, person):
     with OAuthServer() as server:
-        settings, store = signed_in(place, server, user)
+        told, store = signed_in(place, server, person)
         old = store.read()
         store.write(replace(old, until=1.0))
         before = len(server.requests)
-        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
         place.clients.pop().close()
     assert store.read().access != old.access
     assert [asked["grant_type"] for asked in server.asked] == ["authorization_code", "refresh_token"]
@@ -146,20 +146,20 @@ def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
     assert f"Bearer {old.access}" not in sent
 
 
-def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, user):
+def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, person):
     with OAuthServer(seconds=None) as server:
-        settings, store = signed_in(place, server, user)
-        tool = place.tool(server=settings)
+        told, store = signed_in(place, server, person)
+        tool = place.tool(server=told)
         server.access.clear()
         assert ask(tool, "hello").text == "echo: hello"
         assert store.read().access in server.access
         place.clients.pop().close()
 
 
-def test_two_processes_do_not_renew_the_same_token_twice(place, user):
+def test_two_processes_do_not_renew_the_same_token_twice(place, person):
     with OAuthServer() as server:
-        settings, store = signed_in(place, server, user)
-        tool = place.tool(server=settings)
+        told, store = signed_in(place, server, person)
+        tool = place.tool(server=told)
         server.access.clear()
         renewed = replace(store.read(), access="access-of-the-other")
         server.access.add("access-of-the-other")
@@ -177,55 +177,55 @@ def test_two_processes_do_not_renew_the_same_token_twice(place, user):
         ("down", "its sign-in could not be renewed (HTTP 503); try again"),
     ],
 )
-def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, user, mode, words):
+def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, person, mode, words):
     with OAuthServer() as server:
-        settings, store = signed_in(place, server, user)
-        tool = place.tool(server=settings)
-        tool.executor._notice = user.notices.append
+        told, store = signed_in(place, server, person)
+        tool = place.tool(server=told)
+        tool.executor._notice = person.notices.append
         server.access.clear()
         server.mode = mode
         for _ in range(4):
             seen = ask(tool, "hello")
             assert seen.is_error
             assert seen.text == f"the MCP server web cannot be used: {words}"
-            assert user.notices[-1] == seen.text
+            assert person.notices[-1] == seen.text
         server.mode = ""
-        login(store, settings, user)
+        login(store, told, person)
         assert ask(tool, "hello").text == "echo: hello"
         place.clients.pop().close()
 
 
-def test_m08_no_token_goes_to_another_host(place, user):
+def test_m08_no_token_goes_to_another_host(place, person):
     with OAuthServer() as server, OAuthServer() as other:
-        settings, store = signed_in(place, server, user)
+        told, store = signed_in(place, server, person)
         server.mode, server.target = "redirect", other.url.replace("127.0.0.1", "localhost")
         with pytest.raises(ServerFailed, match="web cannot be used"):
-            place.client(settings).connect().result(60)
+            place.client(told).connect().result(60)
         assert server.requests[-1][2]["authorization"] == f"Bearer {store.read().access}"
         assert other.requests == []
 
 
-def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, user):
+def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, person):
     with OAuthServer() as server:
-        settings, store = signed_in(place, server, user)
-        login(store, settings, user)
+        told, store = signed_in(place, server, person)
+        login(store, told, person)
         assert len(server.clients) == 1
-        logout(store, settings, user)
+        logout(store, told, person)
         assert not store.is_there
         assert store.read() is None
-        logout(store, settings, user)
-    assert user.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
+        logout(store, told, person)
+    assert person.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
 
 
-def test_a_refusal_of_the_person_is_said(place, user):
+def test_a_refusal_of_the_person_is_said(place, person):
     with OAuthServer("denied") as server, pytest.raises(ServerFailed, match=r"was refused \(access_denied\)"):
-        signed_in(place, server, user)
-    assert "was refused" in user.pages[0]
+        signed_in(place, server, person)
+    assert "was refused" in person.pages[0]
 
 
-def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(place, user, monkeypatch):
+def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(place, person, monkeypatch):
     with OAuthServer() as server, OAuthServer() as other:
-        _, store = signed_in(place, server, user)
+        _, store = signed_in(place, server, person)
         with pytest.raises(ServerFailed, match="to sign in"):
             place.client(web(place, other.url)).connect().result(60)
         off = web(place, server.url, oauth=False)
@@ -237,18 +237,18 @@ def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(
     assert "Bearer mine" in {headers.get("authorization") for _, _, headers in server.requests}
 
 
-def test_a_client_of_the_settings_is_not_registered(place, user):
+def test_a_client_of_the_settings_is_not_registered(place, person):
     with OAuthServer() as server:
         server.clients["known-client"] = [f"http://127.0.0.1:{free_port()}/callback"]
         port = int(server.clients["known-client"][0].split(":")[2].partition("/")[0])
-        signed_in(place, server, user, oauth={"clientId": "known-client", "callbackPort": port})
+        signed_in(place, server, person, oauth={"clientId": "known-client", "callbackPort": port})
         assert server.asked[0]["client_id"] == "known-client"
         assert list(server.clients) == ["known-client"]
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
 
 
 @pytest.mark.parametrize(
@@ -259,20 +259,20 @@ def free_port():
     ],
 )
 def test_where_no_sign_in_can_be_it_is_said(place, settings, words):
-    server_config = read_server("web", settings, "here", str(place.directory))
+    told = read_server("web", settings, "here", str(place.folder))
     with pytest.raises(UsageError, match=words):
-        login(TokenStore(place.locations, server_config), server_config, print)
+        login(TokenStore(place.locations, told), told, print)
 
 
-def test_the_keyring_keeps_it_where_there_is_one(place, user, keyring):
+def test_the_keyring_keeps_it_where_there_is_one(place, person, keyring):
     with OAuthServer() as server:
-        settings, store = signed_in(place, server, user)
-        tokens = place.locations.data / "mcp" / "tokens"
-        assert [json.loads(file.read_text()) for file in tokens.glob("*.key")] == [{"place": "keyring"}]
-        assert "the keyring of the system" in user.said[-1]
-        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
+        told, store = signed_in(place, server, person)
+        kept = place.locations.data / "mcp" / "tokens"
+        assert [json.loads(file.read_text()) for file in kept.glob("*.key")] == [{"place": "keyring"}]
+        assert "the keyring of the system" in person.said[-1]
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
         place.clients.pop().close()
-        logout(store, settings, user)
+        logout(store, told, person)
     assert keyring.kept == {}
 
 
@@ -294,7 +294,7 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
 
 
 def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
-    """The real program: a run without, the user's act, a run with."""
+    """The real program: a run without, the person's act, a run with."""
     sandbox.locations.config.mkdir(parents=True, exist_ok=True)
     with OAuthServer() as server:
         sandbox.locations.settings_file.write_text(
@@ -309,16 +309,16 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
         address = next(line.strip() for line in process.stdout if "/authorize?" in line)
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as page:
             assert "You are signed in." in page.read().decode()
-        output, complaint = process.communicate(timeout=60)
+        said, complaint = process.communicate(timeout=60)
         assert (process.returncode, complaint) == (0, "")
-        assert "Signed in at web." in output
-        assert "web responds" in output
+        assert "Signed in at web." in said
+        assert "web responds" in said
         called = {"tool": "echo", "risk": "LOW", "arguments": {"text": "hello"}}
         done = sandbox.ohw("run", "go", *options, "--model", sandbox.script(called, finish()))
         assert done.returncode == 0, done.stderr
         assert "echo: hello" in done.stdout
         token = max(server.access)
-        assert token not in done.stdout + done.stderr + output
+        assert token not in done.stdout + done.stderr + said
         assert "web  1 tool, signed in" in sandbox.ohw("mcp").stdout
         assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
 

@@ -49,14 +49,14 @@ def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(t
         assert chips[0] == "fake:note · 1 kB"
         assert chips[3] == "fake:none://1 · not read: no such resource"
         assert "[resource fake:note · 1 kB]" in next(told_plainly(state.items[0], ""))
-        kinds = [event.kind for event in harness.opened.events()]
-        assert kinds.count("resources_read") == 2
+        kept = [event.kind for event in harness.opened.events()]
+        assert kept.count("resources_read") == 2
 
 
 def test_a_run_without_a_screen_takes_what_its_message_mentions(sandbox):
     sandbox.locations.config.mkdir(parents=True)
-    settings = fake_server(sandbox.home, {"note": "the note of the server"})
-    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    told = fake_server(sandbox.home, {"note": "the note of the server"})
+    lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
     sandbox.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
     (sandbox.project / "plan.txt").write_text("the plan of the folder")
     model = sandbox.script({"tool": "finish", "arguments": {"message": "Done."}})
@@ -84,10 +84,10 @@ def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatc
         assert harness.model.requests == []
 
 
-def listed(where, settings, directory):
+def listed(where, settings, folder):
     """As if the servers had been started once."""
     pins = PinStore(where)
-    for server in find_servers(settings.mcpServers, where.settings_file, directory, settings.trusted).servers:
+    for server in find_servers(settings.mcpServers, where.settings_file, folder, settings.trusted).servers:
         prompts = [
             {"name": "review", "description": "Review a file.", "arguments": [{"name": "file", "required": True}]},
             {"name": "hello", "description": "Say hello."},
@@ -101,15 +101,15 @@ def listed(where, settings, directory):
 
 def test_only_servers_that_may_be_used_offer_something(tmp_path):
     where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
-    directory = tmp_path / "project"
-    directory.mkdir()
-    (directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(tmp_path)}}))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(tmp_path)}}))
     own = {"mine": fake_server(tmp_path), "off": fake_server(tmp_path, enabled=False)}
     settings = Settings(mcpServers=own)
-    trusting = replace(settings, trusted=(fingerprint(directory),))
-    listed(where, trusting, directory)
-    assert set(offers_of(where, settings, directory).resources) == {"mine:note://1", "mine:file:///a b.txt"}
-    offers = offers_of(where, trusting, directory)
+    trusting = replace(settings, trusted=(fingerprint(folder),))
+    listed(where, trusting, folder)
+    assert set(offers_of(where, settings, folder).resources) == {"mine:note://1", "mine:file:///a b.txt"}
+    offers = offers_of(where, trusting, folder)
     assert {name.partition(":")[0] for name in offers.resources} == {"mine", "theirs"}
     assert set(offers.prompts) == {"mine:review", "mine:hello", "theirs:review", "theirs:hello"}
     assert offers.is_resource("theirs:any://thing/else")
@@ -124,19 +124,19 @@ async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_pa
     table = {"fake": fake_server(tmp_path)}
     (tmp_path / "notes.md").write_text("x")
     listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
-    client = FakeClient()
-    app = workbench_app(client, directory=tmp_path, set={"mcpServers": table})
+    link = FakeClient()
+    app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         composer = app.screen.query_one(Composer)
         await pilot.press(*"@note")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
-        choices = {choice.label: choice.words for choice in composer._completer.choices}
-        assert choices == {"notes.md": "", "fake:note://1": "note · A note\\e[31m of theirs."}
+        shown = {choice.label: choice.words for choice in composer._completer.choices}
+        assert shown == {"notes.md": "", "fake:note://1": "note · A note\\e[31m of theirs."}
         await pilot.press("backspace", "backspace", "backspace", "backspace", *"fake:")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
         await pilot.press("tab", *"and @notes.md, @fake:any://2.", "enter")
-        await wait_until(pilot, lambda: client.commands)
-        assert client.commands[0][2] == ("fake:note://1", "notes.md", "fake:any://2")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands[0][2] == ("fake:note://1", "notes.md", "fake:any://2")
         assert app.screen.query_one(Prompt).text == ""
         await pilot.press(*"/fake")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)

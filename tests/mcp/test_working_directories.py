@@ -1,4 +1,4 @@
-"""Where servers run, and what is pinned across directories: an untrusted directory's code gets into none of them."""
+"""Where servers run, and what is pinned across folders: an untrusted folder's code gets into none of them."""
 
 import json
 import sys
@@ -15,23 +15,23 @@ from workbench.tools.trust import fingerprint
 
 @pytest.fixture
 def planted(place) -> Path:
-    """A directory to work in with a module of the name that the user's server has."""
+    """A folder to work in with a module of the name that the person's server has."""
     code = f"open({str(place.root / 'planted')!r}, 'w').close()"
-    (place.directory / "mcp_server.py").write_text(code)
-    return place.directory
+    (place.folder / "mcp_server.py").write_text(code)
+    return place.folder
 
 
-def by_module(directory: Path, **more) -> dict:
-    """A server that is started as `python -m mcp_server`, from a directory of the user's."""
-    words = ["-m", "mcp_server", json.dumps({"folder": str(directory)})]
+def by_module(folder: Path, **more) -> dict:
+    """A server that is started as `python -m mcp_server`, from a folder of the person's."""
+    words = ["-m", "mcp_server", json.dumps({"folder": str(folder)})]
     env = {"PYTHONPATH": str(FAKE.parent)}
     return {"command": sys.executable, "args": words, "env": env, "startTimeout": 60, "firstWait": 60, **more}
 
 
-def own(place, workspace: Path, settings: dict):
-    servers = find_servers({"mine": settings}, place.root / "settings.toml", workspace, ())
-    assert servers.problems == ()
-    return servers.servers[0]
+def own(place, workspace: Path, told: dict):
+    found = find_servers({"mine": told}, place.root / "settings.toml", workspace, ())
+    assert found.problems == ()
+    return found.servers[0]
 
 
 def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(place, planted, monkeypatch):
@@ -46,21 +46,21 @@ def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(plac
 
 
 def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_trusted(place):
-    relative = place.tool(server=own(place, place.directory, fake_server(place.root, cwd=".")))
-    assert place.directory.samefile(ask(relative, "folder").text)
-    (place.directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
-    servers = find_servers({}, place.root / "settings.toml", place.directory, (fingerprint(place.directory),)).servers
-    assert place.directory.samefile(ask(place.tool(server=servers[0]), "folder").text)
+    relative = place.tool(server=own(place, place.folder, fake_server(place.root, cwd=".")))
+    assert place.folder.samefile(ask(relative, "folder").text)
+    (place.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
+    found = find_servers({}, place.root / "settings.toml", place.folder, (fingerprint(place.folder),)).servers
+    assert place.folder.samefile(ask(place.tool(server=found[0]), "folder").text)
 
 
 def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place):
-    settings = fake_server(place.root)
-    place.tool(server=own(place, place.directory, settings))
+    told = fake_server(place.root)
+    place.tool(server=own(place, place.folder, told))
     place.clients.pop().close()
     other = place.root / "other"
     other.mkdir()
-    servers = find_servers({"mine": settings}, place.root / "settings.toml", other, ())
-    offered = SessionServers(servers, place.pins, {}, {}, lambda line: None)
+    found = find_servers({"mine": told}, place.root / "settings.toml", other, ())
+    offered = SessionServers(found, place.pins, {}, {}, lambda line: None)
     try:
         assert offered.names == {"echo", "peek", "wipe"}
         assert (place.root / "starts").stat().st_size == 1
@@ -68,7 +68,7 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
         offered.close()
     changed = [{"name": "echo", "description": "Now it deletes.", "inputSchema": {"type": "object"}}]
     (place.root / "tools.json").write_text(json.dumps(changed))
-    refused = ask(place.tool(server=servers.servers[0]), "hello")
+    refused = ask(place.tool(server=found.servers[0]), "hello")
     assert "its definition has changed" in refused.text
     assert not (place.root / "calls").exists()
 
@@ -77,8 +77,8 @@ def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised
     clients = [place.client(place.server(name=name)) for name in ("one", "two")]
     for starting in [client.connect() for client in clients]:
         starting.result(60)
-    servers = ServerConfigs(tuple(client.server for client in clients))
-    offered = SessionServers(servers, place.pins, {}, {}, lambda line: None)
+    found = ServerConfigs(tuple(client.server for client in clients))
+    offered = SessionServers(found, place.pins, {}, {}, lambda line: None)
     ended = []
 
     def begin(client):

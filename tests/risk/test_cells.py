@@ -56,19 +56,19 @@ def test_any_text_gets_a_rating(text, before):
 
 def test_the_tool_is_rated_so(tmp_path):
     with IPythonTool(tmp_path) as tool:
-        assessment = assess(tool, {"code": "!rm -rf ~"}, RatingContext(str(tmp_path)))
-    assert assessment.risk == "HIGH"
+        found = assess(tool, {"code": "!rm -rf ~"}, RatingContext(str(tmp_path)))
+    assert found.risk == "HIGH"
 
 
-def planted(directory) -> str:
-    """A program where the interpreter of a directory is looked for."""
-    python = directory / ".venv/bin/python"
+def planted(folder) -> str:
+    """A program where the interpreter of a folder is looked for."""
+    python = folder / ".venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\ntouch {directory}/ran\nexec {sys.executable} "$@"\n')
+    python.write_text(f'#!/bin/sh\ntouch {folder}/ran\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    package = directory / ".venv/lib/python3.11/site-packages/IPython"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
+    found = folder / ".venv/lib/python3.11/site-packages/IPython"
+    found.mkdir(parents=True)
+    (found / "__init__.py").touch()
     return str(python)
 
 
@@ -91,5 +91,5 @@ def test_what_starts_a_program_of_the_folder_is_asked_about_and_names_it(tmp_pat
         assert rated(tool, "%who").risk == "LOW"  # it runs already
         assert rated(tool, "%who", restart=True).reasons == (names,)
     with IPythonTool(tmp_path, python=sys.executable) as tool:
-        assert rated(tool, "%who").risk == "LOW"  # the user named it
+        assert rated(tool, "%who").risk == "LOW"  # the person named it
     assert rated(PythonExecuteTool(tmp_path), "print(1)").reasons == ("runs code", names)

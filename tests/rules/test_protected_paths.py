@@ -145,8 +145,8 @@ def test_a_protected_path_is_asked_about_in_every_mode(mode):
 def test_only_a_rule_of_the_person_that_names_the_path_lifts_that(rule, lifts):
     path = f"{W}/.github/workflows/ci.yml"
     assert (guarded(edit(path), rule) == "") is lifts
-    directory = parse_rule(rule, "folder")
-    assert guarded_by([directory], edit(path)) == path
+    folder = parse_rule(rule, "folder")
+    assert guarded_by([folder], edit(path)) == path
 
 
 def test_one_path_that_no_rule_names_is_enough():
@@ -166,7 +166,7 @@ def test_a_key_that_submits_nothing_is_low(key, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "reason"),
+    ("key", "said"),
     [
         ("ENTER", "submits what stands there"),
         ("C-m", "submits what stands there"),
@@ -176,10 +176,10 @@ def test_a_key_that_submits_nothing_is_low(key, tmp_path):
         ("C-x", "knows the meaning"),
     ],
 )
-def test_a_key_that_does_something_is_medium_and_says_what(key, reason, tmp_path):
-    rating = typed(key, tmp_path)
-    assert rating.risk == "MEDIUM"
-    assert reason in rating.reasons[0]
+def test_a_key_that_does_something_is_medium_and_says_what(key, said, tmp_path):
+    found = typed(key, tmp_path)
+    assert found.risk == "MEDIUM"
+    assert said in found.reasons[0]
 
 
 @pytest.mark.parametrize("text", ["up", "enter", "y", "yes"])

@@ -18,13 +18,13 @@ def lines(name: str) -> list[list[str]]:
 
 def verdict(line: str, rule: str, workspace: Path) -> str:
     subject = command_subject(line.replace("\\n", "\n"), str(workspace), "/home/u")
-    decisive = deciding([parse_rule(rule)], subject)
-    return decisive.verdict if decisive else "none"
+    found = deciding([parse_rule(rule)], subject)
+    return found.verdict if found else "none"
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory) -> Path:
-    """A workspace with a secret directory and two links to it."""
+    """A workspace with a secret folder and two links to it."""
     made = tmp_path_factory.mktemp("work")
     (made / "secret").mkdir()
     (made / "src").mkdir()

@@ -66,10 +66,10 @@ def says(text: str, **more) -> ModelResponse:
     return ModelResponse(id=f"r{next(_count)}", model="fake/one", text=text, **more)
 
 
-def calls(*proposed: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
+def calls(*wanted: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
     """Each call is (tool, arguments) with LOW risk, or (tool, arguments, risk); arguments may be raw text."""
     made = []
-    for tool, arguments, *risk in proposed:
+    for tool, arguments, *risk in wanted:
         number = next(_count)
         raw = arguments
         if not isinstance(arguments, str):
@@ -163,11 +163,11 @@ class Done(ToolExecutor[DoneAction, Observation]):
         return Observation.from_text(action.message)
 
 
-def small_tools(directory: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
+def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
     """note and write change something, look and peek read, hang hangs, finish ends the run."""
     reads = ToolAnnotations(readOnlyHint=True)
     tools: list[ToolDefinition] = [
-        ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(directory / "notes.txt")),
+        ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(folder / "notes.txt")),
         ToolDefinition(
             name="write",
             description="w",
@@ -186,15 +186,15 @@ def small_tools(directory: Path, hang: Hang | None = None) -> dict[str, ToolDefi
 
 
 class Harness:
-    """A session in a directory with everything that came out of it."""
+    """A session in a folder with everything that came out of it."""
 
-    def __init__(self, directory: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
+    def __init__(self, folder: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
         """`max_steps` and other limits by name; everything else is the session's."""
-        self.directory, self.path = directory, directory / "one.ohw"
-        workspace = more.pop("workspace", directory)
+        self.folder, self.path = folder, folder / "one.ohw"
+        workspace = more.pop("workspace", folder)
         self.agent = FakeAgent(*script)
         self.hang = hang or Hang()
-        self.tools = small_tools(directory, self.hang)
+        self.tools = small_tools(folder, self.hang)
         limits = {name: more.pop(name) for name in Limits.__dataclass_fields__ if name in more}
         self.more = {"limits": Limits(**limits), **more}
         self.events, self.live = [], []
@@ -231,7 +231,7 @@ class Harness:
         self.open()
 
     def run(self) -> None:
-        """Step until a user is needed."""
+        """Step until a person is needed."""
         for _ in range(500):
             if not self.session.step():
                 return
@@ -239,14 +239,14 @@ class Harness:
 
     def answer(self, verdict: str = "approved", **more) -> None:
         """Decide on the open question as it was shown, then go on."""
-        question = self.session.question
-        assert question is not None
-        more.setdefault("fingerprint", question.assessed.fingerprint)
-        self.session.decide(question.proposed.action_id, verdict, **more)
+        shown = self.session.question
+        assert shown is not None
+        more.setdefault("fingerprint", shown.assessed.fingerprint)
+        self.session.decide(shown.proposed.action_id, verdict, **more)
         self.run()
 
     def waiting(self) -> list[OpenAction]:
-        """All that waits for the user, as the log says."""
+        """All that waits for the person, as the log says."""
         ledger = State()
         for event in self.log():
             ledger.apply(event)
@@ -268,7 +268,7 @@ class Harness:
 
     @property
     def notes(self) -> list[str]:
-        path = self.directory / "notes.txt"
+        path = self.folder / "notes.txt"
         return path.read_text().split() if path.exists() else []
 
 

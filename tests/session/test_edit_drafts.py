@@ -51,22 +51,22 @@ class PlayedModel:
 
 
 class Bench:
-    """A session with a real agent on a directory with one file."""
+    """A session with a real agent on a folder with one file."""
 
-    def __init__(self, directory: Path, model: Callable[[], Model], mode: str) -> None:
-        self.directory, self.open_one, self.file = directory, model, directory / "a.py"
+    def __init__(self, folder: Path, model: Callable[[], Model], mode: str) -> None:
+        self.folder, self.open_one, self.file = folder, model, folder / "a.py"
         if not self.file.exists():
             self.file.write_text(TEXT)
-            with Store.create(directory / "one.ohw") as store:
-                store.append(SessionStarted(id="one", workspace=str(directory), model="m", mode=mode))  # type: ignore[arg-type]
+            with Store.create(folder / "one.ohw") as store:
+                store.append(SessionStarted(id="one", workspace=str(folder), model="m", mode=mode))  # type: ignore[arg-type]
         self.open()
 
     def open(self) -> None:
         self.model = self.open_one()
-        context = ToolContext(str(self.directory), self.directory / "state", ModelCompletion(lambda: self.model))
+        context = ToolContext(str(self.folder), self.folder / "state", ModelCompletion(lambda: self.model))
         self.tools = open_tools(context, TOOLS)
-        self.store = Store.open(self.directory / "one.ohw")
-        self.session = Session(SessionParts(self.store, Agent(self.model, self.tools, self.directory), self.tools))
+        self.store = Store.open(self.folder / "one.ohw")
+        self.session = Session(SessionParts(self.store, Agent(self.model, self.tools, self.folder), self.tools))
         self.session.recover()
 
     def close(self) -> None:
@@ -171,18 +171,18 @@ def test_nobody_is_asked_about_a_draft_that_cannot_be_merged(bench, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("answer", "said"),
     [
         (ModelError("the key is wrong."), "could not be asked: the key is wrong."),
         (says("<merged>\ndef g():", finish_reason="length"), "length limit"),
         (says("<merged>\ndef g():\n    return 3\n</merged>", incomplete=True), "broke off"),
     ],
 )
-def test_a_call_for_a_draft_that_fails_is_a_result_that_says_why(bench, tmp_path, answer, message):
+def test_a_call_for_a_draft_that_fails_is_a_result_that_says_why(bench, tmp_path, answer, said):
     one, _ = bench(draft(tmp_path / "a.py"), answer, END, mode="never")
     one.session.send("go")
     one.run()
-    assert message in one.results()[0].observation["content"][0]["text"]
+    assert said in one.results()[0].observation["content"][0]["text"]
     assert "Nothing was changed" in one.results()[0].observation["content"][0]["text"]
     assert one.file.read_text() == TEXT
 
@@ -201,7 +201,7 @@ def test_an_interrupt_ends_the_call_for_a_draft(bench, tmp_path):
     worker = threading.Thread(target=one.session.step)
     worker.start()
     assert began.wait(30)
-    one.session.set(mode="high")  # commands of the user never wait for the draft
+    one.session.set(mode="high")  # commands of the person never wait for the draft
     one.session.interrupt()
     worker.join(30)
     assert not worker.is_alive()

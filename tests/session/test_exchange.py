@@ -56,8 +56,8 @@ def test_a_missing_line_is_said(lines, tmp_path):
 
 def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
     home, workspace = tmp_path / "home", tmp_path / "work"
-    for directory in (home, workspace):
-        directory.mkdir()
+    for folder in (home, workspace):
+        folder.mkdir()
     (workspace / "link").symlink_to(home)
     inside = FileDelta(path=str(workspace / "a.py"), before="old", after=None)
     forged = [
@@ -80,8 +80,8 @@ def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
         assert {(file.before, file.after) for file in files[1:]} == {(None, None)}
         assert all(file.cut for file in files[1:])
         for file in files[1:]:
-            expected = FileDelta(path=file.path, before=file.after, after=file.before, cut=file.cut)
+            wanted = FileDelta(path=file.path, before=file.after, after=file.before, cut=file.cut)
             with suppress(RevertError):
-                revert([expected], Root.at(str(workspace)))
+                revert([wanted], Root.at(str(workspace)))
     assert not [path for path in (home / "x", home / "y", home / "z") if path.exists()]
     assert not (workspace / ".git").exists()

@@ -14,7 +14,9 @@ from workbench.files.root_directory import Root
 from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import replace_file
 from workbench.protocol.events import FileDelta
-from workbench.risk.protected_files import PathChange, PathState, ProtectedFiles, changes
+from workbench.risk.protected_changes import changes
+from workbench.risk.protected_files import ProtectedFiles
+from workbench.risk.protected_state import PathChange, PathState
 from workbench.session.actions.integrity import restore_protected
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
@@ -23,9 +25,9 @@ from workbench.tools.tool import ToolDefinition
 EVIL = "#!/bin/sh\necho evil\n"
 
 
-def git(directory: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def home(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repo(tmp_path, home) -> Path:
-    """A repository with all that the ways below need: an evil directory, archives, patches, scripts, another branch."""
+    """A repository with all that the ways below need: an evil folder, archives, patches, scripts, another branch."""
     repo = tmp_path / "work"
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
@@ -102,21 +104,21 @@ PROTECTED = (
 
 def standing(repo: Path, home: Path) -> dict[str, object]:
     """All protected files there are, with content, mode and where links lead."""
-    entries: dict[str, object] = {}
+    found: dict[str, object] = {}
     for start in [*(repo / name for name in PROTECTED), home]:
         for path in [start, *sorted(start.rglob("*"))]:
             if path.is_symlink():
-                entries[str(path)] = str(path.readlink())
+                found[str(path)] = str(path.readlink())
             elif path.is_file() and ".local/state" not in str(path) and ".cache" not in str(path):
-                entries[str(path)] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
-    return entries
+                found[str(path)] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+    return found
 
 
-def notices_of(one) -> str:
+def said(one) -> str:
     return "\n".join(event.notice for event in one.log() if event.kind == "version_taken" and event.guarded)
 
 
-def observed_text(one) -> str:
+def told(one) -> str:
     return "\n".join(
         part["text"] for event in one.log() if event.kind == "action_observed" for part in event.observation["content"]
     )
@@ -189,11 +191,11 @@ def test_no_way_writes_a_protected_file_unasked_when_nothing_is_ever_asked(watch
     changed = [path for path, now in standing(repo, home).items() if before.get(path) != now]
     if changed:  # a version that git checked out
         assert "checkout" in way or "stash" in way or "restore" in way
-        assert "next action is asked about" in notices_of(one)
+        assert "next action is asked about" in said(one)
     else:
         assert standing(repo, home) == before
-    assert notices_of(one), (way, observed_text(one))
-    assert "protected" in observed_text(one)
+    assert said(one), (way, told(one))
+    assert "protected" in told(one)
 
 
 def test_a_cell_is_compared_too(watched, repo, home):
@@ -202,7 +204,7 @@ def test_a_cell_is_compared_too(watched, repo, home):
     before = standing(repo, home)
     one.session.send("go")
     one.run()
-    assert one.session.question is not None or "put back" in notices_of(one)
+    assert one.session.question is not None or "put back" in said(one)
     assert standing(repo, home) == before
 
 
@@ -224,12 +226,12 @@ def test_what_is_put_back_has_its_content_mode_and_link_again_and_the_other_is_k
     assert standing(repo, home) == before
     assert list((repo / ".vscode/sub").iterdir()) == []
     assert (theirs / "precious").read_text() == "precious"
-    marks_kept = {
+    kept = {
         path.read_text() if not path.is_symlink() else "link" for path in (repo.parent / "state/put-back").iterdir()
     }
-    assert marks_kept == {"evil", "more", "link"}
-    assert all(word in notices_of(one) for word in ("(content)", "(link)", "(new)", "kept in"))
-    assert "so that the user is asked" in observed_text(one)
+    assert kept == {"evil", "more", "link"}
+    assert all(word in said(one) for word in ("(content)", "(link)", "(new)", "kept in"))
+    assert "so that the user is asked" in told(one)
 
 
 @pytest.mark.parametrize("mode", ["medium", "high", "ask"])
@@ -242,8 +244,8 @@ def test_an_approval_covers_only_what_the_question_named(watched, repo, home, mo
     one.answer()
     assert (repo / ".git/hooks/commit-msg").read_text() == EVIL
     assert not (repo / ".git/hooks/pre-commit").exists()
-    assert "pre-commit (new)" in notices_of(one)
-    assert "commit-msg" not in notices_of(one)
+    assert "pre-commit (new)" in said(one)
+    assert "commit-msg" not in said(one)
 
 
 def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_action(watched, repo, home):
@@ -263,7 +265,7 @@ def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_actio
         "protected files changed without being shown" in reason for reason in one.session.question.assessed.reasons
     )
     assert one.session.question.assessed.rule == "a changed protected file, which every mode asks about"
-    assert "by a process that it left running or by another program" in notices_of(one)
+    assert "by a process that it left running or by another program" in said(one)
     one.answer()
     assert one.session.ended
     assert (repo / ".git/hooks/pre-commit").exists()
@@ -278,7 +280,7 @@ def test_what_changes_between_the_last_action_and_the_end_is_said(watched, repo,
     one = watched(calls(("execute_bash", {"command": "true"})), late, calls(("execute_bash", {"command": "true"})))
     one.session.send("go")
     one.run()
-    assert ".envrc (new)" in notices_of(one)
+    assert ".envrc (new)" in said(one)
     (repo / ".envrc").unlink()
     one.session.send("go on")
     one.run()
@@ -305,9 +307,9 @@ def test_everyday_work_with_git_leaves_nothing_to_put_back(watched, repo, home, 
     one.run()
     if one.session.question is not None:
         one.answer()
-    assert "put back" not in notices_of(one), notices_of(one)
+    assert "put back" not in said(one), said(one)
     if way != "a clone":
-        assert not notices_of(one)
+        assert not said(one)
 
 
 def test_commands_of_the_user_change_what_they_like(watched, repo, home):
@@ -315,7 +317,7 @@ def test_commands_of_the_user_change_what_they_like(watched, repo, home):
     one.session.user_commands.add("cp hook .git/hooks/pre-commit")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
-    assert not notices_of(one)
+    assert not said(one)
 
 
 def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(watched, repo, home):
@@ -323,7 +325,7 @@ def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(
     one.session.user_commands.add("python3 w.py")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
-    assert notices_of(one) == "protected files changed: .git/hooks/pre-commit (new) while your command ran"
+    assert said(one) == "protected files changed: .git/hooks/pre-commit (new) while your command ran"
     one.session.send("go")
     one.run()
     assert one.session.question is None
@@ -341,7 +343,7 @@ def test_rules_that_the_workbench_saves_meanwhile_are_nothing_to_report(watched,
     one.session.send("go")
     one.run()
     assert rules.read_text() == "# action_observed\n"
-    assert not notices_of(one)
+    assert not said(one)
 
 
 def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched, repo, home):
@@ -356,7 +358,7 @@ def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched,
     one.run()
     assert path.read_text() == "[]\n"
     assert (repo / "after").exists()
-    assert not notices_of(one)
+    assert not said(one)
     # the same content is nothing of the user's the next time
     path.write_text("{}\n")
     one.session.send("go on")
@@ -364,7 +366,7 @@ def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched,
     path.write_text("[]\n")
     one.session.send("go on")
     one.run()
-    assert "tasks.json (content)" in notices_of(one)
+    assert "tasks.json (content)" in said(one)
 
 
 OUTSIDE = {
@@ -391,10 +393,10 @@ def test_nothing_outside_the_workspace_is_touched_but_it_is_said_and_asked_about
     one = watched(*script, says("done"), mode=mode)
     one.session.send("go")
     one.run()
-    if not notices_of(one):
+    if not said(one):
         one.answer()
-    assert f"~/{name} (" in notices_of(one)
-    assert f"~/{name}" in observed_text(one)
+    assert f"~/{name} (" in said(one)
+    assert f"~/{name}" in told(one)
     assert one.session.question is not None
     assert not (repo / "x").exists()
     assert any(f"~/{name}" in reason for reason in one.session.question.assessed.reasons)
@@ -413,10 +415,11 @@ def test_folders_that_come_to_be_protected_keep_the_files_they_had(watched, repo
     (repo / "scripts/mine").write_text("mine")
     hidden = f"import os\nos.chdir('.vs' + 'code')\nos.symlink({str(outside)!r}, 'link')\n"
     (repo / "l.py").write_text(hidden + "os.system('git config core.hooks' + 'Path scripts')\n")
+    (repo / "p.py").write_text("open('scr' + 'ipts/pre-commit', 'w')\n")
     one = watched(
         calls(("execute_bash", {"command": "python3 l.py"})),
         calls(("execute_bash", {"command": "git config core.hooksPath scripts"})),
-        calls(("execute_bash", {"command": 'python3 -c \'open("scr" "ipts/pre-commit", "w")\''})),
+        calls(("execute_bash", {"command": "python3 p.py"})),
         says("done"),
     )
     before = standing(repo, home)
@@ -458,7 +461,7 @@ def test_other_repositories_of_the_workspace_are_compared(harness, repo, home, k
     tool.close()
     # only what lies in the workspace is put back
     assert target.exists() == (kind != "submodule")
-    assert ("put back" if kind == "submodule" else "next action is asked about") in notices_of(one)
+    assert ("put back" if kind == "submodule" else "next action is asked about") in said(one)
 
 
 def test_a_change_under_the_same_size_and_time_is_found(tmp_path, home):
@@ -483,10 +486,10 @@ def change_of(path: Path, before: str | None) -> PathChange:
     return PathChange(str(path), old, new)
 
 
-def everything_in(directory: Path) -> dict[str, object]:
+def everything_in(folder: Path) -> dict[str, object]:
     return {
         str(path): (path.readlink() if path.is_symlink() else path.read_text() if path.is_file() else "")
-        for path in sorted(directory.rglob("*"))
+        for path in sorted(folder.rglob("*"))
     }
 
 
@@ -494,8 +497,8 @@ def everything_in(directory: Path) -> dict[str, object]:
 @pytest.mark.parametrize("name", [".vscode/precious", ".vscode/absent", ".vscode/sub/absent", "../theirs/precious"])
 def test_nothing_is_put_back_through_a_link_or_beside_the_workspace(tmp_path, before, name):
     work, theirs, aside = tmp_path / "work", tmp_path / "theirs", tmp_path / "aside"
-    for directory in (work, theirs, aside):
-        directory.mkdir()
+    for folder in (work, theirs, aside):
+        folder.mkdir()
     (theirs / "precious").write_text("precious")
     (work / ".vscode").symlink_to(theirs)
     root, now = Root.at(work), everything_in(tmp_path)
@@ -534,7 +537,7 @@ def test_nothing_is_put_back_where_the_place_for_the_copies_is_a_link(watched, r
     one = watched(calls(("execute_bash", {"command": "python3 w.py"})), says("done"))
     one.session.send("go")
     one.run()
-    assert "next action is asked about" in notices_of(one)
+    assert "next action is asked about" in said(one)
     assert (repo / ".git/hooks/pre-commit").read_text() == "evil"
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -553,7 +556,7 @@ def test_nothing_is_put_back_in_the_home_folder_though_it_is_the_workspace(harne
         one.session.send("go")
         one.run()
     assert (home / ".bashrc").read_text() == "evil"
-    assert "next action is asked about" in notices_of(one)
+    assert "next action is asked about" in said(one)
 
 
 def test_hooks_behind_a_new_link_come_back_and_the_folder_it_leads_to_stays(watched, repo, home, tmp_path):
@@ -592,4 +595,4 @@ def test_too_many_changes_are_asked_about_instead_of_put_back(watched, repo, hom
     one.run()
     assert len(list((repo / ".husky").iterdir())) == 30
     assert one.session.question is not None
-    assert "next action is asked about" in notices_of(one)
+    assert "next action is asked about" in said(one)

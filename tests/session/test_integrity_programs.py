@@ -8,29 +8,39 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import home as home
-from tests.session.test_integrity_guard import notices_of, observed_text
 from tests.session.test_integrity_guard import repo as repo
+from tests.session.test_integrity_guard import said, told
 from tests.session.test_integrity_guard import watched as watched
 from workbench.config.locations import Locations
 from workbench.risk import protected_files
-from workbench.risk.protected_files import ProtectedFiles, changes
+from workbench.risk.protected_changes import changes
+from workbench.risk.protected_files import ProtectedFiles
+from workbench.session.actions.user_programs import program_directories
 from workbench.session.workspace.repository import SnapshotRepository
 
 EVIL = "#!/bin/sh\necho evil\n"
 SITE = ".venv/lib/python3.11/site-packages"
+USER_SITE = "~/.local/lib/python3.11/site-packages"
+CLONES = ("target/one", ".cache/pre-commit/two", ".venv/src/three", ".terraform/modules/four", ".tox/five/src/six")
 
 
 @pytest.fixture
 def environment(repo, home, monkeypatch):
     """A PATH with a directory of the user's, an environment of Python and a bare repository in the workspace."""
-    for directory in (home / ".local/bin", home / "tools/bin", repo / SITE):
+    for directory in (home / ".local/bin", home / "tools/bin", repo / SITE, repo / "tools/bin", repo / ".venv/bin"):
         directory.mkdir(parents=True)
+    (repo / ".venv/bin/activate").write_text("# activate\n")
+    (repo / ".venv/bin/python").symlink_to("/usr/bin/python3")
+    (repo / SITE / "_virtualenv.py").write_text("# patches distutils\n")
+    for name in CLONES:
+        subprocess.run(["git", "init", "-q", name], cwd=repo, check=True)
     (home / "tools/bin/git-helper").write_text("#!/bin/sh\necho mine\n")
     (repo / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
     (repo / ".tox/py311/lib/python3.11/site-packages").mkdir(parents=True)
     (repo / ".tox/py311/pyvenv.cfg").write_text("home = /usr/bin\n")
     subprocess.run(["git", "init", "-q", "--bare", "srv/store"], cwd=repo, check=True)
-    monkeypatch.setenv("PATH", f"{home}/tools/bin:{os.environ['PATH']}")
+    own = f"{home}/tools/bin:{home}/later/bin:{repo}/tools/bin:{repo}/later/bin:./scripts:{repo}/.venv/bin"
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{own}")
     return repo
 
 
@@ -48,6 +58,30 @@ WAYS = {
     "sitecustomize": f"echo 'import os' > {SITE}/sitecustomize.py",
     "sitecustomize as a package": f"mkdir {SITE}/sitecustomize; echo 'import os' > {SITE}/sitecustomize/__init__.py",
     "usercustomize in tox's": "echo 'import os' > .tox/py311/lib/python3.11/site-packages/usercustomize.py",
+    "a directory of PATH made": "mkdir -p ~/later/bin; cp hook ~/later/bin/ls",
+    "a directory of PATH in the workspace": "cp hook tools/bin/ls",
+    "one that is made": "mkdir -p later/bin; cp hook later/bin/git",
+    "one that is relative": "mkdir scripts; ln -s ../hook scripts/cat",
+    "one of an environment": "cp hook .venv/bin/git",
+    "an interpreter replaced": "rm .venv/bin/python; cp hook .venv/bin/python",
+    "an interpreter that is a link to the workspace": "ln -sfn ../../hook .venv/bin/python",
+    "what activates an environment": "cat hook >> .venv/bin/activate",
+    "compiled sitecustomize": f"cp hook {SITE}/sitecustomize.pyc",
+    "compiled usercustomize of an interpreter": f"cp hook {SITE}/usercustomize.cpython-311.pyc",
+    "sitecustomize in C": f"cp hook {SITE}/sitecustomize.abi3.so",
+    "what virtualenv's .pth imports": f"cp hook {SITE}/_virtualenv.py",
+    "what setuptools' .pth imports": f"mkdir {SITE}/_distutils_hack; cp hook {SITE}/_distutils_hack/__init__.py",
+    "what an editable install's .pth imports": f"cp hook {SITE}/__editable___x_finder.py",
+    "libraries of the user": f"mkdir -p {USER_SITE}; echo 'import os' > {USER_SITE}/a.pth",
+    "usercustomize of the user": f"mkdir -p {USER_SITE}; cp hook {USER_SITE}/usercustomize.py",
+    "an environment of uv": "d=~/.local/share/uv/tools/x/lib/python3.12/site-packages; mkdir -p $d; "
+    "cp hook $d/sitecustomize.py",
+    "a Python of pyenv": "d=~/.pyenv/versions/3.12/lib/python3.12/site-packages; mkdir -p $d; "
+    "echo 'import os' > $d/a.pth",
+    **{f"a hook of {name}": f"cp hook {name}/.git/hooks/pre-commit" for name in CLONES},
+    "a hook of a new repository in target": "git init -q target/x/y; cp hook target/x/y/.git/hooks/pre-commit",
+    "a hook of a new bare repository in .cache": "git init -q --bare .cache/z; cp hook .cache/z/hooks/post-receive",
+    "settings of a repository in target": "git -C target/one config core.fsmonitor ./hook",
     "a bare repository's hook": "cp hook srv/store/hooks/post-receive",
     "a bare repository's settings": "printf '[core]\\n\\thooksPath = /tmp/x\\n' >> srv/store/config",
 }
@@ -60,7 +94,7 @@ def test_what_a_script_changes_is_said(watched, environment, way):
     one.session.send("go")
     one.run()
     assert one.session.question is None
-    assert notices_of(one), observed_text(one)
+    assert said(one), told(one)
 
 
 HARMLESS = {
@@ -71,6 +105,16 @@ HARMLESS = {
     "setuptools'": "echo \"import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os.environ.get(var, 'local') == "
     f"'local'; enabled and __import__('_distutils_hack'); \" > {SITE}/distutils-precedence.pth",
     "an environment made and deleted": "python3 -m venv --without-pip .venv2; mv .venv2 venv; rm -r venv .venv",
+    "an environment of uv's": "mkdir -p venv/lib/python3.11/site-packages venv/bin; "
+    "echo x > venv/pyvenv.cfg; cd venv/bin; "
+    "echo x > activate; ln -s /usr/bin/python3 python; ln -s python python3; cd ../lib/python3.11/site-packages; "
+    "echo x > _virtualenv.py; echo 'import _virtualenv' > _virtualenv.pth",
+    "another interpreter": "cd .venv/bin; ln -sfn /usr/bin/env python; ln -s python python3; ln -s python python3.11",
+    "a program of an environment": "cp hook .venv/bin/my-tool; cp hook tools/bin/another-one; touch tools/bin/README",
+    "a package with setuptools in a new environment": "mkdir -p .nox/a/lib/python3.11/site-packages/_distutils_hack; "
+    "cd .nox/a; "
+    "echo x > pyvenv.cfg; echo x > lib/python3.11/site-packages/_distutils_hack/__init__.py",
+    "a repository in target": "git init -q target/new; git -C target/one commit -q --allow-empty -m x || true",
     "packages": f"mkdir -p {SITE}/six; echo x > {SITE}/six/__init__.py",
     "another bare repository": "git init -q --bare srv/other; git clone -q --bare . srv/third; git -C srv/store gc -q",
     "a push to a bare repository": "git push -q srv/store HEAD:main",
@@ -83,7 +127,7 @@ def test_what_tools_write_every_day_is_no_change(watched, environment, way):
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert not notices_of(one), observed_text(one)
+    assert not said(one), told(one)
 
 
 def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(watched, environment, home):
@@ -96,7 +140,7 @@ def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(wa
     one.run()
     one.answer()
     assert (home / ".local/bin/ruff").exists()
-    assert not notices_of(one), observed_text(one)
+    assert not said(one), told(one)
 
 
 def test_a_known_way_to_a_program_of_the_user_is_asked_about_in_every_mode(watched, environment):
@@ -106,12 +150,12 @@ def test_a_known_way_to_a_program_of_the_user_is_asked_about_in_every_mode(watch
     assert one.session.question is not None
 
 
-def test_programs_of_the_workspace_and_of_others_are_not_compared(repo, home, monkeypatch):
-    from workbench.session.actions.integrity import _program_directories
-
+def test_programs_of_others_are_not_compared(repo, home, monkeypatch):
     (repo / "node_modules/.bin").mkdir(parents=True)
-    monkeypatch.setenv("PATH", f"{repo}/node_modules/.bin:relative:/usr/bin:/no/such")
-    assert set(_program_directories(str(home), str(repo))) == {f"{home}/.local/bin", f"{home}/bin"}
+    monkeypatch.setenv("PATH", f"{repo}/node_modules/.bin:relative:/usr/bin:/no/such:{home}/none/yet")
+    assert set(program_directories(str(home), str(repo))) == {
+        *(f"{home}/.local/bin", f"{home}/bin", f"{home}/none/yet", f"{repo}/node_modules/.bin", f"{repo}/relative")
+    }
 
 
 def test_what_is_not_compared_because_of_a_limit_is_said_once(watched, environment, home, monkeypatch):
@@ -189,3 +233,58 @@ def test_a_pointer_of_git_is_everyday_work_in_a_new_worktree_alone(home, repo, n
     (repo / ".git" / name).unlink()
     subprocess.run(["git", "worktree", "add", "-q", "../tree", "-b", "tree"], cwd=repo, check=True)
     assert changes(before, protected.scan()) == []
+
+
+def installer(directory: Path, name: str, script: str) -> None:
+    """Put an installer into the PATH that does what the script does."""
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_text(f"#!/bin/sh\n{script}\n")
+    (directory / name).chmod(0o755)
+
+
+WRITTEN = (f"{SITE}/__editable___x_finder.py", ".venv/bin/git", f"{SITE}/_virtualenv.py", ".venv/bin/activate")
+
+
+@pytest.mark.parametrize("line", ["pip install -q -e .", "uv sync", "uv venv --clear", "virtualenv .venv"])
+def test_an_installer_that_the_line_names_writes_what_installers_write(watched, environment, monkeypatch, line):
+    directory, name = environment.parent / "bin", line.partition(" ")[0]
+    monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
+    installer(directory, name, "; ".join(f"cp hook {path}" for path in WRITTEN))
+    one = watched(calls(("execute_bash", {"command": line})), says("done"))
+    one.session.send("go")
+    one.run()
+    assert (environment / ".venv/bin/git").exists()
+    assert not said(one), told(one)
+    installer(directory, name, f"echo 'import os' > {SITE}/x.pth; cp hook ~/.local/bin/git")
+    one.agent.script += [calls(("execute_bash", {"command": line})), says("done")]
+    one.session.send("again")
+    one.run()
+    assert "x.pth" in said(one)
+    assert ".local/bin/git" in said(one)
+
+
+@pytest.mark.parametrize(
+    "line", ["bash rt.sh pip install", "./pip install x", "python3 rt.py venv", "env X=1 bash rt.sh uv sync"]
+)
+def test_the_words_of_an_installer_alone_permit_nothing(watched, environment, line):
+    script = "; ".join(f"cp hook {path}" for path in WRITTEN)
+    installer(environment, "pip", script)
+    (environment / "rt.sh").write_text(script)
+    (environment / "rt.py").write_text(f"import os\nos.system({script!r})\n")
+    one = watched(calls(("execute_bash", {"command": line})), says("done"))
+    one.session.send("go")
+    one.run()
+    assert all(Path(path).name in said(one) for path in WRITTEN), told(one)
+
+
+def test_a_deleted_program_of_the_workspace_hides_nothing_any_more(repo, home, monkeypatch):
+    program = repo / "tools/ls"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    protected = ProtectedFiles(
+        str(repo), str(home), programs=[str(program.parent)], system_programs=["/usr/bin", "/bin"]
+    )
+    before = protected.scan()
+    assert [path for path in before.files if path.startswith(str(program.parent))] == [str(program)]
+    program.unlink()
+    assert changes(before, protected.scan()) == [], "what it hid is found again"

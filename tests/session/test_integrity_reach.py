@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from tests.session.fake_agent import calls, says
-from tests.session.test_integrity_guard import git, home, notices_of, observed_text, repo, standing, watched  # noqa: F401
+from tests.session.test_integrity_guard import git, home, repo, said, standing, told, watched  # noqa: F401
 from workbench.files import stat_keys
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import protected_files
-from workbench.risk.protected_files import ProtectedFiles, changes
+from workbench.risk.protected_changes import changes
+from workbench.risk.protected_files import ProtectedFiles
 from workbench.session.actions.integrity import may_change
 from workbench.tools import BashTool, ThinkTool
 
@@ -55,8 +56,8 @@ def test_what_a_script_changes_is_said(watched, repo, home, way):  # noqa: F811
     one.session.send("go")
     one.run()
     assert one.session.question is None
-    assert notices_of(one), observed_text(one)
-    assert "protected" in observed_text(one)
+    assert said(one), told(one)
+    assert "protected" in told(one)
 
 
 def test_what_a_new_link_leads_to_is_not_torn(watched, repo, home):  # noqa: F811
@@ -75,59 +76,212 @@ def test_new_hooks_paths_make_no_file_a_deleted_one(repo, home):  # noqa: F811
     assert [change.path for change in changes(before, protected.scan())] == [f"{repo}/.git/config"]
 
 
+def links(*pairs: tuple[str, str]):
+    """Put links into the workspace (`~/`: the home folder) in the place of what is there, which moves to the target."""
+
+    def make(repo: Path, home: Path) -> None:  # noqa: F811
+        for name, target in pairs:
+            path = home / name[2:] if name.startswith("~/") else repo / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir() and not (repo / target).exists():
+                path.rename(repo / target)
+            elif path.is_dir():
+                path.rename(path.with_name("old"))
+            path.symlink_to(os.path.relpath(repo / target, path.parent))
+
+    return make
+
+
+def pointer(repo: Path, home: Path) -> None:  # noqa: F811
+    (repo / ".git").rename(repo / "store")
+    (repo / ".git").write_text("gitdir: store\n")
+
+
+def environment(repo: Path, home: Path) -> None:  # noqa: F811
+    (repo / "shared/lib/python3.11/site-packages").mkdir(parents=True)
+    (repo / "shared/pyvenv.cfg").write_text("home = /usr/bin\n")
+    (repo / ".venv").symlink_to("shared")
+
+
 LED_TO = {
-    "a hook that is a link": (".git/hooks/pre-commit", "../../hook", "hook"),
-    "a folder of hooks that is a link": (".git/hooks", "../shared", "shared/pre-push"),
-    "a folder of the editor that is a link": (".idea", "shared", "shared/pre-push"),
+    "a hook that is a link": (links((".git/hooks/pre-commit", "hook")), "hook"),
+    "a folder of hooks that is a link": (links((".git/hooks", "shared")), "shared/pre-push"),
+    "a folder of the editor that is a link": (links((".idea", "shared")), "shared/pre-push"),
+    "a folder below that": (links((".idea", "shared")), "shared/deep/er.xml"),
+    "a repository that is a link": (links((".git", "store")), "store/hooks/pre-commit"),
+    "settings of a repository that is a link": (links((".git", "store")), "store/config"),
+    "a repository behind a file": (pointer, "store/hooks/pre-commit"),
+    "a folder above workflows": (links((".github", "shared")), "shared/workflows/ci.yml"),
+    "a folder of workflows": (links((".github/workflows", "shared")), "shared/ci.yml"),
+    "a folder in a folder of an agent": (links((".claude/commands", "shared")), "shared/do.md"),
+    "a link to a link": (links(("between", "shared"), (".cursor", "between")), "shared/rules.md"),
+    "a link in what a link leads to": (links((".husky", "shared"), ("shared/_", "x")), "x/pre-commit"),
+    "a nested one": (links(("packages/one/.vscode", "shared")), "shared/tasks.json"),
+    "attributes of git": (links((".git/info", "shared")), "shared/attributes"),
+    "an environment": (environment, "shared/lib/python3.11/site-packages/a.pth"),
+    "keys": (links(("~/.ssh", "shared")), "shared/authorized_keys"),
+    "settings of git": (links(("~/.config/git", "shared")), "shared/config"),
+    "all settings": (links(("~/.config", "shared")), "shared/git/config"),
+    "a bare repository's hooks": (links(("bare", "store"), ("bare/hooks", "shared")), "shared/post-receive"),
 }
 
 
 @pytest.mark.parametrize("way", LED_TO)
 def test_what_a_protected_link_leads_to_is_compared(watched, repo, home, way):  # noqa: F811
-    link, target, written = LED_TO[way]
+    make, written = LED_TO[way]
     (repo / "shared").mkdir()
     (repo / "shared/pre-push").write_text("mine")
-    if (repo / link).is_dir():
-        (repo / link).rename(repo / "old-hooks")
-    (repo / link).symlink_to(target)
-    (repo / "rt.sh").write_text(f"echo evil >> {written}\n")
+    if "bare" in way:
+        git(repo, "init", "-q", "--bare", "store")
+    make(repo, home)
+    (repo / "rt.sh").write_text(f"mkdir -p {Path(written).parent}; printf '\\nimport os\\n' >> {written}\n")
+    one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
+    before = {path: path.readlink() for folder in (repo, home) for path in folder.rglob("*") if path.is_symlink()}
+    one.session.send("go")
+    one.run()
+    assert said(one), told(one)
+    assert {path: path.readlink() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ln -s ~+/evil ~/.config/git",
+        "ln -s ~+/evil ~/.zsh",
+        "mkdir -p ~/.jupyter; rmdir ~/.jupyter; ln -s ~+/evil ~/.jupyter",
+        "rm -r .idea; ln -s evil .idea",
+        "ln -sfn evil .husky",
+        "rm .husky; mkdir .husky; cp hook .husky/pre-commit",
+    ],
+)
+def test_a_link_that_leads_elsewhere_is_said(watched, repo, home, line):  # noqa: F811
+    for name in (".idea", "shared"):
+        (repo / name).mkdir()
+        (repo / name / "x.xml").write_text("mine")
+    (home / ".config").mkdir()
+    (repo / ".husky").symlink_to("shared")
+    (repo / "rt.sh").write_text(f"{line}\n")
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert notices_of(one)
-    assert (repo / link).is_symlink()
-    assert (repo / written).is_file()
+    assert said(one), told(one)
+
+
+def test_a_directory_of_which_a_link_took_the_place_comes_back(watched, repo, home):  # noqa: F811
+    (repo / ".idea").mkdir()
+    (repo / ".idea/x.xml").write_text("mine")
+    (repo / "rt.sh").write_text("rm -r .idea; ln -s evil .idea\n")
+    one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
+    one.session.send("go")
+    one.run()
+    assert not (repo / ".idea").is_symlink()
+    assert (repo / ".idea/x.xml").read_text() == "mine"
+
+
+def test_what_a_script_wrote_through_a_link_in_the_workspace_is_put_back(watched, repo, home):  # noqa: F811
+    (repo / "shared").mkdir()
+    (repo / "shared/tasks.json").write_text("mine")
+    (repo / ".idea").symlink_to("shared")
+    (repo / "rt.sh").write_text("echo evil > shared/tasks.json; echo evil > shared/new.json\n")
+    one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
+    one.session.send("go")
+    one.run()
+    assert "put back" in said(one)
+    assert {path.name: path.read_text() for path in (repo / "shared").iterdir()} == {"tasks.json": "mine"}
+    assert (repo / ".idea").is_symlink()
+
+
+@pytest.mark.parametrize("made", [links((".git", "store")), pointer], ids=["link", "file"])
+def test_everyday_work_in_a_repository_that_is_elsewhere_is_no_change(watched, repo, home, made):  # noqa: F811
+    made(repo, home)
+    (repo / "rt.sh").write_text(
+        "git checkout -qb more; git -c user.name=a -c user.email=a@b.c commit -qam x; git gc -q\n"
+    )
+    one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
+    one.session.send("go")
+    one.run()
+    assert not said(one), told(one)
+
+
+@pytest.mark.parametrize("name", [".", "..", "../.idea", "x"])
+def test_links_in_a_circle_end(repo, home, name):  # noqa: F811
+    (repo / ".vscode/again").symlink_to(name)
+    (repo / ".vscode/x").symlink_to("again")
+    (repo / ".idea").symlink_to(".vscode")
+    (repo / ".github").symlink_to(".")
+    protected = ProtectedFiles(str(repo), str(home))
+    before = protected.scan()
+    assert len(before.files) < 300
+    (repo / ".vscode/new.json").write_text("evil")
+    assert f"{repo}/.vscode/new.json" in {change.path for change in changes(before, protected.scan())}
 
 
 def test_what_was_approved_of_the_target_of_a_link_is_approved(watched, repo, home):  # noqa: F811
     (repo / "AGENTS.md").write_text("mine\n")
     (repo / "CLAUDE.md").symlink_to("AGENTS.md")
-    one = watched(calls(("execute_bash", {"command": "echo more >> AGENTS.md"})), says("done"), mode="high")
+    (repo / "shared").mkdir()
+    (repo / ".idea").symlink_to("shared")
+    commands = ("echo more >> AGENTS.md", "echo x > shared/x.xml", "echo y > .idea/y.xml")
+    one = watched(*(calls(("execute_bash", {"command": each})) for each in commands), says("done"), mode="high")
     one.session.send("go")
     one.run()
-    one.answer()
+    for _ in commands:
+        assert one.session.question is not None
+        one.answer()
     assert (repo / "AGENTS.md").read_text() == "mine\nmore\n"
-    assert notices_of(one) == ""
+    assert sorted(path.name for path in (repo / "shared").iterdir()) == ["x.xml", "y.xml"]
+    assert said(one) == ""
 
 
 INCLUDED = {
-    "the repository": (".git/config", "[include]\n\tpath = ../team.cfg\n"),
+    "the repository": (".git/config", "[include]\n\tpath = {up}team.cfg\n"),
+    "with a comment": (".git/config", '[include]\n\tpath = "{up}team.cfg" ; ours\n'),
+    "after another key": (".git/config", "[include]\n\tother = 1\n\n\tPATH = {up}team.cfg # ours\n"),
+    "on the line of the section": (".git/config", "[INCLUDE] path={up}team.cfg\n"),
+    "over two lines": (".git/config", "[include]\n\tpath = {up}tea\\\nm.cfg\n"),
+    "in parts": (".git/config", '[include]\n\tpath = {up}"team".cfg\n'),
+    "on a condition": (".git/config", '[includeIf "onbranch:a\\"]b"]\n\tpath = {up}team.cfg\n'),
     "the user": ("~/.gitconfig", '[includeIf "gitdir:/"]\n  path = "{repo}/team.cfg"\n'),
     "a folder of hooks of the user": ("~/.gitconfig", "[core]\n  hooksPath = team.cfg.d\n"),
+    "a folder of hooks": (".git/config", "[core] hooksPath=team.cfg.d"),
+    "a folder of hooks with a comment": (".git/config", '[core]\n  hooksPath = "team.cfg.d" ; ours\n'),
+    "a folder of hooks in capitals": (".git/config", "[CORE]\nHOOKSPATH = team.cfg\\\n.d # ours\n"),
+    "a folder of hooks of the work tree": (".git/config.worktree", "[core]\n\thooksPath = ./team.cfg.d/\n"),
 }
 
 
+@pytest.mark.parametrize("kind", ["own", "nested", "submodule", "worktree", "above", "bare"])
 @pytest.mark.parametrize("way", INCLUDED)
-def test_what_settings_of_git_name_is_compared(repo, home, way):  # noqa: F811
+def test_what_settings_of_git_name_is_compared(repo, home, way, kind):  # noqa: F811
     file, text = INCLUDED[way]
-    path = home / file.removeprefix("~/") if file.startswith("~/") else repo / file
-    (repo / "team.cfg").write_text("[user]\n")
-    (repo / "team.cfg.d").mkdir()
+    work = top = repo
+    if kind in {"nested", "submodule"}:
+        top = repo / "lib/nested"
+        git(repo, "init", "-q", str(top))
+    if kind == "submodule":
+        (repo / ".git/modules").mkdir()
+        (top / ".git").rename(repo / ".git/modules/nested")
+        (top / ".git").write_text("gitdir: ../../.git/modules/nested\n")
+    if kind == "worktree":
+        work = top = repo.parent / "other"
+        git(repo, "worktree", "add", "-q", str(top), "evil")
+    if kind == "above":
+        work = repo / "evil"
+    store = repo / {"submodule": ".git/modules/nested", "nested": "lib/nested/.git"}.get(kind, ".git")
+    if kind == "bare":
+        store = top = repo / "srv"
+        git(repo, "init", "-q", "--bare", "srv")
+    if kind == "worktree" and "worktree" in file:
+        store = repo / ".git/worktrees/other"
+    path = home / file.removeprefix("~/") if file.startswith("~/") else store / file.removeprefix(".git/")
+    up = os.path.relpath(top, store) + "/" if not file.startswith("~/") else ""
+    (top / "team.cfg").write_text("[user]\n")
+    (top / "team.cfg.d").mkdir()
     with path.open("a") as opened:
-        opened.write(text.format(repo=repo))
-    protected = ProtectedFiles(str(repo), str(home))
+        opened.write(text.format(repo=top, up=up))
+    protected = ProtectedFiles(str(work), str(home))
     before = protected.scan()
-    target = repo / ("team.cfg.d/pre-commit" if "hooks" in way else "team.cfg")
+    target = top / ("team.cfg.d/pre-commit" if "hooks" in way else "team.cfg")
     target.write_text("[core]\n\tfsmonitor = evil\n")
     assert [change.path for change in changes(before, protected.scan())] == [str(target)]
 
@@ -160,7 +314,7 @@ def test_files_that_the_environment_names_are_compared(watched, repo, home, monk
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert target.name in notices_of(one)
+    assert target.name in said(one)
 
 
 def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811
@@ -177,8 +331,8 @@ def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811
 
 def test_a_file_in_memory_never_settles():
     lines = Path(stat_keys._MOUNTS).read_text().splitlines()
-    levels = {line.split()[2]: line.split(" - ")[1].split()[0] for line in lines}
-    in_memory = [device for device, kind in levels.items() if kind == "tmpfs"]
+    found = {line.split()[2]: line.split(" - ")[1].split()[0] for line in lines}
+    in_memory = [device for device, kind in found.items() if kind == "tmpfs"]
     assert in_memory, "every Linux has one"
     major, minor = map(int, in_memory[0].split(":"))
     assert not stat_keys.has_settled(SimpleNamespace(st_ctime_ns=0, st_dev=os.makedev(major, minor)))

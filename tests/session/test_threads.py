@@ -1,4 +1,4 @@
-"""The user's commands come from another thread at any moment of the work: nothing is lost, torn or undecided."""
+"""The person's commands come from another thread at any moment of the work: nothing is lost, torn or undecided."""
 
 import random
 import threading
@@ -40,7 +40,7 @@ class Busy:
 
 
 def command(harness: Harness, chance: random.Random, number: int) -> None:
-    """Something a user may do at any moment."""
+    """Something a person may do at any moment."""
     session, kind = harness.session, chance.choice(["send", "decide", "decide", "interrupt", "mode"])
     if kind == "send":
         session.send(f"message {number}")
@@ -48,10 +48,10 @@ def command(harness: Harness, chance: random.Random, number: int) -> None:
         session.interrupt()
     elif kind == "mode":
         session.set(mode=chance.choice(["medium", "never", "ask", "plan"]))
-    elif question := session.question:
+    elif shown := session.question:
         verdict = chance.choice(["approved", "rejected"])
         with suppress(CommandError):  # the question has gone meanwhile
-            session.decide(question.proposed.action_id, verdict, fingerprint=question.assessed.fingerprint)
+            session.decide(shown.proposed.action_id, verdict, fingerprint=shown.assessed.fingerprint)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,4 +1,4 @@
-"""A user's own shell commands, and the files they mention: in the log, told to the model, nobody is asked."""
+"""A person's own shell commands, and the files they mention: in the log, told to the model, nobody is asked."""
 
 import threading
 from pathlib import Path
@@ -133,20 +133,20 @@ def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(harn
     one = harness(says("ok"))
     one.session.send("explain @src/a.py and @src", ["src/a.py", "src"])
     (tmp_path / "src/a.py").write_text("changed\n")
-    (message,) = messages(one.log())
-    assert message["content"].startswith("explain @src/a.py and @src\n\n")
-    assert "one = 1" in message["content"]
-    assert "[The user mentions src. It contained this then:]\na.py\n" in message["content"]
-    assert "changed" not in message["content"]
+    (said,) = messages(one.log())
+    assert said["content"].startswith("explain @src/a.py and @src\n\n")
+    assert "one = 1" in said["content"]
+    assert "[The user mentions src. It contained this then:]\na.py\n" in said["content"]
+    assert "changed" not in said["content"]
 
 
 def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(harness, tmp_path: Path):
-    directory = tmp_path / "work"
-    directory.mkdir()
+    folder = tmp_path / "work"
+    folder.mkdir()
     (tmp_path / "secret").write_text("of somebody\n")
-    (directory / "link").symlink_to(tmp_path / "secret")
-    (directory / "large").write_text("x" * (LONGEST + 1))
-    (directory / "bytes").write_bytes(b"\xff\x00\xfe")
-    mentions = read_mentions(str(directory), ["large", "bytes", "link", "../secret", "nothing", "large"])
-    assert [(file.path, file.text) for file in mentions] == [("large", None), ("bytes", None)]
-    assert "read it with your tools" in attached_text(mentions)
+    (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "large").write_text("x" * (LONGEST + 1))
+    (folder / "bytes").write_bytes(b"\xff\x00\xfe")
+    found = read_mentions(str(folder), ["large", "bytes", "link", "../secret", "nothing", "large"])
+    assert [(file.path, file.text) for file in found] == [("large", None), ("bytes", None)]
+    assert "read it with your tools" in attached_text(found)

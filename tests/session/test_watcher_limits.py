@@ -44,17 +44,17 @@ WHY = {
 NAMESPACE = ["unshare", "--user", "--map-root-user"]
 
 
-def watched(directory: Path, limit: str, *around: str) -> list[str]:
+def watched(folder: Path, limit: str, *around: str) -> list[str]:
     for number in range(40):
-        (directory / f"d{number}").mkdir()
-    command = [*around, sys.executable, "-c", PROGRAM, str(directory), limit]
+        (folder / f"d{number}").mkdir()
+    command = [*around, sys.executable, "-c", PROGRAM, str(folder), limit]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def own_limits() -> bool:
-    """Whether this machine lets us have limits of watched directories of our own, in a user namespace."""
+    """Whether this machine lets us have limits of watched folders of our own, in a user namespace."""
     command = [*NAMESPACE, "test", "-w", "/proc/sys/user/max_inotify_watches"]
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -66,9 +66,8 @@ def test_without_a_limit_it_watches(tmp_path: Path) -> None:
     assert watched(tmp_path, "none") == ["True|", "False"]
 
 
-@pytest.mark.parametrize("requested", ["watches", "handles"])
-def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, requested: str) -> None:
-    # Where namespaces are off, the other limit.
-    limit = requested if requested == "handles" or own_limits() else "handles"
-    notice, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
-    assert (notice, has_looked) == (f"False|{WHY[limit]}", "True")
+@pytest.mark.parametrize("wanted", ["watches", "handles"])
+def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, wanted: str) -> None:
+    limit = wanted if wanted == "handles" or own_limits() else "handles"  # where namespaces are off, the other limit
+    said, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
+    assert (said, has_looked) == (f"False|{WHY[limit]}", "True")

@@ -22,8 +22,8 @@ print("started", flush=True)
 class Bash:
     """The whole tool, called like a model calls it: with arguments."""
 
-    def __init__(self, directory: Any, **params: Any) -> None:
-        self.tool = BashTool(directory, **params)
+    def __init__(self, folder: Any, **params: Any) -> None:
+        self.tool = BashTool(folder, **params)
 
     def __call__(self, command: str, **arguments: Any) -> ExecuteBashObservation:
         action = self.tool.action_from_arguments({"command": command, **arguments})
@@ -55,12 +55,12 @@ def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0
 
 def processes(mark: str, name: str = "") -> list[psutil.Process]:
     """Processes with an argument that is exactly `mark`, with that name if one is given."""
-    pids = []
+    found = []
     for process in psutil.process_iter():
         try:
             is_named = not name or process.name() == name
             if is_named and mark in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                pids.append(process)
+                found.append(process)
         except psutil.Error:
             continue
-    return pids
+    return found

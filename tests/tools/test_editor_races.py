@@ -1,4 +1,4 @@
-"""The editor against a process that moves directories, links and files under it while it writes."""
+"""The editor against a process that moves folders, links and files under it while it writes."""
 
 import os
 import subprocess
@@ -43,17 +43,17 @@ def flipping(workspace: Path, outside: Path, what: str, pause: float = 0) -> Ite
             flipper.kill()
 
 
-def state_of(directory: Path) -> list[tuple[str, bytes, int]]:
-    return sorted((path.name, path.read_bytes(), path.stat().st_ino) for path in directory.iterdir())
+def state_of(folder: Path) -> list[tuple[str, bytes, int]]:
+    return sorted((path.name, path.read_bytes(), path.stat().st_ino) for path in folder.iterdir())
 
 
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
-    """A workspace with `place/file` and `up/out/file`, and a directory outside with files of the same names."""
+    """A workspace with `place/file` and `up/out/file`, and a folder outside with files of the same names."""
     workspace, outside = tmp_path / "workspace", tmp_path / "elsewhere" / "out"
-    for directory in (workspace / "place", workspace / "up" / "out", outside):
-        directory.mkdir(parents=True)
-        (directory / "file").write_text("one\n")
+    for folder in (workspace / "place", workspace / "up" / "out", outside):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("one\n")
     return workspace, outside
 
 
@@ -80,9 +80,9 @@ def test_no_write_leaves_the_workspace_while_links_are_swapped_in(sides, what, p
 
 def in_place(path: Path, text: str) -> None:
     """As an editor that opens the file, and sets the time back to what it was."""
-    status = path.stat()
+    found = path.stat()
     path.write_text(text)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def by_rename(path: Path, text: str) -> None:
@@ -188,8 +188,8 @@ def test_nothing_is_made_where_the_workspace_was(tmp_path: Path):
     assert not workspace.exists()
     (workspace / "sub").mkdir(parents=True)
     (workspace / "sub/file").write_text("one\n")
-    message = editor.refused("str_replace", workspace / "sub/file", old_str="one", new_str="two")
-    assert "moved, deleted or replaced" in message
+    said = editor.refused("str_replace", workspace / "sub/file", old_str="one", new_str="two")
+    assert "moved, deleted or replaced" in said
     assert [path.name for path in workspace.rglob("*")] == ["sub", "file"]
 
 
@@ -214,8 +214,8 @@ def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: 
     (outside / "file").write_text("one\n")
     (workspace / "out").symlink_to(outside)
     editor = Editor(workspace)
-    message = editor.refused("str_replace", workspace / "out/file", old_str="one", new_str="two")
-    assert f"leads to {outside / 'file'} now" in message
+    said = editor.refused("str_replace", workspace / "out/file", old_str="one", new_str="two")
+    assert f"leads to {outside / 'file'} now" in said
     editor.done("str_replace", outside / "file", old_str="one", new_str="two")
     with using_only([str(outside / "file")]):
         editor.done("str_replace", workspace / "out/file", old_str="two", new_str="three")
@@ -235,8 +235,8 @@ def test_what_cannot_be_put_back_is_kept_beside_and_named(tmp_path: Path, monkey
         return exchange(entry, beside)
 
     monkeypatch.setattr(AnchoredEntry, "exchange", fails_later)
-    message = editor.refused("str_replace", path, old_str="one", new_str="two")
-    (saved,) = tmp_path.glob("file.ohw-saved-*")
-    assert f"what it held is in {saved.name} beside it now" in message
-    assert saved.read_text() == "own\n"
+    said = editor.refused("str_replace", path, old_str="one", new_str="two")
+    (kept,) = tmp_path.glob("file.ohw-saved-*")
+    assert f"what it held is in {kept.name} beside it now" in said
+    assert kept.read_text() == "own\n"
     assert not list(tmp_path.glob(".ohw-*"))

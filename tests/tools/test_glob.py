@@ -24,14 +24,14 @@ def find(request, tmp_path):
     return run
 
 
-def names(result, directory: Path) -> list[str]:
+def names(result, folder: Path) -> list[str]:
     assert not result.is_error, result.text
-    return [os.path.relpath(path, directory) for path in result.files]
+    return [os.path.relpath(path, folder) for path in result.files]
 
 
-def dated(directory: Path, *files: str) -> None:
+def dated(folder: Path, *files: str) -> None:
     for age, name in enumerate(files):
-        os.utime(directory / name, (1_000_000_000 - age, 1_000_000_000 - age))
+        os.utime(folder / name, (1_000_000_000 - age, 1_000_000_000 - age))
 
 
 def test_the_newest_file_comes_first(find, tmp_path):
@@ -59,7 +59,7 @@ def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
+    ("pattern", "wanted"),
     [
         ("*.py", {"top.py", "src/a.py", "src/deep/b.py"}),
         ("top.py", {"top.py"}),
@@ -78,9 +78,9 @@ def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
         ("*/*", {"src/a.py"}),
     ],
 )
-def test_what_a_pattern_stands_for(find, tmp_path, pattern, expected):
+def test_what_a_pattern_stands_for(find, tmp_path, pattern, wanted):
     write(tmp_path, dict.fromkeys(("top.py", "notes.txt", "src/a.py", "src/deep/b.py", "src/deep/c.md"), ""))
-    assert set(names(find(pattern), tmp_path)) == expected
+    assert set(names(find(pattern), tmp_path)) == wanted
 
 
 def test_an_absolute_pattern_and_a_path_are_taken(find, tmp_path):
@@ -162,7 +162,7 @@ def test_nothing_found_is_said_and_no_error(find, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "message"),
+    ("pattern", "path", "said"),
     [
         ("[a", None, "`[` without `]`"),
         ("{a,b", None, "`{` without `}`"),
@@ -177,11 +177,11 @@ def test_nothing_found_is_said_and_no_error(find, tmp_path):
         ("{a,b}" * 20, None, "braces"),
     ],
 )
-def test_what_cannot_be_searched_is_explained(find, tmp_path, pattern, path, message):
+def test_what_cannot_be_searched_is_explained(find, tmp_path, pattern, path, said):
     write(tmp_path, {"file.txt": ""})
     result = find(pattern, path)
     assert result.is_error
-    assert message in result.text
+    assert said in result.text
 
 
 def test_an_empty_pattern_is_refused():
@@ -204,7 +204,7 @@ def test_an_interrupt_ends_a_search_that_hangs(tmp_path, monkeypatch):
 
 
 def test_the_walk_without_ripgrep_ends_with_the_search(tmp_path):
-    write(tmp_path, {f"{directory}/{number}.py": "" for directory in "abc" for number in range(3)})
+    write(tmp_path, {f"{folder}/{number}.py": "" for folder in "abc" for number in range(3)})
     assert len(list(walk(str(tmp_path)))) == 9
     seen: list[str] = []
     for path in walk(str(tmp_path), is_over=lambda: bool(seen)):

@@ -136,7 +136,7 @@ def test_parameters_reach_the_tool(place):
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("table", "said"),
     [
         ({"execute_bash": {"no_change_timeout": "soon"}}, "tools.execute_bash.no_change_timeout cannot be 'soon'"),
         ({"execute_bash": {"no_chnge_timeout": 3}}, "did you mean no_change_timeout?"),
@@ -148,12 +148,12 @@ def test_parameters_reach_the_tool(place):
         ({"greet": {"colour": "red"}}, "tools.greet.colour is no parameter; it takes reads, times, word"),
     ],
 )
-def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, message):
+def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, said):
     own(place, greet=GREET)
     with pytest.raises(UsageError) as error:
         select(place, **table)
     assert str(error.value).startswith(f"{FILE}: tools.")
-    assert message in str(error.value)
+    assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -200,8 +200,8 @@ def test_only_the_very_folder_is_trusted_by_whatever_path_and_only_with_what_it_
         trusted = (*named, *agreed(where, named))
         return "greet" in select_tools(Settings(trusted=trusted), FILE, ToolContext(str(place))).tools
 
-    for directory in (str(place.parent), str(place / ".ohw"), "relative", "~nobody-here", "/\0", ""):
-        assert not offered(directory)
+    for folder in (str(place.parent), str(place / ".ohw"), "relative", "~nobody-here", "/\0", ""):
+        assert not offered(folder)
     link = base / "link"
     link.symlink_to(place)
     assert offered(str(link))
@@ -231,7 +231,7 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "said"),
     [
         ("import nothing_there", "ModuleNotFoundError"),
         ("def broken(", "SyntaxError"),
@@ -254,11 +254,11 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
         (GREET + "Greet.to_mcp_schema = classmethod(lambda cls: {'properties': {'x': {1, 2}}})", "TypeError"),
     ],
 )
-def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, message):
+def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, said):
     own(place, broken=text, greet=GREET)
     selection = select(place)
     (notice,) = selection.notices or ("nothing",)
-    assert message in notice
+    assert said in notice
     assert f"the tool broken of {place}/.ohw/tools/broken.py is left out" in notice
     assert "\n" not in notice
     assert tuple(selection.tools) == (*BUILTIN_TOOLS, "greet")

@@ -12,7 +12,7 @@ from workbench.tui.widgets.activity import Activity, began
 from workbench.view import clock
 
 
-def status_text(app) -> str:
+def said(app) -> str:
     return str(app.screen.query_one(Activity).render())
 
 
@@ -21,11 +21,11 @@ async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeyp
     script.begin("execute_bash", command="pytest -q")
     began_at = script.events[-1].at
     monkeypatch.setattr(clock, "now", lambda: began_at + timedelta(minutes=2, seconds=5))
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        client.bring(live.EngineState(state="acting"))
-        assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in status_text(app))
+        link.bring(live.EngineState(state="acting"))
+        assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in said(app))
 
 
 @pytest.mark.parametrize("later", ["nothing", "a message", "an answer that streams"])

@@ -227,33 +227,33 @@ async def take_answers(pilot: Pilot[int]) -> None:
 
 async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() -> None:
     script = asked({"question": "Which?", "options": OPTIONS}, {"question": "Sure?"})
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await take_answers(pilot)
         assert not isinstance(app.screen, ApprovalScreen)
         await pilot.press("3")
-        await wait_until(pilot, lambda: client.commands == [("answer", "a1", "green")])
-        client.bring(*answered(script, "a1", "green"), assess(script, "a2").events[-1])
+        await wait_until(pilot, lambda: link.commands == [("answer", "a1", "green")])
+        link.bring(*answered(script, "a1", "green"), assess(script, "a2").events[-1])
         await take_answers(pilot)
         await pilot.press("y", "enter")
-        await wait_until(pilot, lambda: client.commands[1:] == [("answer", "a2", "y")])
+        await wait_until(pilot, lambda: link.commands[1:] == [("answer", "a2", "y")])
 
 
 async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
     script = asked()
-    client = FakeClient(script.events[:-1])
-    app = workbench_app(client)
+    link = FakeClient(script.events[:-1])
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("h", "i")
-        client.bring(script.events[-1])
+        link.bring(script.events[-1])
         await wait_until(pilot, lambda: app.state.waiting)
         assert "The agent has a question · F8" in app.screen.query_one(Activity).render().plain
         assert not isinstance(app.screen, AnswerScreen)
         await pilot.press("f8")
         await take_answers(pilot)
         await pilot.press("escape", "enter")
-        await wait_until(pilot, lambda: client.commands == [("send", "hi")])
+        await wait_until(pilot, lambda: link.commands == [("send", "hi")])
         assert not isinstance(app.screen, AnswerScreen)
         assert app.state.waiting
 
@@ -262,25 +262,25 @@ async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answer
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script = asked()
-    client = FakeClient(script.events[:-1])
-    app = workbench_app(client)
+    link = FakeClient(script.events[:-1])
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         with monkeypatch.context() as patch:
-            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the user is not
-            client.bring(script.events[-1])
+            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the person is not
+            link.bring(script.events[-1])
             await opened(pilot)
             await pilot.press(*"1 moment", "enter", *"2")
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
         assert app.screen.query_one(Prompt).text == "2"
-        assert client.commands == [("send", "1 moment")]
+        assert link.commands == [("send", "1 moment")]
         await pilot.press("backspace")
         await opened(pilot)
 
 
 async def test_it_comes_back_with_what_was_written() -> None:
-    client = FakeClient(asked().events)
-    app = workbench_app(client)
+    link = FakeClient(asked().events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await take_answers(pilot)
         await pilot.press(*"pin", "escape")
@@ -288,36 +288,36 @@ async def test_it_comes_back_with_what_was_written() -> None:
         await pilot.press("f8")
         await take_answers(pilot)
         await pilot.press("k", "enter")
-        await wait_until(pilot, lambda: client.commands == [("answer", "a1", "pink")])
-        client.bring(CommandRefused("another screen is in charge"))
+        await wait_until(pilot, lambda: link.commands == [("answer", "a1", "pink")])
+        link.bring(CommandRefused("another screen is in charge"))
         await opened(pilot)
         assert app.screen.query_one(AnswerLine).value == "pink"
 
 
 async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> None:
     script = asked()
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        client.bring(*answered(script, "a1", "mauve"))
+        link.bring(*answered(script, "a1", "mauve"))
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
         await wait_until(pilot, lambda: "mauve" in app.screen.query_one(ActionCard).render().plain)
-        assert client.commands == []
+        assert link.commands == []
 
 
 async def test_the_conversation_shows_question_and_options_and_a_card_opens_it() -> None:
-    client = FakeClient(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
-    app = workbench_app(client)
+    link = FakeClient(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
-        text = app.screen.query_one(ActionCard).render().plain
-        assert "¿ Which? …" in text
-        assert "needs approval" in text
+        told = app.screen.query_one(ActionCard).render().plain
+        assert "¿ Which? …" in told
+        assert "needs approval" in told
         for row in ("Of these", "1  red", "2  [/x]\\e"):
-            assert f" │ {row}" in text
+            assert f" │ {row}" in told
         app.screen.query_one(ActionCard).action_open()
         await opened(pilot)
         await pilot.press("escape")

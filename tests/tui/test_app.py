@@ -47,9 +47,9 @@ async def test_unknown_key_names_are_reported():
     app = workbench_app(FakeClient(), set={"keys": {"nosuch": "f7", "mode": "f7"}})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
-        messages = [notice.message for notice in app._notifications]
-        assert len(messages) == 1
-        assert "nosuch" in messages[0]
+        said = [notice.message for notice in app._notifications]
+        assert len(said) == 1
+        assert "nosuch" in said[0]
 
 
 async def test_ctrl_c_twice_quits_and_once_does_not():
@@ -67,12 +67,12 @@ async def test_ctrl_c_twice_quits_and_once_does_not():
 
 
 async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
-    client = FakeClient()
-    app = workbench_app(None, set={"model": None}, demo=lambda: Opened(client, tmp_path, "find the fault"))
+    link = FakeClient()
+    app = workbench_app(None, set={"model": None}, demo=lambda: Opened(link, tmp_path, "find the fault"))
     async with app.run_test() as pilot:
         await pilot.press("f9")
-        await wait_until(pilot, lambda: client.commands)
-        assert client.commands == [("send", "find the fault")]
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "find the fault")]
 
 
 async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
@@ -112,16 +112,16 @@ async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
     def make():
         raise WorkbenchError("the session file is damaged")
 
-    client = DeferredClient(make)
-    assert await asyncio.to_thread(lambda: list(client.history())) == []
-    assert await client.receive() == [Disconnected("the session file is damaged", for_good=True)]
+    link = DeferredClient(make)
+    assert await asyncio.to_thread(lambda: list(link.history())) == []
+    assert await link.receive() == [Disconnected("the session file is damaged", for_good=True)]
 
 
 def test_a_late_link_closed_early_closes_the_real_one():
     real = FakeClient()
-    client = DeferredClient(lambda: real)
-    client.close()
-    list(client.history())
+    link = DeferredClient(lambda: real)
+    link.close()
+    list(link.history())
     assert real.closed
 
 

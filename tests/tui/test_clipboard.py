@@ -63,17 +63,17 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
 ):
     env = program(name, script.format(kind="image/png", file=image), env)
     assert can_read_images(env, platform)
-    image_path = store_image(tmp_path / "pasted", env, platform)
-    assert image_path.read_bytes() == image.read_bytes()
-    assert image_path.suffix == ".png"
-    assert stat.S_IMODE(image_path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(image_path.parent.stat().st_mode) == 0o700
-    assert store_image(tmp_path / "pasted", env, platform) == image_path  # the same image twice is one file
-    assert list(image_path.parent.iterdir()) == [image_path]
+    kept = store_image(tmp_path / "pasted", env, platform)
+    assert kept.read_bytes() == image.read_bytes()
+    assert kept.suffix == ".png"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    assert store_image(tmp_path / "pasted", env, platform) == kept  # the same image twice is one file
+    assert list(kept.parent.iterdir()) == [kept]
 
 
 @pytest.mark.parametrize(
-    ("script", "message"),
+    ("script", "said"),
     [
         ("echo text/plain", "there is no image on the clipboard"),
         ("echo Nothing is copied >&2; exit 1", "there is no image on the clipboard"),
@@ -83,14 +83,14 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
     ],
 )
 @pytest.mark.starts
-def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, message):
-    with pytest.raises(WorkbenchError, match=message):
+def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, said):
+    with pytest.raises(WorkbenchError, match=said):
         store_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
     assert not (tmp_path / "pasted").exists()
 
 
 @pytest.mark.parametrize(
-    ("env", "platform", "message"),
+    ("env", "platform", "said"),
     [
         (WAYLAND, "linux", "install wl-clipboard"),
         (X11, "linux", "install xclip"),
@@ -98,10 +98,10 @@ def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, 
         ({}, "darwin", "install pngpaste"),
     ],
 )
-def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, platform, message):
+def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, platform, said):
     env = {"PATH": str(tmp_path), **env}
     assert not can_read_images(env, platform)
-    with pytest.raises(WorkbenchError, match=message):
+    with pytest.raises(WorkbenchError, match=said):
         store_image(tmp_path / "pasted", env, platform)
 
 
@@ -109,10 +109,10 @@ def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, 
 def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, image):
     import os
 
-    directory = tmp_path / "pasted"
-    directory.mkdir()
+    folder = tmp_path / "pasted"
+    folder.mkdir()
     for name, days in (("clip-old.png", 31), ("clip-new.png", 1), ("mine.png", 400)):
-        (directory / name).touch()
-        os.utime(directory / name, (time.time() - days * 86400,) * 2)
-    image_path = store_image(directory, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
-    assert {file.name for file in directory.iterdir()} == {image_path.name, "clip-new.png", "mine.png"}
+        (folder / name).touch()
+        os.utime(folder / name, (time.time() - days * 86400,) * 2)
+    kept = store_image(folder, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
+    assert {file.name for file in folder.iterdir()} == {kept.name, "clip-new.png", "mine.png"}

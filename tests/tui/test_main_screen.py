@@ -22,7 +22,7 @@ from workbench.tui.widgets.welcome import Welcome
 from workbench.view.git_branch import is_dirty
 
 
-def text_of(app, kind):
+def shown(app, kind):
     return app.screen_stack[0].query_one(kind).render().plain
 
 
@@ -42,42 +42,42 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
     script.answer("Hello.", usage=ev.Usage(input=12_400, output=5))
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "gpt-5" in text_of(app, StatusLine))
-        line = text_of(app, StatusLine)
+        await wait_until(pilot, lambda: "gpt-5" in shown(app, StatusLine))
+        line = shown(app, StatusLine)
         assert line.startswith("ohw calc")
         assert "ctx 12.4k │ gpt-5 │ $0.010 │ Ask (high only)" in line
 
 
 async def test_the_context_is_a_share_where_the_window_is_known():
     script = Script().start().user("Hi.").answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "ctx 31 %" in text_of(app, StatusLine))
-        client.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
-        await wait_until(pilot, lambda: "ctx 95 %" in text_of(app, StatusLine))
+        await wait_until(pilot, lambda: "ctx 31 %" in shown(app, StatusLine))
+        link.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
+        await wait_until(pilot, lambda: "ctx 95 %" in shown(app, StatusLine))
         assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
 
 
 async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
     git_repository(tmp_path)
     script = Script().start(workspace=str(tmp_path)).user("Go.")
-    client = FakeClient(script.events)
-    app = workbench_app(client, directory=tmp_path)
+    link = FakeClient(script.events)
+    app = workbench_app(link, folder=tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
-        client.bring(live.EngineState(state="idle"))
-        await wait_until(pilot, lambda: "  main  " in text_of(app, StatusLine))
+        link.bring(live.EngineState(state="idle"))
+        await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
         (tmp_path / "new").write_text("x")
         seen = len(script.events)
         script.run("execute_bash", command="touch new", _exit_code=0)
-        client.bring(*script.events[seen:])
-        await wait_until(pilot, lambda: "  main*" in text_of(app, StatusLine))
+        link.bring(*script.events[seen:])
+        await wait_until(pilot, lambda: "  main*" in shown(app, StatusLine))
         (tmp_path / "new").unlink()
         seen = len(script.events)
         script.run("execute_bash", command="rm new", _exit_code=0)
-        client.bring(*script.events[seen:])
-        await wait_until(pilot, lambda: "  main  " in text_of(app, StatusLine))
-        assert "main*" not in text_of(app, StatusLine)
+        link.bring(*script.events[seen:])
+        await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
+        assert "main*" not in shown(app, StatusLine)
 
 
 @pytest.mark.starts
@@ -94,37 +94,37 @@ def test_looking_at_a_tree_runs_no_program_that_the_folder_names(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def git(directory, *words):
-    subprocess.run(["git", "-C", str(directory), *words], check=True, capture_output=True)
+def git(folder, *words):
+    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
 
 
-def git_repository(directory, attributes=""):
+def git_repository(folder, attributes=""):
     """One commit on the branch `main`, nothing changed since."""
-    git(directory, "init", "-q", "-b", "main")
-    (directory / "a.txt").write_text("a\n")
-    (directory / ".gitattributes").write_text(attributes)
-    git(directory, "add", "-A")
-    git(directory, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x")
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text("a\n")
+    (folder / ".gitattributes").write_text(attributes)
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x")
 
 
 async def test_an_unknown_cost_is_never_shown_as_nothing():
     script = Script().start(scripted=True).user("Hi.").answer("Hello.", cost=None)
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "cost ?" in text_of(app, StatusLine))
-        assert "scripted model" in text_of(app, StatusLine)
+        await wait_until(pilot, lambda: "cost ?" in shown(app, StatusLine))
+        assert "scripted model" in shown(app, StatusLine)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])
 async def test_every_size_shows_the_prompt_and_takes_keys(size):
-    client = FakeClient(working_session().events[:38])
-    app = workbench_app(client)
+    link = FakeClient(working_session().events[:38])
+    app = workbench_app(link)
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         for key in ("f2", "f3", "f4", "f6", "f6", "escape"):
             await pilot.press(key)
         await pilot.press("o", "k", "enter")
-        await wait_until(pilot, lambda: ("send", "ok") in client.commands)
+        await wait_until(pilot, lambda: ("send", "ok") in link.commands)
         assert app.screen.query_one(Prompt).has_focus
 
 
@@ -163,47 +163,47 @@ async def test_a_panel_can_have_the_whole_width():
 
 
 async def test_the_hints_name_keys_that_work_now():
-    client = FakeClient(Script().start().user("Go.").events)
-    app = workbench_app(client, set={"keys": {"mode": "f7"}})
+    link = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(link, set={"keys": {"mode": "f7"}})
     async with app.run_test(size=(160, 30)) as pilot:
-        await wait_until(pilot, lambda: "enter queue" in text_of(app, KeyHints))
-        assert "F7 mode" in text_of(app, KeyHints)
-        assert "esc stop" not in text_of(app, KeyHints)
-        client.bring(live.EngineState(state="thinking"))
-        await wait_until(pilot, lambda: "esc stop" in text_of(app, KeyHints))
+        await wait_until(pilot, lambda: "enter queue" in shown(app, KeyHints))
+        assert "F7 mode" in shown(app, KeyHints)
+        assert "esc stop" not in shown(app, KeyHints)
+        link.bring(live.EngineState(state="thinking"))
+        await wait_until(pilot, lambda: "esc stop" in shown(app, KeyHints))
         await pilot.press("f2")
-        await wait_until(pilot, lambda: "esc prompt" in text_of(app, KeyHints))
-        assert "enter open" in text_of(app, KeyHints)
+        await wait_until(pilot, lambda: "esc prompt" in shown(app, KeyHints))
+        assert "enter open" in shown(app, KeyHints)
         await pilot.press("f7")
-        await wait_until(pilot, lambda: client.commands == [("mode", "high")])
-        assert client.commands == [("mode", "high")]
+        await wait_until(pilot, lambda: link.commands == [("mode", "high")])
+        assert link.commands == [("mode", "high")]
 
 
 async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
-    client = FakeClient(Script().start().user("Go.").events)
-    app = workbench_app(client)
+    link = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        client.bring(live.EngineState(state="thinking"))
+        link.bring(live.EngineState(state="thinking"))
         await wait_until(pilot, lambda: app.state.work == "thinking")
         await pilot.press("f2", "escape")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
-        assert client.commands == []
+        assert link.commands == []
         await pilot.press("escape")
-        await wait_until(pilot, lambda: client.commands)
-        assert client.commands == [("interrupt",)]
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("interrupt",)]
 
 
 async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
     script = Script().start().user("Go.")
     script.begin("execute_bash", command="pytest -q")
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 30)) as pilot:
-        client.bring(live.EngineState(state="acting"))
-        await wait_until(pilot, lambda: "running $ pytest -q · " in text_of(app, Activity))
+        link.bring(live.EngineState(state="acting"))
+        await wait_until(pilot, lambda: "running $ pytest -q · " in shown(app, Activity))
         assert app.screen.query_one(Activity)._timer._active.is_set()
-        client.bring(live.EngineState(state="idle"))
-        await wait_until(pilot, lambda: text_of(app, Activity) == "")
+        link.bring(live.EngineState(state="idle"))
+        await wait_until(pilot, lambda: shown(app, Activity) == "")
         assert not app.screen.query_one(Activity)._timer._active.is_set()
 
 
@@ -216,83 +216,83 @@ async def test_queued_messages_are_counted_at_the_prompt():
 
 
 async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():
-    client = FakeClient()
-    app = workbench_app(client, message="do it")
+    link = FakeClient()
+    app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: "1 being sent" in app.screen.query_one(Prompt).border_subtitle)
-        client.bring(*Script().start().user("do it").events)
+        link.bring(*Script().start().user("do it").events)
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
 
 
 async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
-    client = FakeClient(asked().events)
-    app = workbench_app(client)
+    link = FakeClient(asked().events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await arm(pilot)
         await pilot.press("y")
-        await wait_until(pilot, lambda: client.commands)
-        assert client.commands == [("decide", "a1", "approved", "f", "")]
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("decide", "a1", "approved", "f", "")]
         assert not isinstance(app.screen, ApprovalScreen)
 
 
 async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
-    client = FakeClient(Script().start().user("Go.").events)
-    app = workbench_app(client)
+    link = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("y")
-        client.bring(*asked().events[2:])
-        await wait_until(pilot, lambda: "1 action needs approval · F8" in text_of(app, Activity))
+        link.bring(*asked().events[2:])
+        await wait_until(pilot, lambda: "1 action needs approval · F8" in shown(app, Activity))
         await pilot.press(*"yyy", "enter")
-        await wait_until(pilot, lambda: ("send", "yyyy") in client.commands)
+        await wait_until(pilot, lambda: ("send", "yyyy") in link.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert client.commands == [("send", "yyyy")]
+        assert link.commands == [("send", "yyyy")]
 
 
 async def test_later_is_not_no_and_f8_asks_again():
-    client = FakeClient(asked().events)
-    app = workbench_app(client)
+    link = FakeClient(asked().events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
         await pilot.press("escape")
-        assert client.commands == []
+        assert link.commands == []
         await pilot.press("f8")
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert client.commands == []
+        assert link.commands == []
 
 
 async def test_an_answer_that_was_refused_is_asked_for_again():
-    client = FakeClient(asked().events)
-    app = workbench_app(client)
+    link = FakeClient(asked().events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await arm(pilot)
         await pilot.press("y")
-        await wait_until(pilot, lambda: client.commands)
-        client.bring(CommandRefused("the file differs from what was shown"))
+        await wait_until(pilot, lambda: link.commands)
+        link.bring(CommandRefused("the file differs from what was shown"))
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert len(client.commands) == 1
+        assert len(link.commands) == 1
 
 
 async def test_a_question_that_is_settled_elsewhere_goes_away():
     script = asked()
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        client.bring(script.add(ev.ActionDecided, action_id="a1", verdict="rejected", by="person"))
+        link.bring(script.add(ev.ActionDecided, action_id="a1", verdict="rejected", by="person"))
         await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
-        assert client.commands == []
+        assert link.commands == []
 
 
 async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         for name in ("a1", "a2"):
             await wait_until(
@@ -301,10 +301,10 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
             )
             await arm(pilot)
             await pilot.press("y")
-            await wait_until(pilot, lambda name=name: client.commands[-1:] == [("decide", name, "approved", "f", "")])
+            await wait_until(pilot, lambda name=name: link.commands[-1:] == [("decide", name, "approved", "f", "")])
         approved = script.add(ev.ActionDecided, action_id="a2", verdict="approved", by="person", fingerprint="f")
         again = script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("refused before",), fingerprint="f")
-        client.bring(approved, again)
+        link.bring(approved, again)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         assert isinstance(app.screen, ApprovalScreen)
         assert app.screen.item.reasons == ("refused before",)
@@ -313,36 +313,36 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
 async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhile_stays_asked():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(100, 40)) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await arm(pilot)
         await pilot.press("Y")
         await wait_until(pilot, lambda: isinstance(app.screen, ApproveAllScreen))
-        client.bring(script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("anew",), fingerprint="f"))
+        link.bring(script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("anew",), fingerprint="f"))
         await wait_until(pilot, lambda: app.state.actions["a2"].reasons == ("anew",))
         await arm(pilot)
         await pilot.press("Y")
-        await wait_until(pilot, lambda: client.commands)
+        await wait_until(pilot, lambda: link.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         assert isinstance(app.screen, ApprovalScreen)
         assert app.screen.item is app.state.actions["a2"]
-        assert client.commands == [("decide", "a1", "approved", "f", "")]
+        assert link.commands == [("decide", "a1", "approved", "f", "")]
 
 
 async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_again():
     script = asked()
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        client.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", needs_decision=False))
+        link.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", needs_decision=False))
         await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
         assert (app.state.waiting, app.state.actions["a1"].phase) == ([], "proposed")
-        client.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", fingerprint="f"))
+        link.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", fingerprint="f"))
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert client.commands == []
+        assert link.commands == []
 
 
 async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
@@ -368,10 +368,10 @@ async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
 async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was_written():
     app = workbench_app(None, set={"model": None}, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: "No model configured" in text_of(app, Welcome))
-        assert "--model" in text_of(app, Welcome)
-        assert "F9" in text_of(app, Welcome)
-        assert text_of(app, Activity) == ""  # nothing is being started
+        await wait_until(pilot, lambda: "No model configured" in shown(app, Welcome))
+        assert "--model" in shown(app, Welcome)
+        assert "F9" in shown(app, Welcome)
+        assert shown(app, Activity) == ""  # nothing is being started
         await pilot.press("shift+tab")
         await wait_until(pilot, lambda: "/demo" in str([note.message for note in app._notifications]))
         app.clear_notifications()
@@ -381,12 +381,12 @@ async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was
 
 
 async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_back():
-    client = FakeClient()
-    app = workbench_app(client, message="do it")
+    link = FakeClient()
+    app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: client.commands == [("send", "do it")])
-        client.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
-        await wait_until(pilot, lambda: "give another" in text_of(app, Activity))
+        await wait_until(pilot, lambda: link.commands == [("send", "do it")])
+        link.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
+        await wait_until(pilot, lambda: "give another" in shown(app, Activity))
         assert app.screen.query_one(Prompt).text == "do it"
 
 
@@ -394,11 +394,11 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
     nasty = "[/foo] [b]x[/b] \x1b]52;c;AAAA\x07 \u202e\u200b \U000e0041 [@click=app.quit]x[/]"
     script = Script().start(workspace=f"/tmp/{nasty}", model=nasty).user(nasty).answer(nasty, reasoning=nasty)
     script.run("execute_bash", nasty, command=nasty)
-    client = FakeClient(script.events)
-    app = workbench_app(client, set={"model": nasty})
+    link = FakeClient(script.events)
+    app = workbench_app(link, set={"model": nasty})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
-        client.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), Disconnected(nasty))
+        link.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), Disconnected(nasty))
         await wait_until(pilot, lambda: app.state.work == "lost")
         lines = "".join(segment.text for line in app.screen._compositor.render_strips() for segment in line)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(lines)
@@ -406,12 +406,12 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
 
 
 async def test_a_notice_of_the_engine_brings_no_message_back():
-    client = FakeClient()
-    app = workbench_app(client, message="do it")
+    link = FakeClient()
+    app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: client.commands == [("send", "do it")])
-        client.bring(EngineNotice("a rule names no tool"))
+        await wait_until(pilot, lambda: link.commands == [("send", "do it")])
+        link.bring(EngineNotice("a rule names no tool"))
         await wait_until(pilot, lambda: app.state.items)
         assert app.screen.query_one(Prompt).text == ""
-        client.bring(CommandRefused("another screen is in charge"))
+        link.bring(CommandRefused("another screen is in charge"))
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "do it")

@@ -19,8 +19,8 @@ PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/larg
 
 
 def session(**more):
-    client = FakeClient(Script().start().user("Hi.").events)
-    return client, workbench_app(client, **more)
+    link = FakeClient(Script().start().user("Hi.").events)
+    return link, workbench_app(link, **more)
 
 
 async def opened(pilot, *keys):
@@ -43,18 +43,18 @@ async def test_every_entry_names_an_action_that_there_is():
     _, app = session(set={"models": PROFILES})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
-        palette = entries(app)
-        for entry in palette:
+        found = entries(app)
+        for entry in found:
             target, name, _ = parse(entry.action)
             owner = {"app": app, "": entry.node or app.screen}[target]
             assert hasattr(owner, f"action_{name}"), entry
-        labels = [entry.label for entry in palette]
+        labels = [entry.label for entry in found]
         assert [f"/{command.name}" for command in COMMANDS] == labels[: len(COMMANDS)]
         assert {"fast", "deep", "plan", "ohw-dusk", "nord", "Maximize a panel"} <= set(labels)
 
 
 async def test_every_entry_can_be_run(tmp_path):
-    client, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeClient(), tmp_path))
+    link, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeClient(), tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         main = app.screen
@@ -65,9 +65,9 @@ async def test_every_entry_can_be_run(tmp_path):
             while app.screen is not main:
                 await pilot.press("escape")
                 await pilot.pause()
-        expected = [("model", "fast"), ("model", "deep"), ("mode", "plan"), ("compact",)]
-        await wait_until(pilot, lambda: all(command in client.commands for command in expected))
-        assert not any("never" in command for command in client.commands), "this mode is confirmed first"
+        wanted = [("model", "fast"), ("model", "deep"), ("mode", "plan"), ("compact",)]
+        await wait_until(pilot, lambda: all(command in link.commands for command in wanted))
+        assert not any("never" in command for command in link.commands), "this mode is confirmed first"
         assert app.is_running
 
 
@@ -82,7 +82,7 @@ async def test_a_key_stands_beside_the_command_that_does_the_same():
 async def test_a_file_is_mentioned_in_the_prompt(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/quaint.py").write_text("")
-    _, app = session(directory=tmp_path)
+    _, app = session(folder=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, *"quaint")
         await wait_until(pilot, lambda: any(row.startswith("src/quaint.py") for row in rows(app)))
@@ -102,20 +102,20 @@ async def test_another_session_takes_the_place_of_this_one(tmp_path):
         return Opened(other, tmp_path)
 
     past = [PastSession("gone", "Deleted since", ""), PastSession("s2", "Mend [/the] roof", "2026-01-01 · roof")]
-    client, app = session(sessions=lambda: past, resume=resume)
+    link, app = session(sessions=lambda: past, resume=resume)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await opened(pilot, *"deleted")
         await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Deleted since"))
         await pilot.press("enter")
         await wait_until(pilot, lambda: [note.message for note in app._notifications] == ["there is no session gone"])
-        assert app.opened.link is client
-        assert not client.closed
+        assert app.opened.link is link
+        assert not link.closed
         await opened(pilot, *"roof")
         await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Mend [/the] roof"))
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.opened.link is other and app.state.items)
-        assert client.closed
+        assert link.closed
         await wait_until(pilot, lambda: app.screen.query(Prompt))
         await pilot.press("o", "k", "enter")
         await wait_until(pilot, lambda: other.commands == [("send", "ok")])
@@ -133,7 +133,7 @@ async def test_over_another_screen_it_offers_the_keys_of_that_screen():
 
 
 async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
-    client, app = session()
+    link, app = session()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await opened(pilot, "down", "down", "up", "up", "up")
@@ -141,15 +141,15 @@ async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
         assert listed.highlighted == listed.option_count - 1
         await pilot.press("escape")
         await wait_until(pilot, lambda: len(app.screen_stack) == 1)
-        assert client.commands == []
+        assert link.commands == []
         await opened(pilot, *"compact")
         await wait_until(pilot, lambda: rows(app)[0].startswith("/compact"))
         await pilot.click("#palette-list", offset=(3, 0))
-        await wait_until(pilot, lambda: len(app.screen_stack) == 1 and client.commands)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1 and link.commands)
         await opened(pilot, *"compact undo")
         await wait_until(pilot, lambda: rows(app)[0].startswith("/compact undo"))
         await pilot.press("enter")
-        await wait_until(pilot, lambda: client.commands == [("compact",), ("compact", "undo")])
+        await wait_until(pilot, lambda: link.commands == [("compact",), ("compact", "undo")])
 
 
 @pytest.mark.parametrize(

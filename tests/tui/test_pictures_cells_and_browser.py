@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import wait_until
-from tests.tui.pictures import app_with, in_each_look, show_events, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.plot_sessions import browser_form, with_plot
 from workbench.tui.open_screens import open_action
 from workbench.tui.terminal.integration import TerminalIntegration
@@ -12,14 +12,14 @@ from workbench.tui.widgets.text_lines import IllustratedLines
 
 @in_each_look
 @pytest.mark.parametrize("signs", ["colours", "ascii"])
-def test_the_page_of_a_cell_with_a_plot(signs, look, directory, picture):
+def test_the_page_of_a_cell_with_a_plot(signs, look, folder, picture):
     events = with_plot()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
 
     async def show(pilot):
-        await show_events(pilot, client, events)
-        open_action(app, app.state, next(iter(app.state.actions)), client)
+        await shown(pilot, link, events)
+        open_action(app, app.state, next(iter(app.state.actions)), link)
         await wait_until(pilot, lambda: app.screen.query(IllustratedLines))
         await wait_until(pilot, lambda: app.screen.query_one(IllustratedLines).is_illustrated)
         assert ("▀▀▀" in text_on(app)) == (signs == "colours")
@@ -28,11 +28,11 @@ def test_the_page_of_a_cell_with_a_plot(signs, look, directory, picture):
 
 
 @in_each_look
-def test_form(look, directory, picture):
+def test_form(look, folder, picture):
     events = browser_form()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
 
     assert picture(app, look, show)

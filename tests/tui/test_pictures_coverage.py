@@ -1,4 +1,4 @@
-"""Which golden picture shows what: each screen and state a user meets, where its pictures lie, and words on them."""
+"""Which golden picture shows what: each screen and state a person meets, where its pictures lie, and words on them."""
 
 import html
 import re
@@ -125,8 +125,8 @@ ONCE = {
 def pictures_of(place: str) -> dict[str, str]:
     """The text on each picture of an area's state, by its size and theme."""
     area, state = place.split("/")
-    pictures = (SNAPSHOTS / area).glob(f"{state}-[0-9]*.svg")
-    return {path.stem.removeprefix(f"{state}-"): words_on(path.read_text(encoding="utf-8")) for path in pictures}
+    found = (SNAPSHOTS / area).glob(f"{state}-[0-9]*.svg")
+    return {path.stem.removeprefix(f"{state}-"): words_on(path.read_text(encoding="utf-8")) for path in found}
 
 
 def words_on(picture: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
-from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, show_events, text_on
+from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, shown, text_on
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.help import HelpScreen, topics
@@ -35,34 +35,32 @@ OVER = [diff_viewer, pager, help_on_keys]
 @pytest.fixture(autouse=True)
 def _these_topics(monkeypatch):
     """Pictures stay the same when guides are added."""
-    guides = topics()
-    listed = {
-        name: guides[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")
-    }
-    monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: listed)
+    found = topics()
+    kept = {name: found[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")}
+    monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: kept)
     monkeypatch.setattr("workbench.tui.screens.help.guide_summaries", lambda: {"Start": "Where to begin"})
 
 
 @in_looks(*LOOKS, README, EVERY_SIZE)
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-def test_main_screen(state, look, directory, picture):
+def test_main_screen(state, look, folder, picture):
     events = state()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
 
     assert picture(app, look, show)
 
 
 @in_each_look
 @pytest.mark.parametrize("over", OVER, ids=lambda over: over.__name__)
-def test_screens_over_it(over, look, directory, picture):
+def test_screens_over_it(over, look, folder, picture):
     events = finished()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         kind, words = over(app)
         await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
 
@@ -70,8 +68,8 @@ def test_screens_over_it(over, look, directory, picture):
 
 
 @in_each_look
-def test_no_model(look, directory, picture):
-    app = workbench_app(None, directory=directory, set={"model": None})
+def test_no_model(look, folder, picture):
+    app = workbench_app(None, folder=folder, set={"model": None})
 
     async def show(pilot):
         await wait_until(pilot, lambda: "/demo" in text_on(app))

@@ -7,7 +7,7 @@ from textual import events as keys
 from tests.sample_images import png
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import working
-from tests.tui.pictures import Look, app_with, at_rest, in_each_look, in_looks, is_settled, show_events
+from tests.tui.pictures import Look, app_with, at_rest, in_each_look, in_looks, is_settled, shown
 from tests.tui.sample_session import START
 from workbench.client.client import Disconnected
 from workbench.protocol import live
@@ -69,13 +69,13 @@ STATES = [writing, choosing_in_the_queue, timeline_alone, changes_open, not_save
 
 @in_each_look
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-def test_states(state, look, directory, picture):
-    (directory / "expected.png").write_bytes(png(640, 480))
-    events = with_queue(directory)
-    client, app = app_with(events, directory, look.theme, terminal={"vim": True})
+def test_states(state, look, folder, picture):
+    (folder / "expected.png").write_bytes(png(640, 480))
+    events = with_queue(folder)
+    link, app = app_with(events, folder, look.theme, terminal={"vim": True})
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         for each in STATES[: STATES.index(state) + 1]:
             await each(app, pilot)
             await at_rest(pilot)
@@ -84,12 +84,12 @@ def test_states(state, look, directory, picture):
 
 
 @in_looks(Look(44, 11, "ohw-dark"))
-def test_tiny(look, directory, picture):
+def test_tiny(look, folder, picture):
     events = working()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        client.bring(live.EngineState(state="acting"))
+        link.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: app.state.work == "acting" and is_settled(app, events))
 
     assert picture(app, look, show)

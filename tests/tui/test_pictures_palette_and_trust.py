@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import app_with, in_each_look, show_events, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from workbench.config.locations import Locations
 from workbench.tui import palette_entries as entries
 from workbench.tui.palette_entries import PastSession
@@ -24,34 +24,34 @@ PAST = [
 ]
 
 
-def with_profiles(directory, theme):
+def with_profiles(folder, theme):
     events = finished()
-    client, app = app_with(events, directory, theme)
+    link, app = app_with(events, folder, theme)
     app.settings = type(app.settings)(theme=theme, models={"modest": {"model": "openai/gpt-5-mini"}})
     app.switcher.sources = SessionSources(sessions=lambda: PAST)
-    return events, client, app
+    return events, link, app
 
 
 @pytest.fixture
 def _these_commands(monkeypatch):
     """Pictures stay the same when commands and keys are added."""
     names = ("help", "mode", "model", "compact", "tasks", "diff", "rules", "stop", "theme", "demo", "quit")
-    commands = tuple(command for command in COMMANDS if command.name in names)
+    kept = tuple(command for command in COMMANDS if command.name in names)
     bindings = entries._bindings
     keys = ("Maximize a panel", "Timeline", "Changes", "Wider panels", "Start of the conversation")
-    monkeypatch.setattr(entries, "COMMANDS", commands)
+    monkeypatch.setattr(entries, "COMMANDS", kept)
     monkeypatch.setattr(entries, "_bindings", lambda screen: (e for e in bindings(screen) if e.label in keys))
 
 
 @in_each_look
 @pytest.mark.usefixtures("_these_commands")
 @pytest.mark.parametrize("typed", ["", "mod"], ids=["palette", "palette_typed"])
-def test_palette(typed, look, directory, picture):
-    events, client, app = with_profiles(directory, look.theme)
-    (directory / "models.py").write_text("")
+def test_palette(typed, look, folder, picture):
+    events, link, app = with_profiles(folder, look.theme)
+    (folder / "models.py").write_text("")
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
         await pilot.press(*typed)
@@ -61,12 +61,12 @@ def test_palette(typed, look, directory, picture):
 
 
 @in_each_look
-def test_never_ask(look, directory, picture):
+def test_never_ask(look, folder, picture):
     events = finished()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         await app.run_action("mode('never')", app.screen)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await wait_until(pilot, lambda: "y never ask" in text_on(app))
@@ -75,20 +75,20 @@ def test_never_ask(look, directory, picture):
 
 
 @in_each_look
-def test_trust(look, directory, picture, monkeypatch):
-    (directory / ".ohw/tools").mkdir(parents=True)
-    (directory / ".ohw/tools/deploy.py").write_text("tool = None\n")
-    (directory / ".ohw/rules.toml").write_text("")
-    monkeypatch.chdir(directory)
+def test_trust(look, folder, picture, monkeypatch):
+    (folder / ".ohw/tools").mkdir(parents=True)
+    (folder / ".ohw/tools/deploy.py").write_text("tool = None\n")
+    (folder / ".ohw/rules.toml").write_text("")
+    monkeypatch.chdir(folder)
     place = Path("~/code/calc")
     events = finished()
-    client, app = app_with(events, directory, look.theme)
-    question = trust_question(Locations.from_environment(), directory, (), set())
-    question.directory, question.files = place, tuple(place / path.relative_to(directory) for path in question.files)
-    app.opened = Opened(client, directory, trust=question)
+    link, app = app_with(events, folder, look.theme)
+    question = trust_question(Locations.from_environment(), folder, (), set())
+    question.directory, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
+    app.opened = Opened(link, folder, trust=question)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished, working
-from tests.tui.pictures import app_with, in_each_look, show_events
+from tests.tui.pictures import app_with, in_each_look, shown
 from workbench.tui.widgets.suggestions import Suggestions
 
 
@@ -33,13 +33,13 @@ PICTURES = [(commands, working), (files, finished), (sent_before, finished), (an
 
 @in_each_look
 @pytest.mark.parametrize(("what", "state"), PICTURES, ids=[what.__name__ for what, _ in PICTURES])
-def test_choosing(what, state, look, directory, picture):
+def test_choosing(what, state, look, folder, picture):
     events = state()
-    written = what(directory)
-    client, app = app_with(events, directory, look.theme)
+    written = what(folder)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         keys = {"/": "slash", " ": "space", "@": "at", "\x12": "ctrl+r"}
         await pilot.press(*(keys.get(sign, sign) for sign in written))
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)

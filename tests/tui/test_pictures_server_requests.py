@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import begun, finished
-from tests.tui.pictures import app_with, in_each_look, show_events, takes_answers, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import find_servers
@@ -36,7 +36,7 @@ FORM = {
 
 
 class Listener:
-    """Takes the first question of a form as the user would see it."""
+    """Takes the first question of a form as the person would see it."""
 
     def ask(self, text, options, seconds):
         self.asked = {"question": text, "options": list(options)}
@@ -80,22 +80,22 @@ def sample_for_a_server():
     [(form_of_a_server, "Where the issue belongs."), (sample_for_a_server, "which costs")],
     ids=["form_of_a_server", "sample_for_a_server"],
 )
-def test_what_a_server_asks(state, words, look, directory, picture):
+def test_what_a_server_asks(state, words, look, folder, picture):
     events = state()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        client.bring(live.EngineState(state="acting"))
+        link.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: words in text_on(app))
         await wait_until(pilot, lambda: takes_answers(app) or "enter send" in text_on(app))
 
     assert picture(app, look, show)
 
 
-async def test_what_a_server_asks_of_the_model_cannot_be_edited(directory):
-    client, app = app_with(sample_for_a_server(), directory, "ohw-dark")
+async def test_what_a_server_asks_of_the_model_cannot_be_edited(folder):
+    link, app = app_with(sample_for_a_server(), folder, "ohw-dark")
     async with app.run_test() as pilot:
-        client.bring(live.EngineState(state="acting"))
+        link.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: takes_answers(app))
         await pilot.press("e")
         await wait_until(pilot, lambda: app._notifications)
@@ -103,12 +103,12 @@ async def test_what_a_server_asks_of_the_model_cannot_be_edited(directory):
 
 
 @pytest.fixture
-def offered(directory, monkeypatch):
+def offered(folder, monkeypatch):
     """As if the servers had been started once."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(directory.parent))
+        monkeypatch.setenv(name, str(folder.parent))
     where = Locations.from_environment()
-    tracker, clock = find_servers(SERVERS, where.settings_file, directory, ()).servers
+    tracker, clock = find_servers(SERVERS, where.settings_file, folder, ()).servers
     prompts = [
         {
             "name": "triage",
@@ -132,12 +132,12 @@ def offered(directory, monkeypatch):
     [("Read @tracker:", "issue://402"), ("/tracker:", "Sort the open issues")],
     ids=["resources", "prompts"],
 )
-def test_what_servers_offer_to_write(written, words, look, directory, picture, offered):
+def test_what_servers_offer_to_write(written, words, look, folder, picture, offered):
     events = finished()
-    client, app = app_with(events, directory, look.theme, mcpServers=SERVERS)
+    link, app = app_with(events, folder, look.theme, mcpServers=SERVERS)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         composer = app.screen.query_one(Composer)
         await wait_until(pilot, lambda: composer.offers.prompts)
         await pilot.press(*written)
@@ -148,14 +148,14 @@ def test_what_servers_offer_to_write(written, words, look, directory, picture, o
 
 @in_each_look
 @pytest.mark.parametrize("state", [finished], ids=["prompt_said"])
-def test_what_a_prompt_says_is_looked_at_first(state, look, directory, picture, offered):
+def test_what_a_prompt_says_is_looked_at_first(state, look, folder, picture, offered):
     events = state()
-    client, app = app_with(events, directory, look.theme, mcpServers=SERVERS)
+    link, app = app_with(events, folder, look.theme, mcpServers=SERVERS)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
-        prompt = "Look at the open issues of milestone 1.4.\nSort them by weight, the heaviest first,\nand say why."
-        client.bring(PromptReady(server="tracker", text=prompt))
-        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == prompt)
+        await shown(pilot, link, events)
+        said = "Look at the open issues of milestone 1.4.\nSort them by weight, the heaviest first,\nand say why."
+        link.bring(PromptReady(server="tracker", text=said))
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == said)
 
     assert picture(app, look, show)

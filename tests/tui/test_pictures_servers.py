@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun, finished
-from tests.tui.pictures import app_with, in_each_look, show_events, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.test_servers_screen import SERVERS, known
 
 __all__ = ["known"]
@@ -16,13 +16,13 @@ from workbench.tui.screens.mcp_servers import ServersScreen
 
 @in_each_look
 @pytest.mark.usefixtures("known")
-def test_servers(look, directory, picture):
+def test_servers(look, folder, picture):
     events = finished()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
@@ -54,12 +54,12 @@ def asked():
 
 
 @in_each_look
-def test_question_of_a_server(look, directory, picture):
+def test_question_of_a_server(look, folder, picture):
     events = asked()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         await wait_until(pilot, lambda: "a tool of another program" in text_on(app))
 
     assert picture(app, look, show)

@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.tui.picture_sessions import AFTER, BEFORE, CALC, answered
-from tests.tui.pictures import app_with, in_each_look, show_events
+from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
+from tests.tui.pictures import app_with, in_each_look, shown
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -20,7 +20,7 @@ MERGED = WANTED.replace(BEFORE[BEFORE.index("    return sum") :], THEIRS[THEIRS.
 
 def begun() -> Script:
     script = Script().start(model="anthropic/claude-sonnet-4-5").user("-3 is read as 3. Find out why, and fix it.")
-    answered(script, "The sign is read and then forgotten. I put it back.", 12_000)
+    said(script, "The sign is read and then forgotten. I put it back.", 12_000)
     return script
 
 
@@ -51,7 +51,7 @@ def in_part():
     script.add(ev.ActionDecided, action_id=action_id, verdict="edited", by="person", hunks=(1,), written=written)
     script.add(ev.ActionStarted, action_id=action_id)
     script.end(action_id, "told", files=(replace(delta, after=AFTER),))
-    answered(script, "I leave the first line as it is.", 13_000)
+    said(script, "I leave the first line as it is.", 13_000)
     script.add(ev.RunEnded, reason="waiting")
     script.events.append(live.EngineState(state="idle"))
     return script.events
@@ -59,11 +59,11 @@ def in_part():
 
 @in_each_look
 @pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
-def test_files_that_are_not_as_proposed(state, look, directory, picture):
+def test_files_that_are_not_as_proposed(state, look, folder, picture):
     events = state()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
 
     assert picture(app, look, show)

@@ -4,7 +4,7 @@ from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, show_events
+from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, shown
 from workbench.tui.screens.theme_choice import ThemeChoice
 from workbench.tui.themes import builtin_directory
 
@@ -12,23 +12,23 @@ THEMES = sorted(path.stem for path in builtin_directory().glob("*.toml"))
 
 
 @in_looks(*(Look(120, 40, theme) for theme in THEMES))
-def test_finished(look, directory, picture):
+def test_finished(look, folder, picture):
     events = finished()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
 
     assert picture(app, look, show)
 
 
 @in_looks(Look(80, 24, "ohw-dusk"), USUAL, Look(200, 60, "ohw-dusk"), EVERY_SIZE)
-def test_choosing(look, directory, picture):
+def test_choosing(look, folder, picture):
     events = finished()
-    client, app = app_with(events, directory, "ohw-dusk")
+    link, app = app_with(events, folder, "ohw-dusk")
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         app.action_change_theme()
         await wait_until(pilot, lambda: isinstance(app.screen, ThemeChoice))
         assert isinstance(app.screen, ThemeChoice)

@@ -12,7 +12,7 @@ from tests.test_own_tools import environment_with
 from tests.third_party.send_note import SendNote
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
-from tests.tui.pictures import app_with, in_each_look, show_events, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -92,12 +92,12 @@ def session(tool: ToolDefinition) -> list[ev.EventBase]:
 
 @in_each_look
 @pytest.mark.parametrize("closes", [False, True], ids=["question", "timeline"])
-def test_in_the_question_and_on_the_timeline(closes, look, directory, picture):
+def test_in_the_question_and_on_the_timeline(closes, look, folder, picture):
     events = session(SendNote(WORKSPACE))
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         await wait_until(pilot, lambda: "§ send_note" in text_on(app))
         if closes:
             await pilot.press("escape")

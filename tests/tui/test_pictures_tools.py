@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import app_with, in_each_look, show_events, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.view.tools import tool_rows
 
@@ -37,13 +37,13 @@ LISTED = [
 
 @in_each_look
 @pytest.mark.parametrize("state", [LISTED], ids=["tools"])
-def test_tools(state, look, directory, picture):
+def test_tools(state, look, folder, picture):
     events = finished()
-    client, app = app_with(events, directory, look.theme)
+    link, app = app_with(events, folder, look.theme)
     rows = tool_rows(state, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
 
     async def show(pilot):
-        await show_events(pilot, client, events)
+        await shown(pilot, link, events)
         app.push_screen(ToolsScreen(lambda: rows))
         await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
 

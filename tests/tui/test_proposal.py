@@ -1,4 +1,4 @@
-"""What the user makes of a proposed edit: the file gets base + accepted hunks, as the question shows them."""
+"""What the person makes of a proposed edit: the file gets base + accepted hunks, as the question shows them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_what_is_written_is_what_is_shown(before: str, after: str, data: st.Data
             of.edit(hunk, data.draw(LINES))
         if data.draw(st.booleans()):
             of.toggle(hunk)
-    (preview,) = of.edited_files()
-    assert len(preview.hunks) == of.count
-    assert "".join(preview.new) == preview.after
-    assert text(of) == taken(preview, of.accepted)
-    assert preview.before == before
+    (shown,) = of.edited_files()
+    assert len(shown.hunks) == of.count
+    assert "".join(shown.new) == shown.after
+    assert text(of) == taken(shown, of.accepted)
+    assert shown.before == before
 
 
 def test_two_of_three_hunks_left_out() -> None:

@@ -47,17 +47,17 @@ def left() -> Iterator[list[Any]]:
 
 async def test_a_session_that_goes_on_leaves_no_widget_to_the_collector(left: list[Any]):
     script = Script().start().user("Do.")
-    client = FakeClient(script.events)
-    app = workbench_app(client)
+    link = FakeClient(script.events)
+    app = workbench_app(link)
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(Conversation)
         for number in range(50):
-            client.bring(*(TextDelta(text=_TEXT[at : at + 20]) for at in range(0, len(_TEXT), 20)))
+            link.bring(*(TextDelta(text=_TEXT[at : at + 20]) for at in range(0, len(_TEXT), 20)))
             await pilot.pause(0.12 if number > 44 else 0)  # the last few are painted as they stream
             first = len(script.events)
             script.answer(_TEXT)
             script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
-            client.bring(*script.events[first:])
+            link.bring(*script.events[first:])
             await pilot.pause()
         await wait_until(pilot, lambda: bool(panel.query("MarkdownFence")))
         await pilot.pause(0.3)
@@ -81,17 +81,17 @@ async def test_a_removed_card_is_freed_at_once():
         gc.collect()  # all of it is in the oldest generation now
         gc.disable()
         try:
-            references = [weakref.ref(each) for view in panel.children for each in view.walk_children(with_self=True)]
+            kept = [weakref.ref(each) for view in panel.children for each in view.walk_children(with_self=True)]
             panel.mounted.views.clear()
             await panel.remove_children()
             await panel.mount(Static("x"))
             for _ in range(2):
                 app.screen.refresh(layout=True)
                 await pilot.pause()
-            alive = {type(each).__name__ for each in (ref() for ref in references) if each is not None}
+            alive = {type(each).__name__ for each in (ref() for ref in kept) if each is not None}
         finally:
             gc.enable()
-        assert len(references) > 10
+        assert len(kept) > 10
         assert alive == set()
 
 

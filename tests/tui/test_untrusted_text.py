@@ -58,29 +58,29 @@ def session_of(texts: list[str]) -> Script:
     return script
 
 
-def screen_text(app) -> str:
+def shown(app) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 async def walk(script: Script) -> None:
     """Over the main screen and all that opens from it; `MARKUP` must be readable on each."""
     waiting = script.ask("execute_bash", summary=MARKUP, command=f"echo {MARKUP}{script.events[1].text}")
-    client = FakeClient()
-    app = workbench_app(client)
+    link = FakeClient()
+    app = workbench_app(link)
     async with app.run_test(size=(140, 45)) as pilot:
-        client.bring(*script.events)
-        await wait_until(pilot, lambda: type(app.screen).__name__ == "ApprovalScreen" and MARKUP in screen_text(app))
+        link.bring(*script.events)
+        await wait_until(pilot, lambda: type(app.screen).__name__ == "ApprovalScreen" and MARKUP in shown(app))
         await pilot.press("escape")
         main = app.screen_stack[0]
-        await wait_until(pilot, lambda: app.screen is main and MARKUP in screen_text(app))
+        await wait_until(pilot, lambda: app.screen is main and MARKUP in shown(app))
         for action_id in [name for name in app.state.actions if name != waiting][-6:]:
             main.post_message(_chosen(action_id))
-            await wait_until(pilot, lambda: app.screen is not main and MARKUP in screen_text(app))
+            await wait_until(pilot, lambda: app.screen is not main and MARKUP in shown(app))
             await pilot.press("q")
             await wait_until(pilot, lambda: app.screen is main)
         for action, name in (("diff", "DiffViewerScreen"), ("app.rules", "RulesScreen")):
             await main.run_action(action)
-            await wait_until(pilot, lambda name=name: type(app.screen).__name__ == name and MARKUP in screen_text(app))
+            await wait_until(pilot, lambda name=name: type(app.screen).__name__ == name and MARKUP in shown(app))
             await pilot.press("escape")
             await wait_until(pilot, lambda: app.screen is main)
 

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Final, TypeAlias, TypeVar
 
 from workbench.files.root_directory import real_path as _resolve
-from workbench.files.stat_keys import StatKey, has_settled, stat_key
+from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
 
 Answer: TypeAlias = bool | int | str
 A = TypeVar("A", bool, int, str)
@@ -98,7 +98,7 @@ def is_empty(path: str) -> bool | None:
 
 
 _MOST_FILES: Final = 500
-"""How many files one reader remembers."""
+"""How many files or directories one reader remembers."""
 
 
 class FileReader:
@@ -138,6 +138,40 @@ class FileReader:
             while len(self._answers) >= _MOST_FILES:
                 self._answers.pop(next(iter(self._answers)), None)
             self._answers[path] = stat_key(info), answer
+        return answer
+
+
+class DirectoryReader:
+    """A question about directories: which links and directories in them are of interest, separated by NULs."""
+
+    def __init__(self, is_of_interest: Callable[[str], bool]) -> None:
+        """Pass the last three names of each path, after a slash, to `is_of_interest`."""
+        self._is_of_interest = is_of_interest
+        self._answers: dict[str, tuple[StatKey, str]] = {}
+
+    def __call__(self, directory: str) -> str:
+        """Return the names, those of directories with a slash; a directory is listed again only if its stat differs."""
+        try:
+            info = os.stat(directory)  # noqa: PTH116 - a Path costs more than the call
+            if not stat.S_ISDIR(info.st_mode):
+                return ""
+            key, answer = self._answers.get(directory, ((), ""))
+            if key == stat_key(info):
+                return answer
+            above = "/".join(("", *directory.split("/")[-2:]))
+            with os.scandir(directory) as entries:
+                chosen = [
+                    entry.name if entry.is_symlink() else f"{entry.name}/"
+                    for entry in entries
+                    if (entry.is_symlink() or entry.is_dir()) and self._is_of_interest(f"{above}/{entry.name}")
+                ]
+        except (OSError, ValueError):
+            return ""
+        answer = "\0".join(sorted(chosen))
+        if is_settled_directory(info):
+            while len(self._answers) >= _MOST_FILES:
+                self._answers.pop(next(iter(self._answers)), None)
+            self._answers[directory] = stat_key(info), answer
         return answer
 
 

@@ -178,7 +178,7 @@ def _hook(repository: Repository, files: Iterable[SettingsFile], workspace: str)
     """Return a reason if there is a hook that reading commands run, outside directories of the user's."""
     directories = [f"{repository.common}/hooks"]
     for file in files:
-        for path in (each for setting in file.settings if setting.key == "core.hookspath" for each in setting.paths):
+        for path in (each for setting in file.settings for each in setting.hooks_paths):
             named = os.path.normpath(os.path.join(repository.work_tree, path))  # noqa: PTH118 - strings
             if not file.is_of_user or within(named, workspace):
                 directories.append(named)

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 from workbench.files import recorded_stat
 from workbench.files.stat_keys import is_settled_directory
 from workbench.risk import git_settings
-from workbench.risk.paths import within
 
 _HEAD: Final = re.compile(r"ref:\s*refs/|[0-9a-f]{40}")
 _MOST_INCLUDES: Final = 20
@@ -99,9 +98,9 @@ def _candidates(directory: str) -> Iterator[Repository]:
 def settings_files(repository: Repository, workspace: str, home: str) -> tuple[list[SettingsFile], bool]:
     """Return the settings files that git reads in the repository, those of the user first, with what they include.
 
-    Conditions of includes are ignored. Also returns whether these are all: False if there are too many, or one is too
-    long. A file in the workspace that the user's settings include counts as the repository's, as anybody who can write
-    there decides what it says.
+    A file that does not exist is listed too, without settings. Conditions of includes are ignored. Also returns whether
+    these are all: False if there are too many, or one is too long. A file in the workspace that the user's settings
+    include counts as the repository's, as anybody who can write there decides what it says.
     """
     waiting = [(path, True) for path in _user_files(home)]
     waiting += [(f"{repository.common}/config", False), (f"{repository.git}/config.worktree", False)]
@@ -109,15 +108,15 @@ def settings_files(repository: Repository, workspace: str, home: str) -> tuple[l
     files: list[SettingsFile] = []
     most, is_complete = len(waiting) + _MOST_INCLUDES, True
     for path, is_of_user in waiting:  # grows during the iteration
-        text = "" if path in visited else recorded_stat.text(path)
-        visited.add(path)
-        if not text:
+        if path in visited:
             continue
+        visited.add(path)
+        text = recorded_stat.text(path)
         is_complete = is_complete and len(text) <= recorded_stat.MOST_TEXT
         files.append(SettingsFile(path, git_settings.parsed(text).settings, is_of_user))
         for named in git_settings.included(text):
             target = _join(path.rpartition("/")[0], named)
-            is_outside = not within(target, workspace) or within(home, workspace)
+            is_outside = not target.startswith(f"{workspace}/") or f"{home}/".startswith(f"{workspace}/")
             waiting.append((target, is_of_user and is_outside))
         if len(waiting) > most:
             return files, False

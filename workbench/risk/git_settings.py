@@ -46,6 +46,11 @@ class GitSetting(NamedTuple):
         named += [base + value.removeprefix(_PREFIX) for base in bases]
         return tuple(dict.fromkeys(map(os.path.expanduser, named)))
 
+    @property
+    def hooks_paths(self) -> tuple[str, ...]:
+        """The directories of hooks that the setting names; a relative path starts at the working tree."""
+        return self.paths if self.key == "core.hookspath" else ()
+
 
 class ParsedSettings(NamedTuple):
     """The settings of one file, in order."""
@@ -112,8 +117,7 @@ def _value(text: str, position: int) -> tuple[str, int] | None:
 def hooks_paths(text: str) -> Iterator[str]:
     """Return the hooks directories that the settings name; a relative path starts at the working tree."""
     for setting in parsed(text).settings:
-        if setting.key == "core.hookspath":
-            yield from setting.paths
+        yield from setting.hooks_paths
 
 
 def included(text: str) -> Iterator[str]:

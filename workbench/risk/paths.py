@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from workbench.files import recorded_stat
 from workbench.protocol.risk import Risk
+from workbench.risk.protected_targets import ProtectedTargets
 
 
 def words(text: str, between: str | None = None) -> frozenset[str]:
@@ -309,7 +310,7 @@ class PathContext:
         real = self.resolved(path)
         if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
             return _descriptor(real)
-        reason = code_reason(real) or code_reason(path)
+        reason = self._protection(path, real)
         if reason:
             return "HIGH", reason
         if is_secret(real):
@@ -343,7 +344,18 @@ class PathContext:
     def protects(self, path: str, *, deep: bool = False) -> bool:
         """Return whether writing to the path needs approval in every mode; `deep` if all below it changes too."""
         real = self.resolved(path)
-        return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
+        return bool(self._protection(path, real)) or (deep and within(self.workspace, real))
+
+    def _protection(self, path: str, real: str) -> str:
+        """Return why a path is protected: by its name, its real path, or another name of that; empty if it is not."""
+        reason = code_reason(real) or code_reason(path)
+        if reason or not real.startswith("/"):
+            return reason
+        targets = self.once("targets", self._targets)
+        return next(filter(None, map(code_reason, targets.other_names(real))), "")
+
+    def _targets(self) -> ProtectedTargets:
+        return ProtectedTargets(self.resolved(self.workspace), self.resolved(self.home), _SYMLINKS)
 
     def shares(self, path: str) -> bool:
         """Return whether the file has several hard links, so writing to it changes another, perhaps protected, name."""
@@ -424,3 +436,8 @@ def is_regenerable(path: str) -> bool:
     """Return whether a build or an install can recreate a file or directory with this name."""
     name = _name(path.rstrip("/"))
     return name in REGENERABLE or name.endswith(REGENERABLE_ENDINGS)
+
+
+_SYMLINKS = recorded_stat.DirectoryReader(
+    lambda path: bool(code_reason(path)) or path.rpartition("/")[2].casefold() in CODE_BEGINNINGS
+)

@@ -13,7 +13,7 @@ from typing import Final
 
 from workbench.files.root_directory import real_path
 from workbench.risk.assessment import ANY, Part
-from workbench.risk.paths import code_reason, within, words
+from workbench.risk.paths import PathContext, code_reason, within, words
 from workbench.rules.subject import Subject
 
 _LARGEST_PATCH: Final = 1_000_000
@@ -38,20 +38,22 @@ def _reason(part: Part, subject: Subject) -> str:
         return ""
     if part.opaque == "*" and part.risk == "HIGH" and (part.changes or not part.deletes):
         return _COMMAND
-    return _WRITE if _may_reach(part, subject.workspace) else ""
+    return _WRITE if _may_reach(part, subject.workspace, subject.home) else ""
 
 
-def _may_reach(part: Part, workspace: str) -> bool:
+def _may_reach(part: Part, workspace: str, home: str) -> bool:
     """Return whether a part may write to protected files: in a directory that contains some, or anywhere."""
     if part.unplaced and part.risk == "HIGH" and not (part.changes or part.deletes):
         return True
     # deleted files can be restored
-    return any(path.endswith(ANY) and _holds_protected(path.removesuffix(ANY), workspace) for path in part.changes)
+    return any(
+        path.endswith(ANY) and _holds_protected(path.removesuffix(ANY), workspace, home) for path in part.changes
+    )
 
 
-def _holds_protected(directory: str, workspace: str) -> bool:
+def _holds_protected(directory: str, workspace: str, home: str) -> bool:
     directory = real_path(directory)
-    if within(real_path(workspace), directory) or code_reason(directory):
+    if within(real_path(workspace), directory) or PathContext(workspace, home).protects(directory):
         return True
     try:
         return any(code_reason(f"/{name}") for name in os.listdir(directory))  # noqa: PTH208 - strings come out
@@ -72,9 +74,12 @@ def _by_patch(part: Part, subject: Subject) -> str:
     result = [match for text in strings for match in _PATCH_PATH.findall(text)]
     if not all(_PATCH_PATH.search(text) for text in strings) or not result or any("\\" in match for match in result):
         return _PATCH
+    context = PathContext(subject.workspace, subject.home).remembering()
+    directory = part.directories[0] if part.directories else subject.workspace
     for match in result:
         for path in match.strip().strip('"').split(" "):
-            if code_reason(f"/{path}"):
+            named = [os.path.join(directory, each) for each in (path, path.partition("/")[2])]  # noqa: PTH118
+            if code_reason(f"/{path}") or any(map(context.protects, map(os.path.normpath, named))):
                 return f"it applies a patch that changes {path}, which is protected"
     return ""
 

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,10 +25,13 @@ from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import is_own_write
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk.paths import ZSH, within
-from workbench.risk.protected_files import Baseline, PathChange, PathState, ProtectedFiles, changes
+from workbench.risk.protected_changes import changes
+from workbench.risk.protected_files import Baseline, ProtectedFiles
+from workbench.risk.protected_state import PathChange, PathState
 from workbench.session.actions.assess import Rater
 from workbench.session.actions.permits import ALL_CHANGES, NO_CHANGES, Permit, permit_of
 from workbench.session.actions.run import Result, RunningAction
+from workbench.session.actions.user_programs import SYSTEM_PROGRAMS, program_directories, python_directories
 from workbench.session.log import Log
 from workbench.session.results import with_text
 from workbench.session.state import OpenAction
@@ -83,15 +86,25 @@ class IntegrityGuard:
         """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
-        programs, data = _program_directories(home, workspace), str(locations.data)
+        programs, data = program_directories(home, workspace), str(locations.data)
+        pythons = python_directories(home, workspace)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
         # if the workspace contains the home directory, protected files do not belong to the project alone
         self._aside = state / "put-back" if state and not within(real_path(home), self._workspace) else None
         with _WORKSPACES_LOCK:
-            key = (self._workspace, home, config, data, *settings, *programs)
+            key = (self._workspace, home, config, data, *settings, *programs, *map(str, pythons))
             if key not in _WORKSPACES:
-                files = ProtectedFiles(self._workspace, home, config, settings, programs, data=data)
+                files = ProtectedFiles(
+                    self._workspace,
+                    home,
+                    config,
+                    settings,
+                    programs,
+                    data=data,
+                    pythons=pythons,
+                    system_programs=SYSTEM_PROGRAMS,
+                )
                 _WORKSPACES[key] = _Shared(files)
             self._shared = _WORKSPACES[key]
 
@@ -157,7 +170,11 @@ class IntegrityGuard:
             aside = self._aside_directory() if 0 < len(mine) <= MOST_RESTORED else None
             if aside is not None:
                 for change in mine:
-                    restore_protected(change, self._root, aside / f"{time.time_ns()}-{Path(change.path).name}")
+                    restore_protected(
+                        change._replace(path=change.real),
+                        self._root,
+                        aside / f"{time.time_ns()}-{Path(change.path).name}",
+                    )
             self._shared.baseline = now = self._shared.files.scan()
             undone = [change for change in mine if aside is not None and _is_back(change, now)]
             remaining = [change for change in changes if change not in undone]
@@ -190,7 +207,8 @@ class IntegrityGuard:
 
     def _may_restore(self, change: PathChange, permit: Permit) -> bool:
         # restoring one file of an installation would break it
-        if not within(change.path, self._workspace) or "/site-packages/" in change.path:
+        is_installed = "/site-packages/" in change.path or change.path.rpartition("/")[0].endswith(("/bin", "/.bin"))
+        if is_installed or not within(change.real, self._workspace):
             return False
         return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
 
@@ -254,23 +272,6 @@ def _named_settings(locations: Locations) -> tuple[str, ...]:
     zsh = os.environ.get("ZDOTDIR", "")
     named += [f"{zsh}/{name}" for name in sorted(ZSH) if zsh]
     return tuple(os.path.normpath(path) for path in named if path.startswith("/"))
-
-
-_USUAL: Final = (".local/bin", "bin")
-
-
-def _program_directories(home: str, workspace: str) -> tuple[str, ...]:
-    """Return the directories of PATH that belong to the user and lie outside the workspace, and the usual ones of it.
-
-    For root, who may write anywhere, that is those in the home directory.
-    """
-    root, own = real_path(workspace), os.getuid()
-    directories = [f"{home}/{name}" for name in _USUAL]
-    for directory in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):
-        with suppress(OSError):
-            if os.stat(directory).st_uid == own and (own or within(real_path(directory), real_path(home))):  # noqa: PTH116
-                directories.append(directory)
-    return tuple(dict.fromkeys(each for each in map(real_path, directories) if not within(each, root)))
 
 
 def _is_own_write(change: PathChange) -> bool:

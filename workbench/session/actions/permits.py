@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,8 @@ from workbench.files.root_directory import real_path
 from workbench.risk import Assessment
 from workbench.risk.assessment import ANY, Part
 from workbench.risk.paths import within, words
-from workbench.risk.protected_files import PathChange
+from workbench.risk.protected_entries import IMPORTED_BY_PTH
+from workbench.risk.protected_state import PathChange
 
 _TREE_VERBS: Final = frozenset(
     {
@@ -27,7 +29,10 @@ _INSTALLERS: Final = words(
 _INSTALL_VERBS: Final = words(
     "install i add sync update upgrade uninstall remove rm link unlink rehash reshim tool global develop require use"
 )
+_ENVIRONMENTS: Final = ("venv", "virtualenv")
+_PYTHON: Final = re.compile(r"python[\d.]*")
 _INSTALLED_INTO: Final = ("/bin", "/shims", "/site-packages")
+_PROGRAMS: Final = ("/bin", "/.bin")
 
 
 @dataclass(frozen=True)
@@ -42,20 +47,30 @@ class Permit:
     everything: bool = False
     installs: bool = False
     """Whether the action installs programs or packages, as the user approved."""
+    installs_here: str = ""
+    """The workspace if the action names an installer, though nobody was asked."""
     checks_out: bool = False
     """Whether the action is a git command that checks out files of other versions."""
 
     def allows(self, change: PathChange) -> bool:
         """Return whether the change was shown."""
-        paths = [change.path]
+        paths = [change.path, change.real or change.path]
         if change.is_behind_link:
             paths.append(real_path(change.path))
-        if self.installs and change.path.rpartition("/")[0].endswith(_INSTALLED_INTO):
+        if self._is_installed(change.path):
             return True
         protected = (*self.directories, *self.deleted) if change.after is None else self.directories
         return self.everything or any(
             path in self.files or any(within(path, each) for each in protected) for path in paths
         )
+
+    def _is_installed(self, path: str) -> bool:
+        """Return whether an installer may write the file; without approval, only in the workspace, and no `.pth`."""
+        directory, _, name = path.rpartition("/")
+        if self.installs and directory.endswith(_INSTALLED_INTO):
+            return True
+        is_usual = directory.endswith(_PROGRAMS) or name.startswith(IMPORTED_BY_PTH) or "/_distutils_hack/" in path
+        return bool(self.installs_here) and within(path, self.installs_here) and is_usual
 
 
 NO_CHANGES: Final = Permit()
@@ -83,6 +98,7 @@ def permit_of(
         _real(files),
         frozenset(path for path in _real(deleted) if not within(root, path)),
         installs=by_user and any(map(_installs, parts)),
+        installs_here=root if any(map(_is_installer, parts)) else "",
         checks_out=checks_out,
     )
 
@@ -90,6 +106,14 @@ def permit_of(
 def _installs(part: Part) -> bool:
     named = [word.rpartition("/")[2] for word in part.words[:8]]
     return not _INSTALLERS.isdisjoint(named[:4]) and not _INSTALL_VERBS.isdisjoint(named[1:])
+
+
+def _is_installer(part: Part) -> bool:
+    """Return whether the command is an installer itself, found in PATH, that installs or makes an environment."""
+    name, *rest = part.words[:8] or ("",)
+    if _PYTHON.fullmatch(name) and rest[:1] == ["-m"]:
+        name, *rest = rest[1:] or [""]
+    return name in _ENVIRONMENTS or (name in _INSTALLERS and not _INSTALL_VERBS.union(_ENVIRONMENTS).isdisjoint(rest))
 
 
 def _real(paths: Iterable[str]) -> frozenset[str]:
