@@ -1,4 +1,4 @@
-"""The fixtures that several folders share: a person's home, project and environment, and no process left behind."""
+"""The fixtures that several directories share: a user's home, project and environment, and no process left behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
-"""A person's Python keeps what it compiled, and their terminal has the size it says."""
+"""A user's Python keeps what it compiled, and their terminal has the size it says."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -91,20 +91,20 @@ TRAPS: tuple[Trap, ...] = (
 """All that a repository can make this git run; newer ones also know `hook.NAME.command`."""
 
 
-def git(folder: Path, *arguments: str, data: str | None = None) -> str:
+def git(directory: Path, *arguments: str, data: str | None = None) -> str:
     """Run an ordinary git without settings of a user, and return what it prints."""
     done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=_environment(), check=True, capture_output=True, input=data, text=True
+        ["git", *arguments], cwd=directory, env=_environment(), check=True, capture_output=True, input=data, text=True
     )
     return done.stdout.strip()
 
 
 def trapped(trap: Trap, parent: Path) -> Path:
     """Make the repository `parent/work`, with changes, and its program `parent/canary`, which writes `parent/sang`."""
-    folder, other, canary = parent / "work", parent / "other", parent / "canary"
+    directory, other, canary = parent / "work", parent / "other", parent / "canary"
     canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {parent}/sang\n')
     canary.chmod(0o755)
-    for each in (folder, other):
+    for each in (directory, other):
         each.mkdir()
         git(each, "init", "-q", "-b", "main")
         git(each, "config", "user.name", "a")
@@ -114,53 +114,53 @@ def trapped(trap: Trap, parent: Path) -> Path:
             (each / "b.txt").write_text(text)
             git(each, "add", "-A")
             git(each, "commit", "-q", "-m", text)
-    (folder / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
-    tree = git(folder, "write-tree")  # of the second commit
-    _branch(folder, "side", git(folder, "rev-parse", "HEAD^"))
+    (directory / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+    tree = git(directory, "write-tree")  # of the second commit
+    _branch(directory, "side", git(directory, "rev-parse", "HEAD^"))
     if trap.signature:
-        git(folder, "update-ref", "HEAD", _signed(folder, tree, _SIGNATURES[trap.signature]))
-    (folder / ".git/info").mkdir(exist_ok=True)
-    (folder / ".git/info/attributes").write_text(trap.attributes + "\n")
-    (folder / "a.txt").write_text("three\n")
-    (folder / "c.txt").write_text("new\n")
+        git(directory, "update-ref", "HEAD", _signed(directory, tree, _SIGNATURES[trap.signature]))
+    (directory / ".git/info").mkdir(exist_ok=True)
+    (directory / ".git/info/attributes").write_text(trap.attributes + "\n")
+    (directory / "a.txt").write_text("three\n")
+    (directory / "c.txt").write_text("new\n")
     if trap.hook:
-        (folder / ".git/hooks").mkdir(exist_ok=True)
-        (folder / ".git/hooks" / trap.hook).symlink_to(canary)
+        (directory / ".git/hooks").mkdir(exist_ok=True)
+        (directory / ".git/hooks" / trap.hook).symlink_to(canary)
     for key, value in trap.settings:
-        git(folder, "config", key, value.format(canary))
+        git(directory, "config", key, value.format(canary))
     (parent / "sang").unlink(missing_ok=True)  # setting a trap may spring it
-    return folder
+    return directory
 
 
-def _branch(folder: Path, name: str, parent: str) -> None:
+def _branch(directory: Path, name: str, parent: str) -> None:
     """A branch from the parent that changes the same line in another way."""
-    blob = git(folder, "hash-object", "-w", "--stdin", data="other\n")
-    tree = git(folder, "mktree", data=f"100644 blob {blob}\ta.txt\n100644 blob {blob}\tb.txt\n")
-    git(folder, "update-ref", f"refs/heads/{name}", git(folder, "commit-tree", tree, "-p", parent, "-m", name))
+    blob = git(directory, "hash-object", "-w", "--stdin", data="other\n")
+    tree = git(directory, "mktree", data=f"100644 blob {blob}\ta.txt\n100644 blob {blob}\tb.txt\n")
+    git(directory, "update-ref", f"refs/heads/{name}", git(directory, "commit-tree", tree, "-p", parent, "-m", name))
 
 
-def _signed(folder: Path, tree: str, kind: str) -> str:
+def _signed(directory: Path, tree: str, kind: str) -> str:
     """A commit on top of HEAD with a signature that only its program can judge."""
     lines = [
         f"tree {tree}",
-        f"parent {git(folder, 'rev-parse', 'HEAD')}",
+        f"parent {git(directory, 'rev-parse', 'HEAD')}",
         *(f"{who} a <a@b.c> 1 +0000" for who in ("author", "committer")),
     ]
     lines += [f"gpgsig -----BEGIN {kind}-----", " ", " x", f" -----END {kind}-----", "", "signed", ""]
-    return git(folder, "hash-object", "-t", "commit", "-w", "--stdin", data="\n".join(lines))
+    return git(directory, "hash-object", "-t", "commit", "-w", "--stdin", data="\n".join(lines))
 
 
-def spring(trap: Trap, folder: Path) -> str:
+def spring(trap: Trap, directory: Path) -> str:
     """Run the ordinary git command on a terminal, as a user would; return what the program was called with."""
-    shell = pexpect.spawn("/bin/sh", ["-c", trap.sprung_by], cwd=str(folder), env=_environment(), timeout=20)
+    shell = pexpect.spawn("/bin/sh", ["-c", trap.sprung_by], cwd=str(directory), env=_environment(), timeout=20)
     shell.expect(pexpect.EOF)
     shell.close()
-    return sang(folder)
+    return sang(directory)
 
 
-def sang(folder: Path) -> str:
+def sang(directory: Path) -> str:
     """What the program beside a repository was called with."""
-    mark = folder.parent / "sang"
+    mark = directory.parent / "sang"
     return mark.read_text() if mark.exists() else ""
 
 

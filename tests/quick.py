@@ -46,7 +46,7 @@ AREAS = (
     "tools/test_tool.py",
     "tui",
 )
-"""Folders and modules below `tests`; a new test in one of them is quick from its first run."""
+"""Directories and modules below `tests`; a new test in one of them is quick from its first run."""
 _TESTS = Path(__file__).parent
 _QUICK = tuple(_TESTS / area for area in AREAS)
 _STARTS = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDER = Path("snapshots/readme")
+DIRECTORY = Path("snapshots/readme")
 _FONT = re.compile(r"\s*@font-face\s*\{[^}]*\}")
 _MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace"
 
@@ -26,7 +26,7 @@ class Picture:
 
     def file(self, theme: str) -> Path:
         """Where the README's own lies."""
-        return FOLDER / f"{self.name}-{theme}.svg"
+        return DIRECTORY / f"{self.name}-{theme}.svg"
 
     def drawn(self, theme: str) -> str:
         """The golden picture as the README shows it."""
@@ -62,7 +62,7 @@ def readme_with_pictures(text: str) -> str:
 
 def main() -> None:
     """Write the pictures and the README."""
-    (ROOT / FOLDER).mkdir(exist_ok=True)
+    (ROOT / DIRECTORY).mkdir(exist_ok=True)
     for picture in PICTURES:
         for theme in ("dark", "light"):
             (ROOT / picture.file(theme)).write_text(picture.drawn(theme), encoding="utf-8")

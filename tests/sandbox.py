@@ -1,4 +1,4 @@
-"""A person with an empty home and a project: what tests of whole programs start from; the fixture is in conftest."""
+"""A user with an empty home and a project: what tests of whole programs start from; the fixture is in conftest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 40.0
 
 @dataclass
 class Sandbox:
-    """A person with an empty home and a project folder."""
+    """A user with an empty home and a project directory."""
 
     home: Path
     project: Path

@@ -135,10 +135,10 @@ def test_a_key_does_not_show_in_the_settings(tmp_path: Path):
 
 
 def test_private_folders_are_private(tmp_path: Path):
-    folder = tmp_path / "a"
-    folder.mkdir(mode=0o755)
-    assert private_directory(folder).stat().st_mode & 0o777 == 0o700
-    (tmp_path / "link").symlink_to(folder)
+    directory = tmp_path / "a"
+    directory.mkdir(mode=0o755)
+    assert private_directory(directory).stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(directory)
     with pytest.raises(UsageError):
         private_directory(tmp_path / "link")
 

@@ -67,46 +67,46 @@ READING = (
 )
 
 
-def _git(folder: Path, *arguments: str) -> None:
+def _git(directory: Path, *arguments: str) -> None:
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    subprocess.run(["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+    subprocess.run(["git", *arguments], cwd=directory, env=environment, check=True, capture_output=True)
 
 
-def _commit(folder: Path, said: str) -> None:
-    _git(folder, "add", "-A")
-    _git(folder, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", said)
+def _commit(directory: Path, said: str) -> None:
+    _git(directory, "add", "-A")
+    _git(directory, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", said)
 
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Path:
     """A repository that would run a program at whatever git does with it; the program leaves a file beside it."""
-    folder = tmp_path / "work"
-    folder.mkdir()
+    directory = tmp_path / "work"
+    directory.mkdir()
     canary = tmp_path / "canary"
     canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/sang\ncat\n')
     canary.chmod(0o755)
-    _git(folder, "init", "-q")
-    (folder / "a.txt").write_text("one\n")
-    (folder / "b.txt").write_text("one\n")
-    _commit(folder, "first")
-    (folder / "a.txt").write_text("two\n")
-    _commit(folder, "second")
+    _git(directory, "init", "-q")
+    (directory / "a.txt").write_text("one\n")
+    (directory / "b.txt").write_text("one\n")
+    _commit(directory, "first")
+    (directory / "a.txt").write_text("two\n")
+    _commit(directory, "second")
     for key in SETTINGS:
-        _git(folder, "config", key, str(canary))
-    _git(folder, "config", "filter.canary.required", "true")
-    _git(folder, "config", "log.showSignature", "true")
-    _git(folder, "config", "format.pretty", "%G? %GG")
-    _git(folder, "config", "status.submoduleSummary", "true")
+        _git(directory, "config", key, str(canary))
+    _git(directory, "config", "filter.canary.required", "true")
+    _git(directory, "config", "log.showSignature", "true")
+    _git(directory, "config", "format.pretty", "%G? %GG")
+    _git(directory, "config", "status.submoduleSummary", "true")
     for hook in ("post-index-change", "pre-commit", "fsmonitor-watchman", "post-checkout", "reference-transaction"):
-        (folder / ".git/hooks").mkdir(exist_ok=True)
-        (folder / ".git/hooks" / hook).symlink_to(canary)
+        (directory / ".git/hooks").mkdir(exist_ok=True)
+        (directory / ".git/hooks" / hook).symlink_to(canary)
     attributes = "a.txt filter=canary diff=canary merge=canary\nb.txt filter=lfs\nc.txt filter=a=b\nd.txt filter=a.b\n"
-    (folder / ".gitattributes").write_text(attributes)
-    (folder / ".git/info").mkdir(exist_ok=True)
-    (folder / ".git/info/attributes").write_text(attributes)
+    (directory / ".gitattributes").write_text(attributes)
+    (directory / ".git/info").mkdir(exist_ok=True)
+    (directory / ".git/info/attributes").write_text(attributes)
     for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
-        (folder / name).write_text("three\n")
-    return folder
+        (directory / name).write_text("three\n")
+    return directory
 
 
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
@@ -164,9 +164,9 @@ def test_a_command_that_may_run_something_is_refused(tmp_path: Path) -> None:
         run_git(["commit"], cwd=tmp_path)
 
 
-def sang(folder: Path) -> str:
+def sang(directory: Path) -> str:
     """What the canary beside a repository was called with."""
-    mark = folder.parent / "sang"
+    mark = directory.parent / "sang"
     return mark.read_text() if mark.exists() else ""
 
 
@@ -223,10 +223,10 @@ def test_an_ordinary_git_would_fetch_from_it(promisor: Path) -> None:
     assert sang(promisor)
 
 
-def _filter_of(folder: Path, name: str = "hidden") -> str:
+def _filter_of(directory: Path, name: str = "hidden") -> str:
     """Settings that name a filter, and the attribute that uses it."""
-    (folder / ".gitattributes").write_text(f"a.txt filter={name}\n")
-    return f'[filter "{name}"]\n\tclean = {folder.parent / "canary"}\n'
+    (directory / ".gitattributes").write_text(f"a.txt filter={name}\n")
+    return f'[filter "{name}"]\n\tclean = {directory.parent / "canary"}\n'
 
 
 @pytest.fixture
@@ -291,12 +291,12 @@ def test_settings_that_cannot_be_read_end_it_too(plain: Path) -> None:
 
 
 def test_a_bare_repository_in_the_folder_is_none(tmp_path: Path, trapped: Path) -> None:
-    folder = tmp_path / "looked-at"
-    (trapped / ".git").rename(folder)
-    _git(folder, "config", "core.worktree", str(tmp_path))
-    _git(folder, "config", "core.bare", "false")
-    assert not run_git(["status", "--porcelain"], cwd=folder).ok
-    assert not is_dirty(folder)
+    directory = tmp_path / "looked-at"
+    (trapped / ".git").rename(directory)
+    _git(directory, "config", "core.worktree", str(tmp_path))
+    _git(directory, "config", "core.bare", "false")
+    assert not run_git(["status", "--porcelain"], cwd=directory).ok
+    assert not is_dirty(directory)
     assert sang(trapped) == ""
 
 
@@ -339,8 +339,8 @@ def test_what_the_user_ignores_everywhere_is_no_change(
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / "ignored").write_text("*\n")
     (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {tmp_path}/ignored\n\tfsmonitor = /bin/false\n")
-    folder = tmp_path / "new"
-    folder.mkdir()
-    _git(folder, "init", "-q")
-    (folder / "x").write_text("x")
-    assert not is_dirty(folder)
+    directory = tmp_path / "new"
+    directory.mkdir()
+    _git(directory, "init", "-q")
+    (directory / "x").write_text("x")
+    assert not is_dirty(directory)

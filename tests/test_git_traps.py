@@ -43,14 +43,14 @@ CALLS = (
 
 @pytest.mark.parametrize("trap", TRAPS, ids=str)
 def test_no_call_of_ours_springs_a_trap_that_an_ordinary_git_springs(trap: Trap, tmp_path: Path) -> None:
-    folder = trapped(trap, tmp_path)
+    directory = trapped(trap, tmp_path)
     for arguments in CALLS:
-        answer = run_git(arguments, cwd=folder)
+        answer = run_git(arguments, cwd=directory)
         assert answer.code is not None, (arguments, answer.error)
-        assert sang(folder) == "", arguments
-    (folder / "a.txt").write_text("three\n")
-    assert is_dirty(folder)
-    assert files_against_head(folder)
-    assert current_branch(folder) == "main"
-    assert sang(folder) == ""
-    assert spring(trap, folder), "an ordinary git runs nothing either: the trap proves nothing"
+        assert sang(directory) == "", arguments
+    (directory / "a.txt").write_text("three\n")
+    assert is_dirty(directory)
+    assert files_against_head(directory)
+    assert current_branch(directory) == "main"
+    assert sang(directory) == ""
+    assert spring(trap, directory), "an ordinary git runs nothing either: the trap proves nothing"

@@ -1,4 +1,4 @@
-"""Tools of one's own, as the guide shows them: in a package, in a trusted folder, honoured by `ohw` and its engine."""
+"""Tools of the user, as the guide shows them: in a package, in a trusted directory, used by `ohw` and its engine."""
 
 import base64
 import contextlib
@@ -43,10 +43,10 @@ def settings(sandbox: Sandbox, text: str) -> None:
     sandbox.locations.settings_file.write_text(text)
 
 
-def keep_in_folder(sandbox: Sandbox) -> None:
-    folder = sandbox.project / ".ohw/tools"
-    folder.mkdir(parents=True)
-    (folder / "count_words.py").write_text(examples("python")[0])
+def keep_in_directory(sandbox: Sandbox) -> None:
+    directory = sandbox.project / ".ohw/tools"
+    directory.mkdir(parents=True)
+    (directory / "count_words.py").write_text(examples("python")[0])
     (sandbox.project / "book.txt").write_text("one two three")
 
 
@@ -60,7 +60,7 @@ def observed(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [part["text"] for content in texts for part in content]
 
 
-def wheel(folder: Path, project: dict[str, Any], code: str) -> dict[str, str]:
+def wheel(directory: Path, project: dict[str, Any], code: str) -> dict[str, str]:
     """The files of a wheel of one module, as an installer unpacks them."""
     name, version = project["project"]["name"].replace("-", "_"), project["project"]["version"]
     info = f"{name}-{version}.dist-info"
@@ -86,10 +86,10 @@ def environment(tmp_path: Path) -> Path:
     return environment_with(tmp_path / "environment", tomllib.loads(examples("toml")[0]), examples("python")[0])
 
 
-def environment_with(folder: Path, project: dict[str, Any], code: str) -> Path:
-    """An environment in the folder that sees this one's packages, and has a package of one module; its Python."""
-    venv.create(folder, symlinks=True, with_pip=False)
-    paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
+def environment_with(directory: Path, project: dict[str, Any], code: str) -> Path:
+    """An environment in the directory that sees this one's packages, and has a package of one module; its Python."""
+    venv.create(directory, symlinks=True, with_pip=False)
+    paths = sysconfig.get_paths(vars={"base": str(directory), "platbase": str(directory)})
     site = Path(paths["purelib"])
     here = sysconfig.get_paths()["purelib"]
     (site / "below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
@@ -118,7 +118,7 @@ def test_a_package_brings_the_tool_of_the_guide(sandbox: Sandbox, environment: P
 
 
 def test_a_trusted_folder_brings_the_tool_of_the_guide(sandbox: Sandbox):
-    keep_in_folder(sandbox)
+    keep_in_directory(sandbox)
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
     done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
@@ -127,7 +127,7 @@ def test_a_trusted_folder_brings_the_tool_of_the_guide(sandbox: Sandbox):
 
 
 def test_what_an_own_tool_prints_does_not_stand_among_the_events(sandbox: Sandbox):
-    keep_in_folder(sandbox)
+    keep_in_directory(sandbox)
     path = sandbox.project / ".ohw/tools/count_words.py"
     path.write_text(
         "print('loaded')\n" + path.read_text().replace("        text =", "        print('run')\n        text =")
@@ -159,7 +159,7 @@ def test_a_session_opened_again_takes_the_settings_as_they_are_then(sandbox: San
 
 
 def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(sandbox: Sandbox):
-    keep_in_folder(sandbox)
+    keep_in_directory(sandbox)
     done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert all(json.loads(line) for line in done.stdout.splitlines())
@@ -171,7 +171,7 @@ def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(sandbox:
 
 
 def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(sandbox: Sandbox):
-    keep_in_folder(sandbox)
+    keep_in_directory(sandbox)
     table = {"set": "plan", "weather": True}
     (sandbox.project / ".ohw/tools/broken.py").write_text("import nothing_there")
     chosen = Settings(model=sandbox.script(finish()), tools=table, trusted=(fingerprint(sandbox.project),))
@@ -224,7 +224,7 @@ def test_the_page_shows_names_hints_state_and_parameters(sandbox: Sandbox):
 
 
 def test_the_json_page_holds_tools_of_openais_and_of_mcps_shape(sandbox: Sandbox):
-    keep_in_folder(sandbox)
+    keep_in_directory(sandbox)
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n[tools]\nthink = false\n')
     entries = json.loads(sandbox.ohw("tools", "--json").stdout)
     states = {entry["name"]: (entry["on"], entry["why"]) for entry in entries}

@@ -1,4 +1,4 @@
-"""Children of ours take nothing from the folder that is looked at (S15): modules, variables, programs of its own."""
+"""Children of ours take nothing from the directory that is looked at (S15): modules, variables, programs of its own."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def module_names() -> set[str]:
     return {"workbench", "sitecustomize", "usercustomize", *sys.stdlib_module_names, *installed}
 
 
-def plant(folder: Path, names: Collection[str], mark: Path) -> None:
+def plant(directory: Path, names: Collection[str], mark: Path) -> None:
     """A module of each name that leaves its name in `mark` when it is imported, then fails."""
     code = f"open({str(mark)!r}, 'a').write(__name__ + chr(10))\nraise ImportError('a module of the folder')\n"
     for at, name in enumerate(sorted(names)):
         if at % 2:
-            (folder / f"{name}.py").write_text(code)
+            (directory / f"{name}.py").write_text(code)
         else:
-            (folder / name).mkdir()
-            (folder / name / "__init__.py").write_text(code)
+            (directory / name).mkdir()
+            (directory / name / "__init__.py").write_text(code)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def mark(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hostile(sandbox: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
-    """The person stands in a folder with a module of every name, and Python is told in every way to look there."""
+    """The user stands in a directory with a module of every name, and Python is told in every way to look there."""
     names = module_names()
     assert len(names) > 300
     plant(sandbox.project, names, mark)
@@ -142,9 +142,9 @@ async def test_converting_a_page_imports_nothing_of_the_folder(hostile: Sandbox,
 def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(
     sandbox: Sandbox, mark: Path, words: list[str]
 ):
-    """`python -m` and an empty entry of PYTHONPATH put the folder on the path before our first line runs."""
+    """`python -m` and an empty entry of PYTHONPATH put the directory on the path before our first line runs."""
     plant(sandbox.project, module_names() - STARTED_WITH - {"workbench"}, mark)
-    for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the folder
+    for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the directory
         (sandbox.project / f"{name}.py").unlink(missing_ok=True)
         for left in (sandbox.project / name).glob("*"):
             left.unlink()

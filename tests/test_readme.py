@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme_pictures import FOLDER, PICTURES, readme_with_pictures
+from tests.readme_pictures import DIRECTORY, PICTURES, readme_with_pictures
 from workbench.cli import main as cli
 from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
@@ -66,7 +66,7 @@ def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():
             assert (ROOT / picture.file(theme)).read_text() == drawn, "run python -m tests.readme_pictures"
             assert "@font-face" not in drawn
             assert "url(http" not in drawn
-    assert {path.name for path in (ROOT / FOLDER).iterdir()} == {
+    assert {path.name for path in (ROOT / DIRECTORY).iterdir()} == {
         picture.file(theme).name for picture in PICTURES for theme in ("dark", "light")
     }
 

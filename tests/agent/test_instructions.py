@@ -61,9 +61,9 @@ def test_notes_for_other_tools_stand_in_where_there_are_none(tmp_path):
 
 
 def test_notes_of_deeper_folders_are_named(tmp_path):
-    for folder in ("web/api", "node_modules/x", ".hidden"):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "AGENTS.md").write_text("deep")
+    for directory in ("web/api", "node_modules/x", ".hidden"):
+        (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / directory / "AGENTS.md").write_text("deep")
     prompt = system_prompt(tmp_path, ())
     assert "- web/api/AGENTS.md" in prompt
     assert "node_modules" not in prompt
@@ -71,9 +71,9 @@ def test_notes_of_deeper_folders_are_named(tmp_path):
     assert "deep" not in prompt.replace("deeper", "")
 
 
-def skill(folder, name, text):
-    (folder / name).mkdir(parents=True)
-    (folder / name / "SKILL.md").write_text(text)
+def skill(directory, name, text):
+    (directory / name).mkdir(parents=True)
+    (directory / name / "SKILL.md").write_text(text)
 
 
 def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
@@ -95,15 +95,15 @@ def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
 
 
 def test_what_is_no_skill_is_left_out(tmp_path):
-    folder = tmp_path / ".agents/skills"
-    skill(folder, "plain", "Just text.")
-    skill(folder, "nameless", "---\ndescription: x\n---\n")
-    skill(folder, "broken", "---\nname: [\n---\n")
-    skill(folder, "tagged", "---\nname: !!python/object/apply:os.getcwd []\ndescription: x\n---\n")
-    skill(folder, "open", "---\nname: open\ndescription: x\n")
-    (folder / "linked").mkdir()
+    directory = tmp_path / ".agents/skills"
+    skill(directory, "plain", "Just text.")
+    skill(directory, "nameless", "---\ndescription: x\n---\n")
+    skill(directory, "broken", "---\nname: [\n---\n")
+    skill(directory, "tagged", "---\nname: !!python/object/apply:os.getcwd []\ndescription: x\n---\n")
+    skill(directory, "open", "---\nname: open\ndescription: x\n")
+    (directory / "linked").mkdir()
     (tmp_path / "elsewhere.md").write_text("---\nname: linked\ndescription: x\n---\n")
-    (folder / "linked/SKILL.md").symlink_to(tmp_path / "elsewhere.md")
-    os.mkfifo(folder / "open/fifo")
+    (directory / "linked/SKILL.md").symlink_to(tmp_path / "elsewhere.md")
+    os.mkfifo(directory / "open/fifo")
     assert skills_of(tmp_path) == []
     assert skills_of(tmp_path / "nowhere") == []

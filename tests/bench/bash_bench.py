@@ -79,9 +79,9 @@ def through_the_tool(tool: BashTool, command: str) -> Callable[[], object]:
     return run
 
 
-def measure_calls(folder: str) -> list[Measure]:
+def measure_calls(directory: str) -> list[Measure]:
     """`true` and 7 MB of output through the whole tool."""
-    bare, tool = BareShell(), BashTool(folder)
+    bare, tool = BareShell(), BashTool(directory)
     try:
         through_the_tool(tool, "true")()
         base = median_ms(lambda: bare.run("true"), 300)
@@ -97,14 +97,14 @@ def measure_calls(folder: str) -> list[Measure]:
     ]
 
 
-def measure_start(folder: str) -> Measure:
+def measure_start(directory: str) -> Measure:
     """From nothing to the result of the first command, against a bare shell to its first prompt."""
 
     def bare() -> None:
         BareShell().close()
 
     def start() -> None:
-        with BashTool(folder) as tool:
+        with BashTool(directory) as tool:
             began = time.perf_counter()
             through_the_tool(tool, "true")()
             took.append((time.perf_counter() - began) * 1e3)
@@ -116,7 +116,7 @@ def measure_start(folder: str) -> Measure:
     return Measure("execute_bash: start to ready", value, "ms", best_ms(bare, 9), 100.0, value <= 100.0)
 
 
-def measure_flood(folder: str) -> list[Measure]:
+def measure_flood(directory: str) -> list[Measure]:
     """1 GB through the whole tool, all of it into its file: the growth of memory on the way, and the time."""
     command = f"yes {'x' * 199} | head -c {GIGABYTE}"
     process = psutil.Process()
@@ -125,7 +125,7 @@ def measure_flood(folder: str) -> list[Measure]:
     bare_ms = median_ms(lambda: bare.run(command), 1)
     bare_growth = process.memory_info().rss - before
     bare.close()
-    with BashTool(folder, state_dir=Path(folder)) as tool:
+    with BashTool(directory, state_dir=Path(directory)) as tool:
         assert tool.executor is not None
         through_the_tool(tool, "true")()
         seen: list[int] = []
@@ -139,9 +139,9 @@ def measure_flood(folder: str) -> list[Measure]:
     ]
 
 
-def measure_interrupt(folder: str) -> Measure:
+def measure_interrupt(directory: str) -> Measure:
     """From `interrupt()` to the result of a command that ignores C-c."""
-    tool = BashTool(folder)
+    tool = BashTool(directory)
     assert tool.executor is not None
     took = []
     try:
@@ -150,7 +150,7 @@ def measure_interrupt(folder: str) -> Measure:
             command = ExecuteBashAction(command="trap '' INT; touch ready; sleep 60")
             thread = threading.Thread(target=lambda command=command: tool(command))
             thread.start()
-            while not Path(folder, "ready").exists():
+            while not Path(directory, "ready").exists():
                 time.sleep(0.005)
             began = time.perf_counter()
             tool.executor.interrupt()
@@ -179,9 +179,9 @@ def bare_interrupt() -> Callable[[], object]:
 
 def measures() -> list[Measure]:
     """All of them."""
-    with tempfile.TemporaryDirectory(prefix="bash-bench-") as folder:
-        first = [*measure_calls(folder), measure_start(folder), measure_interrupt(folder)]
-        return [*first, *measure_flood(folder)]
+    with tempfile.TemporaryDirectory(prefix="bash-bench-") as directory:
+        first = [*measure_calls(directory), measure_start(directory), measure_interrupt(directory)]
+        return [*first, *measure_flood(directory)]
 
 
 if __name__ == "__main__":

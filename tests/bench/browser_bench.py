@@ -29,12 +29,12 @@ def use(tool: BrowserTool, code: str) -> tuple[float, str]:
     return time.perf_counter() - began, seen.text
 
 
-def bare_start(folder: str) -> float:
+def bare_start(directory: str) -> float:
     """Playwright and an empty page, without anything of ours."""
     began = time.perf_counter()
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            folder, executable_path=find_chromium(), chromium_sandbox=os.getuid() != 0
+            directory, executable_path=find_chromium(), chromium_sandbox=os.getuid() != 0
         )
         took = time.perf_counter() - began
         context.close()
@@ -46,9 +46,9 @@ def measures() -> list[Measure]:
     starts, bare, clicks = [], [], []
     with Site({"/": lambda visit: visit.answer(BUTTON + PAGE)}) as site:
         for _ in range(3):
-            with tempfile.TemporaryDirectory(prefix="browser-bench-", ignore_cleanup_errors=True) as folder:
-                bare.append(bare_start(f"{folder}/bare"))
-                with BrowserTool(folder) as tool:
+            with tempfile.TemporaryDirectory(prefix="browser-bench-", ignore_cleanup_errors=True) as directory:
+                bare.append(bare_start(f"{directory}/bare"))
+                with BrowserTool(directory) as tool:
                     starts.append(use(tool, "noop(0)")[0])
                     text = use(tool, f"goto('{site.url()}')")[1]
                     found = re.search(r'button "Count".*?\[ref=(\w+)\]', text)

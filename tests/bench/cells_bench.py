@@ -36,12 +36,12 @@ def measures() -> list[Measure]:
     """From nothing to the result of a first cell, and the round trip of one that does next to nothing."""
     starts, rounds = [], []
     command = [sys.executable, "-c", IMPORTED]
-    with tempfile.TemporaryDirectory(prefix="cells-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="cells-bench-") as directory:
         bare = min(took(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(5))
         for _ in range(5):
-            with IPythonTool(folder) as tool:
+            with IPythonTool(directory) as tool:
                 starts.append(took(cell(tool, "1 + 1")))
-        with IPythonTool(folder) as tool:
+        with IPythonTool(directory) as tool:
             cell(tool, "x = 1")()
             rounds = [took(cell(tool, "x + 1")) for _ in range(200)]
     ready, trip = min(starts), statistics.median(rounds) * 1e3

@@ -25,9 +25,9 @@ def measures() -> list[Measure]:
         return [_measured(Path(name), label, size, times) for label, size, times in SIZES]
 
 
-def _measured(folder: Path, label: str, size: int, times: int) -> Measure:
-    plain, edited = _file(folder / f"plain-{size}.py", size), _file(folder / f"edited-{size}.py", size)
-    tool = FileEditorTool(str(folder), folder / "state")
+def _measured(directory: Path, label: str, size: int, times: int) -> Measure:
+    plain, edited = _file(directory / f"plain-{size}.py", size), _file(directory / f"edited-{size}.py", size)
+    tool = FileEditorTool(str(directory), directory / "state")
     rows = size // len(LINE.format(0))
     ours, bare = [], []
     for turn in range(times):

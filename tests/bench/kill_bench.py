@@ -84,18 +84,18 @@ class Log:
     """The events of the only session of a sandbox, as another process reads them; all that were ever seen are kept."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._folder = sandbox.locations.sessions
+        self._directory = sandbox.locations.sessions
         self.seen: dict[int, Row] = {}
         self.violations: list[str] = []
 
     @property
     def session(self) -> str:
         """The id of the session, empty when there is none."""
-        return next((path.stem for path in self._folder.glob("*.session")), "")
+        return next((path.stem for path in self._directory.glob("*.session")), "")
 
     def read(self) -> list[Row]:
         """All events; notes a violation where one is missing or was changed."""
-        path = self._folder / f"{self.session}.session"
+        path = self._directory / f"{self.session}.session"
         try:
             with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
                 rows: list[Row] = db.execute("SELECT seq, kind, json FROM events ORDER BY seq").fetchall()
@@ -114,7 +114,7 @@ class Log:
 
     def last(self) -> int:
         """The number of events."""
-        path = self._folder / f"{self.session}.session"
+        path = self._directory / f"{self.session}.session"
         try:
             with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
                 return int(db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
@@ -159,10 +159,10 @@ class Log:
 class Round:
     """One session that is killed and resumed; `play` says what was violated."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, directory: Path, seed: int) -> None:
         self.chance = random.Random(seed)
         self._first_kind = KINDS[seed % len(KINDS)]
-        self.sandbox = _sandbox(folder)
+        self.sandbox = _sandbox(directory)
         self.log = Log(self.sandbox)
         self.kills: list[str] = []
         self.violations = self.log.violations
@@ -352,12 +352,12 @@ def _left_files(sandbox: Sandbox) -> Iterator[Path]:
     yield from sandbox.locations.runtime.glob("**/*.sock")
 
 
-def _sandbox(folder: Path) -> Sandbox:
-    home, project = folder / "home", folder / "project"
-    for each in (home, project, folder / "tmp"):
+def _sandbox(directory: Path) -> Sandbox:
+    home, project = directory / "home", directory / "project"
+    for each in (home, project, directory / "tmp"):
         each.mkdir()
     # the bytes of a path to a socket are few
-    env = environment(home) | {"TMPDIR": str(folder / "tmp"), "OHW_SCRIPT_PACE": "0", "TEXTUAL_ANIMATIONS": "none"}
+    env = environment(home) | {"TMPDIR": str(directory / "tmp"), "OHW_SCRIPT_PACE": "0", "TEXTUAL_ANIMATIONS": "none"}
     for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
         env |= {f"{name}_NAME": "A", f"{name}_EMAIL": "a@b"}
     (project / "README").write_text("A project.\n")
@@ -409,8 +409,8 @@ def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
     kills: Counter[str] = Counter()
     bad = 0
     for number in range(seed, seed + count):
-        folder = Path(tempfile.mkdtemp(prefix="ohwk-", dir="/tmp"))
-        round_ = Round(folder, number)
+        directory = Path(tempfile.mkdtemp(prefix="ohwk-", dir="/tmp"))
+        round_ = Round(directory, number)
         try:
             violations = round_.play()
         except AssertionError as error:
@@ -421,9 +421,9 @@ def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
             f"{number}: {', '.join(round_.kills) or 'none'}; {len(round_.log.seen)} events", file=sys.stderr, flush=True
         )
         for violation in violations:
-            print(f"  VIOLATION in {folder}: {violation}", file=sys.stderr, flush=True)
+            print(f"  VIOLATION in {directory}: {violation}", file=sys.stderr, flush=True)
         if not violations:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
     return kills, bad, {KINDS[number % len(KINDS)] for number in range(seed, seed + count)} - set(kills)
 
 

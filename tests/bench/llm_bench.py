@@ -35,9 +35,9 @@ _CALL = {"name": "execute_bash", "arguments": {"security_risk": "LOW", "summary"
 
 
 @contextlib.contextmanager
-def serving(folder: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Path]]:
+def serving(directory: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Path]]:
     """A model server in a process of its own: its address, and the file of its moments."""
-    script, times = folder / f"{name}.json", folder / f"{name}.times"
+    script, times = directory / f"{name}.json", directory / f"{name}.times"
     script.write_text(json.dumps(turns))
     command = [sys.executable, "-m", "tests.fakes.model_server", "--script", str(script), "--times", str(times)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -51,10 +51,10 @@ def serving(folder: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tu
 class _Bare:
     """litellm's streaming call in a loop whose history grows like a session's."""
 
-    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+    def __init__(self, directory: Path, stack: contextlib.ExitStack) -> None:
         self._litellm = load_litellm()
-        self._address, _ = stack.enter_context(serving(folder, [{"calls": [_CALL]}] * STEPS, "bare"))
-        tools = open_tools(ToolContext(str(folder)))
+        self._address, _ = stack.enter_context(serving(directory, [{"calls": [_CALL]}] * STEPS, "bare"))
+        tools = open_tools(ToolContext(str(directory)))
         self._schemas = [tool.to_openai_tool() for tool in tools.values()]
         for tool in tools.values():
             tool.close()
@@ -86,15 +86,15 @@ class _Bare:
 class _Running:
     """A session that runs `true` at every step."""
 
-    def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
-        address, self._times = stack.enter_context(serving(folder, [{"calls": [_CALL]}] * STEPS, name))
-        store = stack.enter_context(Store.create(folder / f"{name}.ohw"))
-        store.append(SessionStarted(id=name, workspace=str(folder), model="openai/fake", mode="never"))
-        tools = open_tools(ToolContext(str(folder), folder / f"{name}-state"))
+    def __init__(self, directory: Path, name: str, stack: contextlib.ExitStack) -> None:
+        address, self._times = stack.enter_context(serving(directory, [{"calls": [_CALL]}] * STEPS, name))
+        store = stack.enter_context(Store.create(directory / f"{name}.ohw"))
+        store.append(SessionStarted(id=name, workspace=str(directory), model="openai/fake", mode="never"))
+        tools = open_tools(ToolContext(str(directory), directory / f"{name}-state"))
         for tool in tools.values():
             stack.callback(tool.close)
         model = stack.enter_context(contextlib.closing(ProviderModel("openai/fake", api_base=address)))
-        agent = Agent(model, tools, folder)
+        agent = Agent(model, tools, directory)
         limits = Limits(max_steps=2 * STEPS, stop_loops=False, condense_events=0)
         self._session = stack.enter_context(
             contextlib.closing(Session(SessionParts(store, agent, tools, SessionOptions(limits=limits))))
@@ -119,9 +119,9 @@ class _Running:
         return [(asked[turn + 1] - answered[turn]) * 1e3 for turn in self._counted]
 
 
-def _cancel(folder: Path) -> float:
+def _cancel(directory: Path) -> float:
     """Milliseconds from a cancel in the middle of a stream to the end of the call."""
-    with serving(folder, [{"text": "word " * 400, "pause": 0.05}], "cancel") as (address, _):
+    with serving(directory, [{"text": "word " * 400, "pause": 0.05}], "cancel") as (address, _):
         model, cancel, begun, ended = ProviderModel("openai/fake", api_base=address), Cancel(), threading.Event(), []
         request = ModelRequest([{"role": "user", "content": "go"}])
 
@@ -142,8 +142,12 @@ def _cancel(folder: Path) -> float:
 def measures() -> list[Measure]:
     """All measures of this file."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name, contextlib.ExitStack() as stack:
-        folder = Path(name)
-        bare, young, old = _Bare(folder, stack), _Running(folder, "young", stack), _Running(folder, "old", stack)
+        directory = Path(name)
+        bare, young, old = (
+            _Bare(directory, stack),
+            _Running(directory, "young", stack),
+            _Running(directory, "old", stack),
+        )
         bare.run(3)
         old.run(STEPS - 50)
         settled = len(old.gaps)
@@ -151,7 +155,7 @@ def measures() -> list[Measure]:
             for one in (bare, young, old):
                 one.run(50 // _ROUNDS)
         call, early, late = (statistics.median(took) for took in (bare.took[3:], young.gaps, old.gaps[settled:]))
-        stop = statistics.median(_cancel(folder) for _ in range(3))
+        stop = statistics.median(_cancel(directory) for _ in range(3))
     return [
         Measure("step overhead, first 50 steps", early, "ms", call, 1.5 * call, early <= 1.5 * call),
         Measure("step overhead, at step 500", late, "ms", early, 1.4 * early, late <= 1.4 * early),

@@ -102,34 +102,34 @@ class FileClient(FakeClient):
         return read_history(Store.open(Path(path), readonly=True))
 
 
-async def stream(link, tokens=42, times=12):
+async def stream(client, tokens=42, times=12):
     # 500 tokens a second as the engine joins them
     number = 0
     while True:
         number += 1
         words = " ".join(f"word{number}-{place}" for place in range(tokens))
-        link.bring(live.TextDelta(text=words + ("\\n\\n" if number % 6 == 0 else " ")))
+        client.bring(live.TextDelta(text=words + ("\\n\\n" if number % 6 == 0 else " ")))
         await asyncio.sleep(1 / times)
 
 
 async def main():
-    link, found = FileClient(), {}
-    app = WorkbenchApp(Opened(link, Path.cwd()), Settings(model="scripted/demo"))
+    client, found = FileClient(), {}
+    app = WorkbenchApp(Opened(client, Path.cwd()), Settings(model="scripted/demo"))
     first_frames = note_frames(app, Prompt)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: app.state.last_seq >= count)
         await until(lambda: app.screen.query("ActionCard, AgentText, UserText"))
         await pilot.pause()
-        found["open"] = time.perf_counter() - link.asked
+        found["open"] = time.perf_counter() - client.asked
         found["nodes"] = len(app.screen.query("*"))
         if wanted == "keys":
-            link.bring(live.EngineState(state="thinking"))
-            prompt, streaming = app.screen.query_one(Prompt), asyncio.create_task(stream(link))
+            client.bring(live.EngineState(state="thinking"))
+            prompt, streaming = app.screen.query_one(Prompt), asyncio.create_task(stream(client))
             await asyncio.sleep(1)
             found["key"] = await keys_to_frames(app, prompt, first_frames)
             streaming.cancel()
             prompt.load_text("")
-            link.bring(ev.ActionProposed(seq=count + 1, action_id="q", response_id="r", call_id="q",
+            client.bring(ev.ActionProposed(seq=count + 1, action_id="q", response_id="r", call_id="q",
                        tool="execute_bash", arguments={"command": "rm -rf build"}, risk="HIGH"),
                        ev.ActionAssessed(seq=count + 2, action_id="q", risk="HIGH", fingerprint="f"),
                        live.EngineState(state="deciding"))
@@ -151,12 +151,12 @@ asyncio.run(main())
 def measures() -> list[Measure]:
     """All measures of this file."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
-        folder = Path(name)
-        short = _figures(folder, 100, "keys")
-        middle = _figures(folder, 500, "open")
-        long = _figures(folder, 10_000, "keys")
+        directory = Path(name)
+        short = _figures(directory, 100, "keys")
+        middle = _figures(directory, 500, "open")
+        long = _figures(directory, 10_000, "keys")
         bare = _run(_BARE)["key"]
-        longest = _figures(folder, 100_000, "open")
+        longest = _figures(directory, 100_000, "open")
     most = max(1.3 * short["key"], 0.0)
     return [
         _under("open 10,000 events to the last screenful", long["open"], "s", 0.5),
@@ -175,8 +175,8 @@ def _under(name: str, value: float, unit: str, limit: float) -> Measure:
     return Measure(name, value, unit, None, limit, value <= limit)
 
 
-def _figures(folder: Path, count: int, wanted: str) -> dict[str, float]:
-    path = folder / f"{count}-{wanted}.ohw"
+def _figures(directory: Path, count: int, wanted: str) -> dict[str, float]:
+    path = directory / f"{count}-{wanted}.ohw"
     events = list(long_session(round(count / _ACTIONS_PER_EVENTS)))
     with Store.create(path) as store:
         for first in range(0, len(events), 1_000):

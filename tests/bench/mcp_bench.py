@@ -27,8 +27,8 @@ _TEN = 30.0
 
 def measures() -> list[Measure]:
     """Milliseconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
         pins = PinStore(Locations(*(place / name for name in ("config", "data", "state", "runtime"))))
         return [_bridge(place, pins), _ten(place, pins)]
 

@@ -31,8 +31,8 @@ _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 def measures() -> Iterable[Measure]:
     """Milliseconds with ten servers; the reference is the same without."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        none, ten = _home(Path(folder) / "none", 0), _home(Path(folder) / "ten", 10)
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        none, ten = _home(Path(directory) / "none", 0), _home(Path(directory) / "ten", 10)
         for name, timed in (("ohw run: start to first request", _to_request), ("first paint of `ohw`", _to_paint)):
             took = in_turns({"none": partial(timed, none), "ten": partial(timed, ten)}, _ROUNDS)
             without, with_ten = took["none"] * 1e3, took["ten"] * 1e3
@@ -41,7 +41,7 @@ def measures() -> Iterable[Measure]:
 
 
 def _home(home: Path, count: int) -> Mapping[str, str]:
-    """The environment of a person with so many servers, each of ten tools that are known."""
+    """The environment of a user with so many servers, each of ten tools that are known."""
     home.mkdir()
     (home / "project").mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OHW_", "XDG_"))}

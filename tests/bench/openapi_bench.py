@@ -24,23 +24,23 @@ _REAL = Path(__file__).parents[1] / "tools/web/figma/openapi.yaml"
 
 def measures() -> list[Measure]:
     """Seconds from a document of 1,000 operations to tools, and tokens with and without looking tools up."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "api.json").write_text(json.dumps(_large()))
-        _tools(folder)  # the libraries are loaded once a process, and measured with the first session
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "api.json").write_text(json.dumps(_large()))
+        _tools(directory)  # the libraries are loaded once a process, and measured with the first session
         began = time.perf_counter()
-        tools = _tools(folder)
+        tools = _tools(directory)
         took = time.perf_counter() - began
         began = time.perf_counter()
-        json.loads((Path(folder) / "api.json").read_text())
+        json.loads((Path(directory) / "api.json").read_text())
         read = time.perf_counter() - began
         return [
             Measure(f"OpenAPI: {len(tools):,} operations to tools", took, "s", read, _SECONDS, took <= _SECONDS),
-            _tokens(folder, tools),
+            _tokens(directory, tools),
         ]
 
 
-def _tools(folder: str) -> dict[str, ToolDefinition]:
-    made = resolve_tool(Tool("openapi", {"api": {"document": "api.json"}}), ToolContext(folder))
+def _tools(directory: str) -> dict[str, ToolDefinition]:
+    made = resolve_tool(Tool("openapi", {"api": {"document": "api.json"}}), ToolContext(directory))
     return {tool.name: tool for tool in made}
 
 
@@ -59,12 +59,12 @@ def _large() -> dict[str, Any]:
                 count += 1
 
 
-def _tokens(folder: str, tools: dict[str, ToolDefinition]) -> Measure:
+def _tokens(directory: str, tools: dict[str, ToolDefinition]) -> Measure:
     """Of the descriptions that go with each request, at four characters a token."""
-    context = ToolContext(folder)
+    context = ToolContext(directory)
     opened = open_tools(context)
     try:
-        agent = Agent(ScriptedModel("demo"), {**opened, **tools}, Path(folder))
+        agent = Agent(ScriptedModel("demo"), {**opened, **tools}, Path(directory))
         every = sum(len(json.dumps(tool.to_openai_tool())) for tool in (*opened.values(), *tools.values())) / 4
         shown = sum(len(json.dumps(tool)) for tool in agent.offered()) / 4
     finally:

@@ -79,12 +79,12 @@ def _git_lines() -> list[float]:
 
 
 def _executed_in(lines: list[str]) -> list[float]:
-    """Milliseconds of the search for the files that each command executes, in the folder of this project."""
-    folder, found = str(Path.cwd()), []
+    """Milliseconds of the search for the files that each command executes, in the directory of this project."""
+    directory, found = str(Path.cwd()), []
     for text in (str(json.loads(line)["input"]) for line in lines):
-        parts = assess_command(text, PathContext(folder, "/home/u")).parts
+        parts = assess_command(text, PathContext(directory, "/home/u")).parts
         start = time.perf_counter()
-        executed_files(parts, folder, folder, text=text)
+        executed_files(parts, directory, directory, text=text)
         found.append((time.perf_counter() - start) * 1e3)
     return found
 

@@ -23,10 +23,10 @@ LINE = "def some_name(argument: int) -> str:  # what it does is of no interest h
 NEEDLE = "a needle in the hay"
 
 
-def plant(folder: Path) -> None:
-    """20,000 files of 40 lines in 200 folders; every 400th holds the needle."""
+def plant(directory: Path) -> None:
+    """20,000 files of 40 lines in 200 directories; every 400th holds the needle."""
     for number in range(FILES):
-        inside = folder / f"part{number % 200:03}"
+        inside = directory / f"part{number % 200:03}"
         inside.mkdir(exist_ok=True)
         text = LINE * 40 + (f"# {NEEDLE}\n" if number % 400 == 0 else "")
         (inside / f"module{number}.{'py' if number % 2 else 'txt'}").write_text(text)
@@ -42,24 +42,24 @@ def seconds(work: Callable[[], object], times: int = 7) -> float:
     return statistics.median(took[1:])
 
 
-def listing(folder: Path) -> None:
+def listing(directory: Path) -> None:
     """What ripgrep alone can do of glob's work: list the files that fit with their dates, the newest last."""
     command = ["rg", "--files", "--sort=modified", "--glob=*.py"]
-    assert subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout.count(b"\n") == FILES // 2
+    assert subprocess.run(command, cwd=directory, capture_output=True, check=True).stdout.count(b"\n") == FILES // 2
 
 
-def searching(folder: Path) -> None:
+def searching(directory: Path) -> None:
     """ripgrep alone at grep's work."""
     command = ["rg", "--line-number", NEEDLE, "./"]
-    assert subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout.count(b"\n") == FILES // 400
+    assert subprocess.run(command, cwd=directory, capture_output=True, check=True).stdout.count(b"\n") == FILES // 400
 
 
 def measures() -> list[Measure]:
     """Both tools beside ripgrep, and without it."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        plant(folder)
-        glob, grep = GlobTool(folder), GrepTool(folder)
+        directory = Path(name)
+        plant(directory)
+        glob, grep = GlobTool(directory), GrepTool(directory)
 
         def find() -> None:
             found = glob(glob.action_from_arguments({"pattern": "**/*.py"}))
@@ -70,7 +70,7 @@ def measures() -> list[Measure]:
             assert getattr(found, "matched_lines", 0) == FILES // 400, found.text
 
         works = (("glob", find, listing), ("grep", search, searching))
-        return [row for what, work, alone in works for row in _rows(what, work, lambda alone=alone: alone(folder))]
+        return [row for what, work, alone in works for row in _rows(what, work, lambda alone=alone: alone(directory))]
 
 
 def _rows(what: str, work: Callable[[], object], alone: Callable[[], object]) -> list[Measure]:

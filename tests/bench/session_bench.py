@@ -40,9 +40,9 @@ def median_ms(work: Callable[[int], object], times: int) -> float:
     return statistics.median(took) * 1e3
 
 
-def bare_insert(folder: Path, times: int) -> float:
+def bare_insert(directory: Path, times: int) -> float:
     """One row a transaction with the same settings; the row is made beforehand."""
-    db = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    db = sqlite3.connect(directory / "bare.db", isolation_level=None)
     db.executescript(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE e(a INTEGER PRIMARY KEY, j TEXT)"
     )
@@ -58,16 +58,16 @@ def bare_insert(folder: Path, times: int) -> float:
     return found
 
 
-def commits(folder: Path, times: int = 1_000) -> Measure:
+def commits(directory: Path, times: int = 1_000) -> Measure:
     events = [event(number) for number in range(times)]
-    with Store.create(folder / "commit.ohw") as store:
+    with Store.create(directory / "commit.ohw") as store:
         ours = median_ms(lambda number: store.append(events[number]), times)
-    bare = bare_insert(folder, times)
+    bare = bare_insert(directory, times)
     return Measure("commit an event", ours, "ms", bare, 2 * bare, ours <= 2 * bare)
 
 
-def opening(folder: Path, count: int, budget: float) -> list[Measure]:
-    path = folder / f"{count}.ohw"
+def opening(directory: Path, count: int, budget: float) -> list[Measure]:
+    path = directory / f"{count}.ohw"
     with Store.create(path) as store:
         store.append(SessionStarted(id="x", workspace="/", model="m", mode="medium"))
         for first in range(2, count + 1, 1_000):
@@ -87,12 +87,12 @@ def opening(folder: Path, count: int, budget: float) -> list[Measure]:
     return [*found, Measure(f"session on {count:,} events", took, "s", None, None, True)]
 
 
-def steps(folder: Path, times: int = 1_000) -> list[Measure]:
+def steps(directory: Path, times: int = 1_000) -> list[Measure]:
     """A step with a model and a tool that cost nothing: model answer to next request, at the start and far on."""
-    folder = folder / "steps"
-    folder.mkdir()
+    directory = directory / "steps"
+    directory.mkdir()
     script = (*(calls(("look", {})) for _ in range(times)), says("end"))
-    harness = Harness(folder, *script, max_steps=2 * times, stop_loops=False, condense_events=0)
+    harness = Harness(directory, *script, max_steps=2 * times, stop_loops=False, condense_events=0)
     starts: list[float] = []
 
     def respond(messages: list, on_delta: Callable, cancel: object) -> object:
@@ -114,12 +114,12 @@ def steps(folder: Path, times: int = 1_000) -> list[Measure]:
     ]
 
 
-def long_run_steps(folder: Path, times: int = 1_000) -> list[Measure]:
+def long_run_steps(directory: Path, times: int = 1_000) -> list[Measure]:
     """The same with the offline model, real tools and condensing on, as CPU, the condensing itself left out."""
-    folder = folder / "long"
-    folder.mkdir()
+    directory = directory / "long"
+    directory.mkdir()
     events: list[str] = []
-    with long_run.session(folder, times, events) as made:
+    with long_run.session(directory, times, events) as made:
         run = long_run.drive(made, events)
     early, late = run.cost(50, 250), run.cost(times - 200, times)
     return [
@@ -134,13 +134,13 @@ def measures() -> list[Measure]:
     """All measures of this file."""
     os.environ["OHW_SCRIPT_PACE"] = "0"
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
-        folder = Path(name)
+        directory = Path(name)
         return [
-            commits(folder),
-            *opening(folder, 10_000, 0.5),
-            *opening(folder, 100_000, 1.0),
-            *steps(folder),
-            *long_run_steps(folder),
+            commits(directory),
+            *opening(directory, 10_000, 0.5),
+            *opening(directory, 100_000, 1.0),
+            *steps(directory),
+            *long_run_steps(directory),
         ]
 
 

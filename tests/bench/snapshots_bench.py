@@ -22,8 +22,10 @@ FILES, TIMES, BUDGET = 5_000, 21, 40.0
 def measures() -> list[Measure]:
     """All measures of this file."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
-        folder = Path(name)
-        kept = SnapshotRepository(Locations.from_environment({"HOME": str(folder / "home")}), folder / "work", "bench")
+        directory = Path(name)
+        kept = SnapshotRepository(
+            Locations.from_environment({"HOME": str(directory / "home")}), directory / "work", "bench"
+        )
         for number in range(FILES):
             path = kept.workspace / f"d{number // 50}/f{number}.py"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -90,7 +90,7 @@ def _engine(path: Path, last: int) -> Iterator[None]:
 
 
 def _typed(command: Sequence[str], env: dict[str, str]) -> list[float]:
-    """Type in a terminal at a person's rate; milliseconds until each key was shown."""
+    """Type in a terminal at a user's rate; milliseconds until each key was shown."""
     process = pexpect.spawn(sys.executable, list(command), env=env, dimensions=(_ROWS, _COLUMNS), timeout=None)
     wrote: list[tuple[float, bytes]] = []
     reader = threading.Thread(target=read_all, args=(process.fileno(), wrote), daemon=True)

@@ -24,7 +24,7 @@ class Module:
 
     @property
     def package(self) -> str:
-        """The dotted name of its folder."""
+        """The dotted name of its directory."""
         return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
 
 

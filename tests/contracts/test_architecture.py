@@ -105,13 +105,13 @@ def passed(trace: Trace, title: str) -> list[str]:
 
 
 @pytest.fixture
-def link(local_sandbox: Sandbox) -> Iterator[DirectClient]:
+def client(local_sandbox: Sandbox) -> Iterator[DirectClient]:
     (local_sandbox.project / "notes.txt").write_text("one\n")
     script = local_sandbox.home / "flow.toml"
     script.write_text(SCRIPT)
-    link = DirectClient(local_sandbox, Settings(model=f"scripted/{script}", mode="high"))
-    yield link
-    link.opened.close()
+    client = DirectClient(local_sandbox, Settings(model=f"scripted/{script}", mode="high"))
+    yield client
+    client.opened.close()
 
 
 async def type_message(app: WorkbenchApp, pilot: Any) -> None:
@@ -120,8 +120,8 @@ async def type_message(app: WorkbenchApp, pilot: Any) -> None:
     await pilot.pause()
 
 
-async def test_from_enter_to_the_timeline(link: DirectClient, local_sandbox: Sandbox):
-    app = workbench_app(link, folder=local_sandbox.project)
+async def test_from_enter_to_the_timeline(client: DirectClient, local_sandbox: Sandbox):
+    app = workbench_app(client, directory=local_sandbox.project)
     trace = Trace()
     async with app.run_test(size=(120, 40)) as pilot:
         await type_message(app, pilot)
@@ -135,8 +135,8 @@ async def test_from_enter_to_the_timeline(link: DirectClient, local_sandbox: San
     assert passed(trace, "From a command to its risk") == flow("From a command to its risk")
 
 
-async def test_from_a_key_in_the_diff_viewer_to_the_file(link: DirectClient, local_sandbox: Sandbox):
-    app = workbench_app(link, folder=local_sandbox.project)
+async def test_from_a_key_in_the_diff_viewer_to_the_file(client: DirectClient, local_sandbox: Sandbox):
+    app = workbench_app(client, directory=local_sandbox.project)
     trace = Trace()
     async with app.run_test(size=(120, 40)) as pilot:
         await type_message(app, pilot)

@@ -1,4 +1,4 @@
-"""Who may know what: folders beside each other, names of tools, private parts of Textual, late imports."""
+"""Who may know what: directories beside each other, names of tools, private parts of Textual, late imports."""
 
 import ast
 import inspect
@@ -30,7 +30,7 @@ def test_folders_beside_each_other_import_one_way():
 
 
 def _siblings(one: str, other: str) -> list[tuple[str, str]]:
-    """The two folders beside each other through which an import goes, where it goes through two."""
+    """The two directories beside each other through which an import goes, where it goes through two."""
     mine, theirs = one.split("."), other.split(".")
     depth = next((n for n, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None)
     return [] if depth is None else [(".".join(mine[: depth + 1]), ".".join(theirs[: depth + 1]))]

@@ -170,21 +170,21 @@ def test_every_call_says_what_it_is_for_and_how_risky_it_is(play):
 
 def test_the_copy_is_private_and_has_a_first_commit(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    folder = copy_demo()
-    assert folder.parent.parent == tmp_path.resolve()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert (folder / ".gitignore").read_text().startswith("__pycache__/")
-    log = subprocess.run(["git", "log", "--oneline"], cwd=folder, capture_output=True, text=True, check=True).stdout
-    status = subprocess.run(["git", "status", "-s"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    directory = copy_demo()
+    assert directory.parent.parent == tmp_path.resolve()
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert (directory / ".gitignore").read_text().startswith("__pycache__/")
+    log = subprocess.run(["git", "log", "--oneline"], cwd=directory, capture_output=True, text=True, check=True).stdout
+    status = subprocess.run(["git", "status", "-s"], cwd=directory, capture_output=True, text=True, check=True).stdout
     assert len(log.splitlines()) == 1
     assert status == ""
 
 
 def test_the_copy_works_without_git(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    folder = copy_demo(tmp_path / "demo")
-    assert (folder / "ledger/amounts.py").exists()
-    assert not (folder / ".git").exists()
+    directory = copy_demo(tmp_path / "demo")
+    assert (directory / "ledger/amounts.py").exists()
+    assert not (directory / ".git").exists()
 
 
 def test_a_folder_with_files_in_it_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""The agent asks the person something: on the screen, without one, and over the death of the engine."""
+"""The agent asks the user something: on the screen, without one, and over the death of the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ohw demo` in a pseudo terminal: what the person decides reaches the model, and what was shown is what is written."""
+"""`ohw demo` in a pseudo terminal: what the user decides reaches the model, and what was shown is what is written."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def shown_changes(picture: str) -> list[str]:
     ]
 
 
-def changes_on_disk(folder: Path) -> list[str]:
-    told = subprocess.run(["git", "diff", "-U0"], cwd=folder, capture_output=True, text=True, check=True).stdout
+def changes_on_disk(directory: Path) -> list[str]:
+    told = subprocess.run(["git", "diff", "-U0"], cwd=directory, capture_output=True, text=True, check=True).stdout
     return [line for line in told.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
@@ -33,8 +33,8 @@ def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown
     with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
         terminal.wait_until(lambda shown: "325000)" in shown and "y approve" in shown, "the first question", 60)
         (session,) = list_sessions(sandbox.locations)
-        folder = Path(session.workspace)
-        assert changes_on_disk(folder) == []
+        directory = Path(session.workspace)
+        assert changes_on_disk(directory) == []
         terminal.press("n")
         terminal.wait_for("Reason for the agent")
         terminal.type("the test is right")
@@ -42,10 +42,10 @@ def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown
         terminal.wait_until(lambda shown: 'found["sign"]' in shown and "y approve" in shown, "the second question", 60)
         shown = shown_changes(terminal.text())
         assert len(shown) == 3
-        assert changes_on_disk(folder) == []
+        assert changes_on_disk(directory) == []
         terminal.press("y")
         terminal.wait_until(lambda shown: "rm -rf" in shown and "y approve" in shown, "the third question", 60)
-        assert changes_on_disk(folder) == shown
+        assert changes_on_disk(directory) == shown
         assert re.search(r"deletes \d+ files? in ", terminal.text())  # what the analysis here says of it
         terminal.press("y")
         terminal.wait_for("✓ Finished", 60)

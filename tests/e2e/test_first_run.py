@@ -51,86 +51,84 @@ class Newcomer:
         self.presses("escape", lambda shown: "Keys here" not in shown and back in shown, f"{back!r} again")
 
 
-def first_screen(person: Newcomer) -> None:
-    assert "F1 help" in person.sees("Welcome to ohw", "The demo", "esc not now")
-    person.gets_help("f1", "Not now", "Welcome to ohw")
-    person.presses(
-        "escape", lambda shown: "/setup" in shown and "Welcome" not in shown, "the advice of the main screen"
-    )
-    person.writes("/setup")
-    person.sees("Welcome to ohw", "The demo")
-    person.terminal.press("end")
-    person.presses("enter", lambda shown: "Approve?" in shown, "the demo's first question")
+def first_screen(user: Newcomer) -> None:
+    assert "F1 help" in user.sees("Welcome to ohw", "The demo", "esc not now")
+    user.gets_help("f1", "Not now", "Welcome to ohw")
+    user.presses("escape", lambda shown: "/setup" in shown and "Welcome" not in shown, "the advice of the main screen")
+    user.writes("/setup")
+    user.sees("Welcome to ohw", "The demo")
+    user.terminal.press("end")
+    user.presses("enter", lambda shown: "Approve?" in shown, "the demo's first question")
 
 
-def demo(person: Newcomer, sandbox: Sandbox) -> Path:
-    person.sees("325000)", "y approve", "esc later")
+def demo(user: Newcomer, sandbox: Sandbox) -> Path:
+    user.sees("325000)", "y approve", "esc later")
     (session,) = list_sessions(sandbox.locations)
-    person.presses("n", lambda shown: "Reason for the agent" in shown, "the line for a reason")
-    person.terminal.type("the test is right")
-    person.terminal.press("enter")
-    person.approves('found["sign"]')
-    person.approves("rm -rf")
-    person.sees("✓ Finished")
+    user.presses("n", lambda shown: "Reason for the agent" in shown, "the line for a reason")
+    user.terminal.type("the test is right")
+    user.terminal.press("enter")
+    user.approves('found["sign"]')
+    user.approves("rm -rf")
+    user.sees("✓ Finished")
     return Path(session.workspace) / "ledger/amounts.py"
 
 
-def review(person: Newcomer, file: Path) -> None:
+def review(user: Newcomer, file: Path) -> None:
     mended = file.read_text()
-    person.presses("f5", lambda shown: "hunk 1 of 1" in shown and "esc close" in shown, "the diff viewer")
-    person.gets_help("?", "In the diff", "hunk 1 of 1")
-    person.terminal.press("x")
-    person.sees("Reverted the hunk", "u to undo")
+    user.presses("f5", lambda shown: "hunk 1 of 1" in shown and "esc close" in shown, "the diff viewer")
+    user.gets_help("?", "In the diff", "hunk 1 of 1")
+    user.terminal.press("x")
+    user.sees("Reverted the hunk", "u to undo")
     wait_for(lambda: file.read_text() != mended, "the file to be as before")
-    person.terminal.press("u")
-    person.sees("Restored the hunk")
+    user.terminal.press("u")
+    user.sees("Restored the hunk")
     wait_for(lambda: file.read_text() == mended, "the file to be mended again")
-    person.presses("escape", lambda shown: "enter send" in shown, "the main screen")
+    user.presses("escape", lambda shown: "enter send" in shown, "the main screen")
 
 
-def colours_and_settings(person: Newcomer, sandbox: Sandbox) -> None:
+def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
     file = sandbox.locations.settings_file
-    person.writes("/theme")
-    person.sees("ohw-dusk", "esc")
-    person.terminal.press("down")
-    person.terminal.press("s")
+    user.writes("/theme")
+    user.sees("ohw-dusk", "esc")
+    user.terminal.press("down")
+    user.terminal.press("s")
     wait_for(lambda: file.exists() and "theme" in tomllib.loads(file.read_text()), "the theme in the file")
-    person.writes("/settings")
-    person.sees("Settings · ~", "esc close")
-    person.gets_help("?", "In the list", "/ filter")
-    person.presses("/", lambda shown: "filter by name" in shown, "the line to filter by")
-    person.terminal.type("max_steps")
-    person.sees("max_steps", "Steps")
-    person.terminal.press("enter")
-    person.presses("enter", lambda shown: "Enter save · Esc cancel" in shown, "the line for the value")
-    person.terminal.type("x")
-    person.sees("must be a whole number")
-    person.presses("backspace", lambda shown: "must be a whole number" not in shown, "an empty line")
-    person.terminal.type("55")
-    person.terminal.press("enter")
-    person.sees("✓ saved")
+    user.writes("/settings")
+    user.sees("Settings · ~", "esc close")
+    user.gets_help("?", "In the list", "/ filter")
+    user.presses("/", lambda shown: "filter by name" in shown, "the line to filter by")
+    user.terminal.type("max_steps")
+    user.sees("max_steps", "Steps")
+    user.terminal.press("enter")
+    user.presses("enter", lambda shown: "Enter save · Esc cancel" in shown, "the line for the value")
+    user.terminal.type("x")
+    user.sees("must be a whole number")
+    user.presses("backspace", lambda shown: "must be a whole number" not in shown, "an empty line")
+    user.terminal.type("55")
+    user.terminal.press("enter")
+    user.sees("✓ saved")
     assert tomllib.loads(file.read_text())["max_steps"] == 55
-    person.presses("escape", lambda shown: "Settings · ~" not in shown, "the main screen")
+    user.presses("escape", lambda shown: "Settings · ~" not in shown, "the main screen")
 
 
-def own_model(person: Newcomer, sandbox: Sandbox, address: str) -> None:
-    person.writes("/setup")
-    person.sees("Welcome to ohw", "Another model")
-    person.terminal.press("end", "up", "up")
-    person.presses("enter", lambda shown: "Esc back" in shown, "the line for a name")
-    person.terminal.type("small")
-    person.terminal.press("enter")
-    person.sees("✗ write it as PROVIDER/NAME")
+def own_model(user: Newcomer, sandbox: Sandbox, address: str) -> None:
+    user.writes("/setup")
+    user.sees("Welcome to ohw", "Another model")
+    user.terminal.press("end", "up", "up")
+    user.presses("enter", lambda shown: "Esc back" in shown, "the line for a name")
+    user.terminal.type("small")
+    user.terminal.press("enter")
+    user.sees("✗ write it as PROVIDER/NAME")
     for _ in "small":
-        person.terminal.press("backspace")
-    person.sees("the server's URL")
-    person.terminal.type(f"openai/small {address}")
-    person.terminal.press("enter")
-    person.sees("✓ openai/small OK", "Enter starts with it")
-    person.presses("enter", lambda shown: "What should we work on?" in shown, "a session on that model")
-    person.gets_help("f1", "In the prompt", "What should we work on?")
-    person.writes("hello there")
-    person.sees("Nice to meet you.")
+        user.terminal.press("backspace")
+    user.sees("the server's URL")
+    user.terminal.type(f"openai/small {address}")
+    user.terminal.press("enter")
+    user.sees("✓ openai/small OK", "Enter starts with it")
+    user.presses("enter", lambda shown: "What should we work on?" in shown, "a session on that model")
+    user.gets_help("f1", "In the prompt", "What should we work on?")
+    user.writes("hello there")
+    user.sees("Nice to meet you.")
 
 
 @pytest.mark.timeout(300)
@@ -140,12 +138,12 @@ def test_the_first_five_minutes_have_no_dead_end(sandbox: Sandbox, size):
     with ModelServer([Turn("Ready."), finish("Nice to meet you.")]) as server:
         arguments = ["--workspace", str(sandbox.project)]
         with Terminal(arguments, columns, rows, {**sandbox.env, "OPENAI_API_KEY": "sk-unused"}) as terminal:
-            person = Newcomer(terminal)
-            first_screen(person)
-            review(person, demo(person, sandbox))
-            colours_and_settings(person, sandbox)
-            person.gets_help("f1", "Send", "enter send")
-            own_model(person, sandbox, server.base_url)
+            user = Newcomer(terminal)
+            first_screen(user)
+            review(user, demo(user, sandbox))
+            colours_and_settings(user, sandbox)
+            user.gets_help("f1", "Send", "enter send")
+            own_model(user, sandbox, server.base_url)
             terminal.press("ctrl+q")
             assert terminal.wait_exit() == 0
             assert "ohw resume" in terminal.text()

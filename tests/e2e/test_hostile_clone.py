@@ -38,7 +38,7 @@ PROGRAMS = (
     *("xclip", "xsel", "wl-copy", "wl-paste", "pbcopy", "secret-tool", "chromium", "xdg-open", "tput", "stty", "ps"),
 )
 
-FOLDERS = ("bin", "node_modules/.bin", ".venv/bin", ".")
+DIRECTORIES = ("bin", "node_modules/.bin", ".venv/bin", ".")
 
 
 def texts(canary: Path) -> Mapping[str, str]:
@@ -167,7 +167,7 @@ def mark(sandbox: Sandbox) -> Path:
     (sandbox.project / "a.txt").write_text("before\n")
     git("add", "a.txt")
     git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "first")
-    # In the folder itself: what -m or an empty entry of PYTHONPATH would find before our first line is not planted.
+    # In the directory itself: what -m or an empty entry of PYTHONPATH would find before our first line is not planted.
     modules = module_names() - STARTED_WITH - {"sitecustomize", "usercustomize", "workbench", "conftest", "setup"}
     plant(sandbox.project, modules, mark)
     for name, text in texts(canary).items():
@@ -183,7 +183,7 @@ def mark(sandbox: Sandbox) -> Path:
     for key, value in (("include.path", "more"), ("format.pretty", "%G?"), ("log.showSignature", "true")):
         git("config", key, value)
     links = [sandbox.project / ".git/hooks" / hook for hook in HOOKS]
-    links += [sandbox.project / folder / name for folder in FOLDERS for name in PROGRAMS]
+    links += [sandbox.project / directory / name for directory in DIRECTORIES for name in PROGRAMS]
     for link in links:
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.exists():
@@ -323,9 +323,9 @@ def parts(sandbox: Sandbox, mark: Path) -> None:
     git("init", "-q", "--bare", str(bare))
     git("config", "core.bare", "false", cwd=bare)
     git("config", "core.worktree", str(sandbox.project), cwd=bare)
-    for folder in (inner, bare):
+    for directory in (inner, bare):
         for key in ("core.fsmonitor", "core.sshCommand", "diff.external", "filter.c.clean", "core.pager"):
-            git("config", key, str(canary), cwd=folder)
+            git("config", key, str(canary), cwd=directory)
     (inner / "f.txt").write_text("one\n")
     (inner / ".gitattributes").write_text("* filter=c\n")
 

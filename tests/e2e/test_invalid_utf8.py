@@ -48,18 +48,18 @@ def test_such_bytes_typed_and_pasted_arrive_as_replacement_characters(sandbox: S
 
 
 def test_a_folder_with_such_a_name_is_worked_in(sandbox: Sandbox):
-    folder = sandbox.project / "d\udce9"
-    folder.mkdir()
-    (folder / "caf\udce9.txt").write_text("x")
-    sandbox.project = folder
+    directory = sandbox.project / "d\udce9"
+    directory.mkdir()
+    (directory / "caf\udce9.txt").write_text("x")
+    sandbox.project = directory
     with screen(sandbox, "look") as terminal:
         assert still_works(terminal)
 
 
 def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(sandbox: Sandbox):
-    folder = sandbox.project / "d\udce9"
-    folder.mkdir()
-    sandbox.project = folder
+    directory = sandbox.project / "d\udce9"
+    directory.mkdir()
+    sandbox.project = directory
     with screen(sandbox, "look") as terminal:
         assert still_works(terminal)
     (name,) = [path.stem for path in sandbox.locations.sessions.glob("*.session")]
@@ -68,11 +68,11 @@ def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(s
         terminal.type("!pwd > here")
         terminal.wait_for("!pwd > here")
         terminal.press("enter")
-        wait_for((folder / "here").exists, "a command to run there")
+        wait_for((directory / "here").exists, "a command to run there")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
-    assert (folder / "here").read_bytes() == os.fsencode(folder) + b"\n"
+    assert (directory / "here").read_bytes() == os.fsencode(directory) + b"\n"
     assert name in sandbox.ohw("sessions").stdout
     for how in ("--markdown", "--html", "--svg", "--cast", "--jsonl"):
         done = sandbox.ohw("export", how, "-o", str(sandbox.home / f"x{how}"), name)
@@ -82,15 +82,15 @@ def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(s
 
 
 def test_a_model_over_the_wire_works_in_a_folder_with_such_a_name(sandbox: Sandbox):
-    folder = sandbox.project / "d\udce9"
-    folder.mkdir()
-    sandbox.project = folder
+    directory = sandbox.project / "d\udce9"
+    directory.mkdir()
+    sandbox.project = directory
     with ModelServer([bash("touch made-it"), wire_finish("Made it.")]) as server:
         more = {"OHW_API_KEY": "x"}
         done = sandbox.ohw("run", "go", "--model", "openai/x", "--api-base", server.base_url, "--mode", "high", **more)
     assert (done.returncode, done.stdout) == (0, "Made it.\n"), done.stderr
     assert "Traceback" not in done.stderr
-    assert (folder / "made-it").exists()
+    assert (directory / "made-it").exists()
 
 
 def test_a_name_chosen_from_the_list_is_sent(sandbox: Sandbox):

@@ -1,4 +1,4 @@
-"""A question on the screen while the engine is killed, or while the person writes something else."""
+"""A question on the screen while the engine is killed, or while the user writes something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command of a question in the person's own editor: a real process that has the terminal for that time."""
+"""A command of a question in the user's own editor: a real process that has the terminal for that time."""
 
 from __future__ import annotations
 

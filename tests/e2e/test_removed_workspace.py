@@ -71,9 +71,9 @@ def test_nothing_more_runs_when_the_workspace_is_gone(sandbox: Sandbox, taken: s
 @pytest.mark.parametrize("place", ["settings.toml", "rules.toml", "trusted.json", "20260101-fifo-0000.session"])
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(sandbox: Sandbox, place: str):
     where = sandbox.locations
-    folder = {"toml": where.config, "json": where.data, "session": where.sessions}[place.partition(".")[2]]
-    folder.mkdir(parents=True, exist_ok=True)
-    os.mkfifo(folder / place)
+    directory = {"toml": where.config, "json": where.data, "session": where.sessions}[place.partition(".")[2]]
+    directory.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(directory / place)
     for words in (["sessions"], ["tools"], ["run", "go", "--model", sandbox.script(bash("echo hi"), finish())]):
         done = sandbox.ohw(*words)
         told = done.stdout + done.stderr

@@ -86,33 +86,33 @@ def test_what_the_versions_hold_comes_back_in_the_same_way(sandbox: Sandbox):
     assert (sandbox.project / "src/a.py").read_text() == "x = 1\n"
 
 
-def odd_files(folder: Path) -> None:
+def odd_files(directory: Path) -> None:
     """Files that a text cannot bring back: binary, large, linked, oddly named, encoded, private, empty directories."""
-    (folder / "deep/empty").mkdir(parents=True)
-    (folder / "deep/empty").chmod(0o700)
-    (folder / "deep/binary.bin").write_bytes(bytes(range(256)) * 50)
-    (folder / "large.txt").write_text("line\n" * 500_000)
-    (folder / "latin.txt").write_bytes("caf\u00e9\r\n".encode("latin-1"))
-    (folder / "wide.txt").write_bytes("caf\u00e9\r\n".encode("utf-16"))
-    (folder / "key.pem").write_text("private\n")
-    (folder / "key.pem").chmod(0o600)
-    (folder / "run").write_text("#!/bin/sh\n")
-    (folder / "run").chmod(0o750)
-    (folder / "link").symlink_to("deep/binary.bin")
-    (folder / "dangling").symlink_to("nowhere")
-    (folder / "a name\n*[x]").write_text("odd\n")
-    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9")).write_text("no UTF-8\n")
+    (directory / "deep/empty").mkdir(parents=True)
+    (directory / "deep/empty").chmod(0o700)
+    (directory / "deep/binary.bin").write_bytes(bytes(range(256)) * 50)
+    (directory / "large.txt").write_text("line\n" * 500_000)
+    (directory / "latin.txt").write_bytes("caf\u00e9\r\n".encode("latin-1"))
+    (directory / "wide.txt").write_bytes("caf\u00e9\r\n".encode("utf-16"))
+    (directory / "key.pem").write_text("private\n")
+    (directory / "key.pem").chmod(0o600)
+    (directory / "run").write_text("#!/bin/sh\n")
+    (directory / "run").chmod(0o750)
+    (directory / "link").symlink_to("deep/binary.bin")
+    (directory / "dangling").symlink_to("nowhere")
+    (directory / "a name\n*[x]").write_text("odd\n")
+    Path(os.fsdecode(os.fsencode(directory) + b"/caf\xe9")).write_text("no UTF-8\n")
     for number in range(450):
-        (folder / f"many-{number}").write_text(f"{number}\n")
+        (directory / f"many-{number}").write_text(f"{number}\n")
 
 
-def tree_of(folder: Path) -> dict[str, object]:
+def tree_of(directory: Path) -> dict[str, object]:
     """What is below a directory: kind, permissions and content by name."""
     found: dict[str, object] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(directory.rglob("*")):
         mode = path.lstat().st_mode
         content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
-        found[str(path.relative_to(folder))] = (
+        found[str(path.relative_to(directory))] = (
             stat.S_IFMT(mode),
             0 if path.is_symlink() else stat.S_IMODE(mode),
             content,

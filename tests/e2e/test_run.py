@@ -1,4 +1,4 @@
-"""`ohw run` as a person or a script starts it: the real binary against a real server."""
+"""`ohw run` as a user or a script starts it: the real binary against a real server."""
 
 import json
 import signal
@@ -23,11 +23,11 @@ def with_server(server: ModelServer, *more: str) -> tuple[str, ...]:
     return ("--model", "openai/x", "--api-base", server.base_url, *more)
 
 
-def git_project(folder: Path) -> None:
-    (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n")
-    (folder / "check.py").write_text("from calc import add\nassert add(2, 3) == 5\nprint('all good')\n")
-    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
-    subprocess.run(["git", "add", "."], cwd=folder, check=True)
+def git_project(directory: Path) -> None:
+    (directory / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    (directory / "check.py").write_text("from calc import add\nassert add(2, 3) == 5\nprint('all good')\n")
+    subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
+    subprocess.run(["git", "add", "."], cwd=directory, check=True)
 
 
 @pytest.mark.parametrize("said", ["/exit", " /exit\n"])

@@ -31,9 +31,9 @@ def tool(name: str, **arguments: object) -> Turn:
     return Turn("", calls=(Called(name, {"security_risk": "HIGH", "summary": "s", **arguments}),))
 
 
-def files_below(folder: Path) -> list[Path]:
-    """All but the copies of the person's own files, which must be what those are."""
-    return [path for path in folder.rglob("*") if path.is_file() and not {"seen", "shown", "undo"} & set(path.parts)]
+def files_below(directory: Path) -> list[Path]:
+    """All but the copies of the user's own files, which must be what those are."""
+    return [path for path in directory.rglob("*") if path.is_file() and not {"seen", "shown", "undo"} & set(path.parts)]
 
 
 def test_a_planted_secret_is_nowhere_but_where_it_was(sandbox: Sandbox):
@@ -82,13 +82,13 @@ def test_what_is_kept_is_for_the_person_alone(sandbox: Sandbox):
     with ModelServer([bash_turn("seq 20000", risk="LOW"), finish_turn("Done.")]) as server:
         done = sandbox.ohw("run", "x", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")
     assert done.returncode == 0, done.stderr
-    places = [path for folder in (sandbox.locations.data, sandbox.locations.state) for path in folder.rglob("*")]
+    places = [path for directory in (sandbox.locations.data, sandbox.locations.state) for path in directory.rglob("*")]
     assert any(path.is_file() for path in places)
     assert [path for path in places if not path.is_symlink() and path.stat().st_mode & 0o077 and _is_seen(path)] == []
 
 
 def _is_seen(path: Path) -> bool:
-    """Whether others may get to it: no folder above it is closed to them."""
+    """Whether others may get to it: no directory above it is closed to them."""
     home = next(parent for parent in path.parents if parent.name == "home")
     above = (parent for parent in path.parents if parent.is_relative_to(home) and parent != home)
     return all(parent.stat().st_mode & 0o077 for parent in above)

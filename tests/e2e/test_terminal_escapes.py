@@ -84,16 +84,16 @@ def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
 
 def configure(sandbox: Sandbox) -> None:
     """Settings, a rule, files and a branch that hold the payloads."""
-    folder = sandbox.locations.config
-    folder.mkdir(parents=True)
+    directory = sandbox.locations.config
+    directory.mkdir(parents=True)
     tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
     tables += f"[mcpServers.far]\nenabled = false\ncommand = {toml(hostile('server'))}\n"
-    (folder / "settings.toml").write_text(tables, encoding="utf-8")
-    (folder / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
+    (directory / "settings.toml").write_text(tables, encoding="utf-8")
+    (directory / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
     theme = f"name = {toml(hostile('ohw-hue'))}\nprimary = '#7cc4d8'\n"
-    (folder / "themes").mkdir()
-    (folder / "themes/own.toml").write_text(theme, encoding="utf-8")
-    (folder / "themes" / (file_name("broken") + ".toml")).write_text(hostile("hue"), encoding="utf-8")
+    (directory / "themes").mkdir()
+    (directory / "themes/own.toml").write_text(theme, encoding="utf-8")
+    (directory / "themes" / (file_name("broken") + ".toml")).write_text(hostile("hue"), encoding="utf-8")
     (sandbox.project / file_name("file")).write_text(hostile("inside"))
     (sandbox.project / "text").write_text(hostile("output"))
     subprocess.run(["git", "init", "-q", "-b", "evil\u202ebranch"], cwd=sandbox.project, check=True)
@@ -224,15 +224,15 @@ def test_commands_print_harmless_bytes_alone(sandbox: Sandbox):
 def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_and_before_it_is_trusted(
     sandbox: Sandbox,
 ):
-    folder = sandbox.project / file_name("folder")
-    folder.mkdir()
-    (folder / ".ohw/tools").mkdir(parents=True)
-    (folder / ".ohw/tools" / f"{file_name('tool')}.py").write_text("tool = None\n")
+    directory = sandbox.project / file_name("folder")
+    directory.mkdir()
+    (directory / ".ohw/tools").mkdir(parents=True)
+    (directory / ".ohw/tools" / f"{file_name('tool')}.py").write_text("tool = None\n")
     env = {**sandbox.env, "TERM": "xterm-256color"}
-    args = ("--workspace", str(folder), "--model", sandbox.script(finish("done")))
+    args = ("--workspace", str(directory), "--model", sandbox.script(finish("done")))
     with Terminal(args, 110, 34, env) as terminal:
         terminal.wait_for(safe("folder"))
-        terminal.wait_for(safe("tool"))  # the question whether the folder is trusted
+        terminal.wait_for(safe("tool"))  # the question whether the directory is trusted
         terminal.wait_until(lambda shown: b"\x1b]2;ohw folder" in terminal.raw, "the title")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0

@@ -34,15 +34,15 @@ subprocess.Popen(["sleep", "701"], start_new_session=True)
 
 @pytest.fixture
 def watched(sandbox: Sandbox) -> Path:
-    """Every Python process of this person writes there what it loads and starts."""
-    folder = sandbox.home / "watched"
-    folder.mkdir()
-    sandbox.env |= {"WATCHED": str(folder), "PYTHONPATH": str(Path(__file__).parents[1] / "fakes/watched")}
-    return folder
+    """Every Python process of this user writes there what it loads and starts."""
+    directory = sandbox.home / "watched"
+    directory.mkdir()
+    sandbox.env |= {"WATCHED": str(directory), "PYTHONPATH": str(Path(__file__).parents[1] / "fakes/watched")}
+    return directory
 
 
-def noted(folder: Path, what: str) -> set[str]:
-    lines = [line for file in folder.iterdir() for line in file.read_text().splitlines()]
+def noted(directory: Path, what: str) -> set[str]:
+    lines = [line for file in directory.iterdir() for line in file.read_text().splitlines()]
     return {line.partition(" ")[2] for line in lines if line.startswith(f"{what} ")}
 
 

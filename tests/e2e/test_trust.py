@@ -1,4 +1,4 @@
-"""Trust in a folder: nothing of its own runs or counts before the person agreed to exactly that content."""
+"""Trust in a directory: nothing of its own runs or counts before the user agreed to exactly that content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = '[[deny]]\ncommand = "git push *"\n'
 
 @pytest.fixture
 def marker(sandbox: Sandbox):
-    """A folder that brings a tool, which leaves a file when it is imported, and rules."""
+    """A directory that brings a tool, which leaves a file when it is imported, and rules."""
     marker = sandbox.home / "marker"
     tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)

@@ -153,10 +153,10 @@ def test_a_file_whose_name_is_no_utf_8_goes_with_the_message(local_sandbox: Sand
     connection.close()
 
 
-async def _lost(link: EngineClient) -> Disconnected:
+async def _lost(client: EngineClient) -> Disconnected:
     async with asyncio.timeout(30):
         while True:
-            for message in await link.receive():
+            for message in await client.receive():
                 if isinstance(message, Disconnected):
                     return message
 
@@ -164,20 +164,20 @@ async def _lost(link: EngineClient) -> Disconnected:
 async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(
     local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ):
-    link = EngineClient(launch(local_sandbox, local_sandbox.script(finish("Fine."))))
+    client = EngineClient(launch(local_sandbox, local_sandbox.script(finish("Fine."))))
     real = EngineConnection.receive
 
     def fails(connection: EngineConnection, *_: object) -> list[Message]:
         raise ArithmeticError("no such number")
 
-    link.history()
-    link.send(wire.SendMessage(text="begin"))
+    client.history()
+    client.send(wire.SendMessage(text="begin"))
     async with asyncio.timeout(30):
-        while not any(isinstance(each, ev.RunEnded) for each in await link.receive()):
+        while not any(isinstance(each, ev.RunEnded) for each in await client.receive()):
             pass
     monkeypatch.setattr(EngineConnection, "receive", fails)
-    link.send(wire.ChangeSettings(title="zero"))
-    lost = await _lost(link)
+    client.send(wire.ChangeSettings(title="zero"))
+    lost = await _lost(client)
     assert "failed inside ohw (ArithmeticError: no such number)" in lost.reason
     assert not lost.for_good
 
@@ -187,11 +187,11 @@ async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(
     sending = EngineConnection.send_command
     monkeypatch.setattr(EngineConnection, "receive", real)
     monkeypatch.setattr(EngineConnection, "send_command", cannot)
-    link.send(wire.ChangeSettings(title="first"))
-    assert "ArithmeticError: nor this" in (await _lost(link)).reason
+    client.send(wire.ChangeSettings(title="first"))
+    assert "ArithmeticError: nor this" in (await _lost(client)).reason
     monkeypatch.setattr(EngineConnection, "send_command", sending)
-    link.send(wire.ChangeSettings(title="second"))
+    client.send(wire.ChangeSettings(title="second"))
     async with asyncio.timeout(30):
-        while not any(getattr(each, "title", None) == "second" for each in await link.receive()):
+        while not any(getattr(each, "title", None) == "second" for each in await client.receive()):
             pass
-    link.close(stop=True)
+    client.close(stop=True)

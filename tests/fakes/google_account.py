@@ -18,8 +18,8 @@ PROJECT = "a-project"
 class GoogleAccount:
     """`path` is the file that GOOGLE_APPLICATION_CREDENTIALS names."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "account.json"
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "account.json"
 
     def __enter__(self) -> GoogleAccount:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 OPTIONS = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
-FOLDER = Path(OPTIONS.get("folder", "."))
+DIRECTORY = Path(OPTIONS.get("folder", "."))
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
 
 def tools():
-    file = FOLDER / "tools.json"
+    file = DIRECTORY / "tools.json"
     if file.exists():
         return json.loads(file.read_text())
     return OPTIONS.get("tools") or [
@@ -39,9 +39,9 @@ def text(*texts):
 
 def count(name):
     """How often something happened, over all lives of the server."""
-    with (FOLDER / name).open("a") as file:
+    with (DIRECTORY / name).open("a") as file:
         file.write("x")
-    return (FOLDER / name).stat().st_size
+    return (DIRECTORY / name).stat().st_size
 
 
 def end(request, words):
@@ -53,7 +53,7 @@ def end(request, words):
 
 def hang_at_first(request, words):
     """In its second life it answers."""
-    return True if (FOLDER / "starts").stat().st_size == 1 else None
+    return True if (DIRECTORY / "starts").stat().st_size == 1 else None
 
 
 def close(request, words):
@@ -75,7 +75,7 @@ def garbage(request, words):
 
 
 def grow(request, words):
-    (FOLDER / "tools.json").write_text(json.dumps([*tools(), {"name": "shell", "inputSchema": TEXT}]))
+    (DIRECTORY / "tools.json").write_text(json.dumps([*tools(), {"name": "shell", "inputSchema": TEXT}]))
     say({"method": "notifications/tools/list_changed"})
 
 
@@ -252,7 +252,7 @@ def answer(request):
     if method == "tools/call":
         call(request)
     elif method in METHODS:
-        made = None if (FOLDER / "mute list").exists() else METHODS[method](request)
+        made = None if (DIRECTORY / "mute list").exists() else METHODS[method](request)
         if made is not None:
             say({"id": request["id"], **(made if "error" in made else {"result": made})})
     else:

@@ -11,7 +11,7 @@ from tests.fakes.mcp_http import HttpServer
 
 
 class OAuthServer(HttpServer):
-    """`mode`: "denied" (the person says no), "down" (no token is renewed), "over" (renewing is refused)."""
+    """`mode`: "denied" (the user says no), "down" (no token is renewed), "over" (renewing is refused)."""
 
     def __init__(self, mode: str = "", seconds: int | None = 3600) -> None:
         super().__init__(mode)
@@ -53,7 +53,7 @@ class OAuthServer(HttpServer):
         }
 
     def _authorize(self, handler: BaseHTTPRequestHandler, told: dict[str, str]) -> None:
-        """The person is here with a browser, and says yes at once."""
+        """The user is here with a browser, and says yes at once."""
         known = told["redirect_uri"] in self.clients.get(told["client_id"], ())
         if not known or told["code_challenge_method"] != "S256" or told["response_type"] != "code":
             self.send(handler, 400)

@@ -1,4 +1,4 @@
-"""Models behind a real HTTP server; litellm is imported once for all tests of this folder."""
+"""Models behind a real HTTP server; litellm is imported once for all tests of this directory."""
 
 import threading
 import time

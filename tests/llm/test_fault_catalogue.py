@@ -1,6 +1,6 @@
 """The catalogue of model faults, a test a row: a real server, real sockets, the real session and model.
 
-Each ends in a state from which the person can go on: one line names the fault, nothing has run twice, and the next
+Each ends in a state from which the user can go on: one line names the fault, nothing has run twice, and the next
 message reaches the model in a request that strict providers accept.
 """
 
@@ -48,13 +48,13 @@ def streamed(*deltas: dict[str, Any], finish: str | None = "stop") -> Turn:
 class Trial(Harness):
     """A session on a real model behind the server."""
 
-    def __init__(self, folder: Path, server: ModelServer, patience: Patience, **more: Any) -> None:
+    def __init__(self, directory: Path, server: ModelServer, patience: Patience, **more: Any) -> None:
         self.server = server
         self.wire = ProviderModel("openai/fake", api_base=server.base_url, api_key=KEY, patience=patience)
-        super().__init__(folder, **more)
+        super().__init__(directory, **more)
 
     def open(self) -> None:
-        self.agent = Agent(self.wire, self.tools, self.folder)  # type: ignore[assignment]
+        self.agent = Agent(self.wire, self.tools, self.directory)  # type: ignore[assignment]
         super().open()
 
     def add(self, tool: ToolDefinition) -> None:

@@ -17,15 +17,15 @@ from workbench.mcp.tool import MCPToolDefinition, MCPToolObservation
 FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
 
 
-def fake_server(folder: Path, options: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def fake_server(directory: Path, options: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """The settings of the small server that can misbehave."""
-    words = json.dumps({"folder": str(folder), **(options or {})})
+    words = json.dumps({"folder": str(directory), **(options or {})})
     return {"command": sys.executable, "args": [str(FAKE), words], "startTimeout": 60, "firstWait": 60, **more}
 
 
 @dataclass
 class Place:
-    """A person's folders and a folder to work in; what is opened here is closed at the end."""
+    """A user's directories and a directory to work in; what is opened here is closed at the end."""
 
     root: Path
     clients: list[MCPClient] = field(default_factory=list)
@@ -39,13 +39,13 @@ class Place:
         return PinStore(self.locations)
 
     @property
-    def folder(self) -> Path:
+    def directory(self) -> Path:
         made = self.root / "project"
         made.mkdir(exist_ok=True)
         return made
 
     def server(self, options: dict[str, Any] | None = None, name: str = "fake", **more: Any) -> ServerConfig:
-        return read_server(name, fake_server(self.folder, options, **more), "here", str(self.folder))
+        return read_server(name, fake_server(self.directory, options, **more), "here", str(self.directory))
 
     def client(self, server: ServerConfig) -> MCPClient:
         client = MCPClient.opened(server, self.pins)
@@ -53,7 +53,7 @@ class Place:
         return client
 
     def tool(self, name: str = "echo", server: ServerConfig | None = None) -> MCPToolDefinition:
-        """A tool of a server that is connected, approved by the person."""
+        """A tool of a server that is connected, approved by the user."""
         client = self.client(server or self.server())
         client.connect().result(60)
         definition = client.pins.entry(client.server).tools[name]
@@ -61,10 +61,10 @@ class Place:
         return MCPToolDefinition(name, definition, client.server.name, executor, is_approved=True)
 
 
-def approve_all(where: Locations, table: dict[str, Any], folder: Path) -> None:
-    """The person has looked at what these servers offer, and approved it."""
+def approve_all(where: Locations, table: dict[str, Any], directory: Path) -> None:
+    """The user has looked at what these servers offer, and approved it."""
     for name, told in table.items():
-        server = read_server(name, told, "here", str(folder))
+        server = read_server(name, told, "here", str(directory))
         pins = PinStore(where)
         client = MCPClient.opened(server, pins)
         try:

@@ -31,7 +31,7 @@ class McpHarness:
     steps: list[threading.Thread] = field(default_factory=list)
 
     def say(self, text: str, *mentions: str) -> None:
-        """A message of the person's; then step until a person is needed."""
+        """A message of the user's; then step until a user is needed."""
         self.opened.session.send(text, mentions)
         self.step()
 
@@ -71,9 +71,9 @@ def mcp_harness(
     has_user: bool = False,
     **more: Any,
 ) -> Iterator[McpHarness]:
-    """A session in a folder, with the server `fake`; `server` is what else its settings say.
+    """A session in a directory, with the server `fake`; `server` is what else its settings say.
 
-    `approved`: the person approved its tools before. `has_user`: somebody answers what the server asks.
+    `approved`: the user approved its tools before. `has_user`: somebody answers what the server asks.
     """
     model = NamedModel("fake/one", *answers)
     monkeypatch.setattr(model_keys, "open_profile", lambda profile, api_key: model)

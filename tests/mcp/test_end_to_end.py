@@ -23,7 +23,7 @@ def call(tool: str, text: str) -> Turn:
 
 
 def bring(sandbox: Sandbox, options=None, **more) -> None:
-    """The folder's own servers."""
+    """The directory's own servers."""
     told = {"mcpServers": {"fake": fake_server(sandbox.home, options, **more)}}
     (sandbox.project / ".mcp.json").write_text(json.dumps(told))
 

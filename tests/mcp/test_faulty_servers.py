@@ -19,7 +19,7 @@ from workbench.mcp.toolsets import SessionServers
 
 
 def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
-    missing = place.client(read_server("gone", {"command": "/no/such/server"}, "here", str(place.folder)))
+    missing = place.client(read_server("gone", {"command": "/no/such/server"}, "here", str(place.directory)))
     ends = place.client(place.server({"exit": 2}))
     with pytest.raises(ServerFailed, match=r"gone cannot be used: it ended before it responded.*No such file"):
         missing.connect().result(60)
@@ -29,7 +29,7 @@ def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
 
 
 def test_without_npx_or_uvx_it_says_what_brings_them(place, monkeypatch):
-    monkeypatch.setenv("PATH", str(place.folder))
+    monkeypatch.setenv("PATH", str(place.directory))
     for command, words in (("npx", "there is no program npx, which comes with Node.js"), ("uvx", "pip install uv")):
         client = place.client(read_server(command, {"command": command, "args": ["-y", "it"]}, "here", "."))
         with pytest.raises(ServerFailed, match=words):
@@ -73,7 +73,7 @@ def test_m03_a_resource_that_does_not_come_ends_by_the_time_of_a_call(place):
 
 def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
     tool = place.tool(server=place.server(timeout=3))
-    (place.folder / "mute list").touch()
+    (place.directory / "mute list").touch()
     ask(tool, "grow")
     server = place.clients[0].server
     wait_for(lambda: "did not send its lists within 3 s" in place.pins.log(server).read_text(), "the end of its time")
@@ -87,7 +87,7 @@ def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
     assert "did not respond in time" in found.text
     assert "is unknown" in found.text
     assert ask(tool, "hello").text == "echo: hello"
-    assert (place.folder / "starts").stat().st_size == 1
+    assert (place.directory / "starts").stat().st_size == 1
 
 
 def test_m03_a_hung_call_ends_by_an_interrupt(place):
@@ -95,7 +95,7 @@ def test_m03_a_hung_call_ends_by_an_interrupt(place):
     found = []
     thread = threading.Thread(target=lambda: found.append(ask(tool, "hang")))
     thread.start()
-    calls = place.folder / "calls"
+    calls = place.directory / "calls"
     wait_for(calls.exists, "the call to arrive")
     tool.interrupt()
     thread.join(20)
@@ -119,16 +119,16 @@ def test_m03_killed_twice_in_mid_run_it_comes_back_and_no_call_is_lost(place):
         psutil.Process(int(ask(tool, "pid").text)).kill()
         wait_for(lambda: not next(iter(place.clients)).is_running, "the death to be noticed")
         assert ask(tool, f"call {number}").text == f"echo: call {number}"
-    assert (place.folder / "starts").stat().st_size == 3
-    assert (place.folder / "calls").stat().st_size == 4
+    assert (place.directory / "starts").stat().st_size == 3
+    assert (place.directory / "calls").stat().st_size == 4
 
 
 def test_m03_only_a_call_that_reads_is_repeated_and_once(place):
     peek, echo = place.tool("peek"), place.tool("echo")
     assert ask(peek, "die 1").text == "peek: die 1"
-    assert (place.folder / "calls").stat().st_size == 2
+    assert (place.directory / "calls").stat().st_size == 2
     assert ask(echo, "die 9").is_error
-    assert (place.folder / "calls").stat().st_size == 3
+    assert (place.directory / "calls").stat().st_size == 3
 
 
 def test_m03_a_death_with_calls_side_by_side_counts_once_and_each_is_repeated_once(place):
@@ -136,11 +136,11 @@ def test_m03_a_death_with_calls_side_by_side_counts_once_and_each_is_repeated_on
     pid = int(ask(tool, "pid").text)
     with ThreadPoolExecutor(4) as threads:
         found = [threads.submit(ask, tool, "first") for _ in range(4)]
-        wait_for(lambda: (place.folder / "calls").stat().st_size == 5, "the calls to arrive")
+        wait_for(lambda: (place.directory / "calls").stat().st_size == 5, "the calls to arrive")
         psutil.Process(pid).kill()
         assert [each.result(60).text for each in found] == ["peek: first"] * 4
-    assert (place.folder / "starts").stat().st_size == 2
-    assert (place.folder / "calls").stat().st_size == 9
+    assert (place.directory / "starts").stat().st_size == 2
+    assert (place.directory / "calls").stat().st_size == 9
 
 
 def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
@@ -150,7 +150,7 @@ def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
     ask(tool, "hello")
     found = ask(tool, "hello")  # a refusal is no failure
     assert "failed 3 times and is not started again for a minute" in found.text
-    assert (place.folder / "calls").stat().st_size == 3
+    assert (place.directory / "calls").stat().st_size == 3
 
 
 def test_m04_answers_that_are_none(place):
@@ -163,7 +163,7 @@ def test_m04_answers_that_are_none(place):
     assert (nonsense.is_error, "sent an invalid message" in nonsense.text) == (True, True)
     error = ask(tool, "error")
     assert (error.is_error, error.text) == (True, "that is not possible\\e[31m")
-    assert (place.folder / "starts").stat().st_size == 1
+    assert (place.directory / "starts").stat().st_size == 1
 
 
 def test_m04_a_hundred_megabytes_end_the_call_and_not_the_memory(place):
@@ -199,12 +199,12 @@ def test_m05_a_definition_that_changed_between_sessions_is_refused_before_it_is_
     tool = place.tool(server=server)
     place.clients.pop().close()
     changed = [{"name": "echo", "description": "Now it deletes.", "inputSchema": tool.definition["inputSchema"]}]
-    (place.folder / "tools.json").write_text(json.dumps(changed))
+    (place.directory / "tools.json").write_text(json.dumps(changed))
     again = place.tool(server=server)
     found = ask(again, "hello")
     assert found.is_error
     assert "its definition has changed" in found.text
-    assert not (place.folder / "calls").exists()
+    assert not (place.directory / "calls").exists()
     assert place.pins.entry(server).waiting["peek"] is None
 
 
@@ -215,7 +215,7 @@ def many(count):
 def test_m06_a_thousand_tools_and_two_megabytes_of_words_are_cut_and_told(place):
     server = place.server({"page": 100})
     tools = [{**many(1)[0], "name": "wordy", "description": "x" * 2_000_000}, *many(1000)]
-    (place.folder / "tools.json").write_text(json.dumps(tools))
+    (place.directory / "tools.json").write_text(json.dumps(tools))
     client = place.client(server)
     client.connect().result(60)
     entry = place.pins.entry(server)
@@ -240,7 +240,7 @@ def test_m07_a_tool_whose_schema_cannot_be_used_is_off_and_the_others_work(place
         {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
     ]
     server = place.server()
-    (place.folder / "tools.json").write_text(json.dumps(tools))
+    (place.directory / "tools.json").write_text(json.dumps(tools))
     assert ask(place.tool(server=server), "hello").text == "echo: hello"
     entry = place.pins.entry(server)
     assert set(entry.tools) == {"round", "echo"}

@@ -15,7 +15,7 @@ from workbench.mcp.errors import ServerFailed
 
 
 def web(place, url, **more):
-    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.folder))
+    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.directory))
 
 
 def test_a_call_over_streamable_http_sends_the_headers_of_the_settings(place, monkeypatch):

@@ -1,4 +1,4 @@
-"""A server that wants a sign-in: the person gives it once, it is renewed, and where that ends the person is told."""
+"""A server that wants a sign-in: the user gives it once, it is renewed, and where that ends the user is told."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ def keyring(monkeypatch):
     return made
 
 
-class Person:
+class User:
     """Reads what is said, and opens the address in a browser."""
 
     def __init__(self):
@@ -82,20 +82,20 @@ class Person:
 
 
 @pytest.fixture
-def person():
-    made = Person()
+def user():
+    made = User()
     yield made
     made.leave()
 
 
 def web(place, url, **more):
-    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.folder))
+    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.directory))
 
 
-def signed_in(place, server, person, **more):
+def signed_in(place, server, user, **more):
     told = web(place, server.url, **more)
     store = TokenStore(place.locations, told)
-    login(store, told, person)
+    login(store, told, user)
     return told, store
 
 
@@ -107,11 +107,11 @@ def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, 
     assert server.asked == []
 
 
-def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
+def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, person)
-        person.leave()
-        assert "You are signed in." in person.pages[0]
+        told, store = signed_in(place, server, user)
+        user.leave()
+        assert "You are signed in." in user.pages[0]
         assert ask(place.tool(server=told), "hello").text == "echo: hello"
         place.clients.pop().close()
     asked = server.asked[0]
@@ -122,7 +122,7 @@ def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
     assert [stat.S_IMODE(file.stat().st_mode) for file in kept.glob("*.key")] == [0o600]
     found = store.read()
     assert found.access in server.access
-    assert found.access not in "".join(person.said)
+    assert found.access not in "".join(user.said)
     assert MASKER.masked(f"a {found.access} b {found.refresh} c") == (
         "a ‹secret of the MCP server web› b ‹secret of the MCP server web› c"
     )
@@ -131,9 +131,9 @@ def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
     assert found.access not in logs
 
 
-def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, person):
+def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, person)
+        told, store = signed_in(place, server, user)
         old = store.read()
         store.write(replace(old, until=1.0))
         before = len(server.requests)
@@ -146,9 +146,9 @@ def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, person):
     assert f"Bearer {old.access}" not in sent
 
 
-def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, person):
+def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, user):
     with OAuthServer(seconds=None) as server:
-        told, store = signed_in(place, server, person)
+        told, store = signed_in(place, server, user)
         tool = place.tool(server=told)
         server.access.clear()
         assert ask(tool, "hello").text == "echo: hello"
@@ -156,9 +156,9 @@ def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes
         place.clients.pop().close()
 
 
-def test_two_processes_do_not_renew_the_same_token_twice(place, person):
+def test_two_processes_do_not_renew_the_same_token_twice(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, person)
+        told, store = signed_in(place, server, user)
         tool = place.tool(server=told)
         server.access.clear()
         renewed = replace(store.read(), access="access-of-the-other")
@@ -177,27 +177,27 @@ def test_two_processes_do_not_renew_the_same_token_twice(place, person):
         ("down", "its sign-in could not be renewed (HTTP 503); try again"),
     ],
 )
-def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, person, mode, words):
+def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, user, mode, words):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, person)
+        told, store = signed_in(place, server, user)
         tool = place.tool(server=told)
-        tool.executor._notice = person.notices.append
+        tool.executor._notice = user.notices.append
         server.access.clear()
         server.mode = mode
         for _ in range(4):
             seen = ask(tool, "hello")
             assert seen.is_error
             assert seen.text == f"the MCP server web cannot be used: {words}"
-            assert person.notices[-1] == seen.text
+            assert user.notices[-1] == seen.text
         server.mode = ""
-        login(store, told, person)
+        login(store, told, user)
         assert ask(tool, "hello").text == "echo: hello"
         place.clients.pop().close()
 
 
-def test_m08_no_token_goes_to_another_host(place, person):
+def test_m08_no_token_goes_to_another_host(place, user):
     with OAuthServer() as server, OAuthServer() as other:
-        told, store = signed_in(place, server, person)
+        told, store = signed_in(place, server, user)
         server.mode, server.target = "redirect", other.url.replace("127.0.0.1", "localhost")
         with pytest.raises(ServerFailed, match="web cannot be used"):
             place.client(told).connect().result(60)
@@ -205,27 +205,27 @@ def test_m08_no_token_goes_to_another_host(place, person):
         assert other.requests == []
 
 
-def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, person):
+def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, person)
-        login(store, told, person)
+        told, store = signed_in(place, server, user)
+        login(store, told, user)
         assert len(server.clients) == 1
-        logout(store, told, person)
+        logout(store, told, user)
         assert not store.is_there
         assert store.read() is None
-        logout(store, told, person)
-    assert person.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
+        logout(store, told, user)
+    assert user.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
 
 
-def test_a_refusal_of_the_person_is_said(place, person):
+def test_a_refusal_of_the_person_is_said(place, user):
     with OAuthServer("denied") as server, pytest.raises(ServerFailed, match=r"was refused \(access_denied\)"):
-        signed_in(place, server, person)
-    assert "was refused" in person.pages[0]
+        signed_in(place, server, user)
+    assert "was refused" in user.pages[0]
 
 
-def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(place, person, monkeypatch):
+def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(place, user, monkeypatch):
     with OAuthServer() as server, OAuthServer() as other:
-        _, store = signed_in(place, server, person)
+        _, store = signed_in(place, server, user)
         with pytest.raises(ServerFailed, match="to sign in"):
             place.client(web(place, other.url)).connect().result(60)
         off = web(place, server.url, oauth=False)
@@ -237,11 +237,11 @@ def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(
     assert "Bearer mine" in {headers.get("authorization") for _, _, headers in server.requests}
 
 
-def test_a_client_of_the_settings_is_not_registered(place, person):
+def test_a_client_of_the_settings_is_not_registered(place, user):
     with OAuthServer() as server:
         server.clients["known-client"] = [f"http://127.0.0.1:{free_port()}/callback"]
         port = int(server.clients["known-client"][0].split(":")[2].partition("/")[0])
-        signed_in(place, server, person, oauth={"clientId": "known-client", "callbackPort": port})
+        signed_in(place, server, user, oauth={"clientId": "known-client", "callbackPort": port})
         assert server.asked[0]["client_id"] == "known-client"
         assert list(server.clients) == ["known-client"]
 
@@ -259,20 +259,20 @@ def free_port():
     ],
 )
 def test_where_no_sign_in_can_be_it_is_said(place, settings, words):
-    told = read_server("web", settings, "here", str(place.folder))
+    told = read_server("web", settings, "here", str(place.directory))
     with pytest.raises(UsageError, match=words):
         login(TokenStore(place.locations, told), told, print)
 
 
-def test_the_keyring_keeps_it_where_there_is_one(place, person, keyring):
+def test_the_keyring_keeps_it_where_there_is_one(place, user, keyring):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, person)
+        told, store = signed_in(place, server, user)
         kept = place.locations.data / "mcp" / "tokens"
         assert [json.loads(file.read_text()) for file in kept.glob("*.key")] == [{"place": "keyring"}]
-        assert "the keyring of the system" in person.said[-1]
+        assert "the keyring of the system" in user.said[-1]
         assert ask(place.tool(server=told), "hello").text == "echo: hello"
         place.clients.pop().close()
-        logout(store, told, person)
+        logout(store, told, user)
     assert keyring.kept == {}
 
 
@@ -294,7 +294,7 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
 
 
 def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
-    """The real program: a run without, the person's act, a run with."""
+    """The real program: a run without, the user's act, a run with."""
     sandbox.locations.config.mkdir(parents=True, exist_ok=True)
     with OAuthServer() as server:
         sandbox.locations.settings_file.write_text(

@@ -1,4 +1,4 @@
-"""`ohw mcp` as a person types it."""
+"""`ohw mcp` as a user types it."""
 
 import json
 import sys

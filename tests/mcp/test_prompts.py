@@ -56,8 +56,8 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         monkeypatch.setenv(f"XDG_{name}", str(tmp_path / name))
     table = {"fake": fake_server(tmp_path)}
     listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
-    link = FakeClient()
-    app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
+    client = FakeClient()
+    app = workbench_app(client, directory=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         box = app.screen.query_one(PromptBox)
         main = app.screen
@@ -67,58 +67,58 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         assert await wait_until(pilot, lambda: box.text == "/fake:review file=")
         await pilot.press("enter")
         await wait_until(pilot, lambda: box.text == "/fake:review file=")
-        assert link.commands == []
+        assert client.commands == []
         await pilot.press(*"a.py", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("ask_prompt", "fake", "review", {"file": "a.py"})]
-        link.bring(PromptReady(server="fake", text="Review a.py.\x1b[31m\nWith care."))
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("ask_prompt", "fake", "review", {"file": "a.py"})]
+        client.bring(PromptReady(server="fake", text="Review a.py.\x1b[31m\nWith care."))
         await wait_until(pilot, lambda: box.text)
         assert box.text == "Review a.py.\\e[31m\nWith care."
         await pilot.press("enter")
-        await wait_until(pilot, lambda: len(link.commands) == 2)
-        assert link.commands[1] == ("send", "Review a.py.\\e[31m\nWith care.")
+        await wait_until(pilot, lambda: len(client.commands) == 2)
+        assert client.commands[1] == ("send", "Review a.py.\\e[31m\nWith care.")
         found = {
             entry.label: entry.action
             for entry in entries_of(app, main, app.settings, main.submitter.server_prompts.available)
         }
         await app.screen.run_action(found["/fake:hello"])
-        await wait_until(pilot, lambda: len(link.commands) == 3)
-        assert link.commands[2] == ("ask_prompt", "fake", "hello", {})
+        await wait_until(pilot, lambda: len(client.commands) == 3)
+        assert client.commands[2] == ("ask_prompt", "fake", "hello", {})
         await app.screen.run_action(found["/fake:review"])
         await wait_until(pilot, lambda: box.text == "/fake:review file=")
 
 
 async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
     (tmp_path / "notes.md").write_text("mine")
-    link = FakeClient()
-    app = workbench_app(link, folder=tmp_path)
+    client = FakeClient()
+    app = workbench_app(client, directory=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         box = app.screen.query_one(PromptBox)
         for number, text in enumerate(("!touch x", "/mode never", "/quit", "see @notes.md"), 1):
-            link.bring(PromptReady(server="fake", text=text))
+            client.bring(PromptReady(server="fake", text=text))
             await wait_until(pilot, lambda text=text: box.text == text)
             assert (box.is_foreign, box.cursor_location) == (True, (0, 0))
             await wait_until(pilot, lambda: "a server's words" in str(box.border_subtitle))
             await pilot.press("enter")
-            await wait_until(pilot, lambda number=number: len(link.commands) == number)
-            assert link.commands[-1] == ("send", text)
+            await wait_until(pilot, lambda number=number: len(client.commands) == number)
+            assert client.commands[-1] == ("send", text)
         assert not (tmp_path / "x").exists()
         await pilot.press("up", "up", "up", "up")
         await wait_until(pilot, lambda: box.text == "!touch x")
         box.restore_text("see this:")
         assert box.is_foreign
         await pilot.press("ctrl+end", *" and more", "enter")
-        await wait_until(pilot, lambda: len(link.commands) == 5)
-        assert link.commands[-1] == ("send", "see this:\n!touch x and more")
-        link.bring(PromptReady(server="fake", text="!touch x\n" + "line\n" * 50))
+        await wait_until(pilot, lambda: len(client.commands) == 5)
+        assert client.commands[-1] == ("send", "see this:\n!touch x and more")
+        client.bring(PromptReady(server="fake", text="!touch x\n" + "line\n" * 50))
         await wait_until(pilot, lambda: box.is_foreign)
         assert box.scroll_offset.y == 0
         box.select_all()
         await pilot.press("delete", "ctrl+underscore")
         assert await wait_until(pilot, lambda: (box.text, box.is_foreign) == ("", False))
         await pilot.press(*"!ls", "enter")
-        await wait_until(pilot, lambda: len(link.commands) == 6)
-        assert link.commands[-1] == ("run", "ls")
+        await wait_until(pilot, lambda: len(client.commands) == 6)
+        assert client.commands[-1] == ("run", "ls")
 
 
 def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(sandbox, monkeypatch):

@@ -26,7 +26,7 @@ EVERYTHING = "@modelcontextprotocol/server-everything"
 
 
 def tools_of(place, name, **told):
-    client = place.client(read_server(name, {"startTimeout": 90, **told}, "here", str(place.folder)))
+    client = place.client(read_server(name, {"startTimeout": 90, **told}, "here", str(place.directory)))
     client.connect().result(120)
     entry = client.pins.entry(client.server)
     return {
@@ -53,12 +53,12 @@ def test_the_time_server_tells_the_time_elsewhere(place):
 
 
 def test_the_git_server_reads_and_commits(place):
-    subprocess.run(["git", "init", "-q", str(place.folder)], check=True)
+    subprocess.run(["git", "init", "-q", str(place.directory)], check=True)
     for name, value in (("user.name", "T"), ("user.email", "t@example.org")):
-        subprocess.run(["git", "-C", str(place.folder), "config", name, value], check=True)
-    (place.folder / "a.txt").write_text("hello\n")
-    tools, _ = tools_of(place, "git", **python("mcp_server_git", "--repository", str(place.folder)))
-    where = {"repo_path": str(place.folder)}
+        subprocess.run(["git", "-C", str(place.directory), "config", name, value], check=True)
+    (place.directory / "a.txt").write_text("hello\n")
+    tools, _ = tools_of(place, "git", **python("mcp_server_git", "--repository", str(place.directory)))
+    where = {"repo_path": str(place.directory)}
     assert "a.txt" in called(tools["git_status"], **where).text
     assert not called(tools["git_add"], **where, files=["a.txt"]).is_error
     assert not called(tools["git_commit"], **where, message="First light").is_error
@@ -113,7 +113,7 @@ def everything(tmp_path_factory) -> dict:
     return {"command": "node", "args": [str(script)]}
 
 
-class Person:
+class User:
     """Answers each question with the first answer there is, or a word; a model that always says the same."""
 
     def __init__(self):
@@ -180,13 +180,13 @@ def test_the_reference_server_over_stdio(place, everything):
     assert "Paris" in said
     with pytest.raises(CallRefused, match="city"):
         prompt_text([client], "everything", "args-prompt", {})
-    person = Person()
-    assert not person.call(client, "trigger-elicitation-request").is_error
-    assert person.asked[0].startswith("String (1 of ")
-    assert "Boolean" in person.asked[1]
-    answer = person.call(client, "trigger-sampling-request", prompt="Say hi", maxTokens=20)
+    user = User()
+    assert not user.call(client, "trigger-elicitation-request").is_error
+    assert user.asked[0].startswith("String (1 of ")
+    assert "Boolean" in user.asked[1]
+    answer = user.call(client, "trigger-sampling-request", prompt="Say hi", maxTokens=20)
     assert "Hi from a model." in answer.text
-    assert "Say hi" in person.sampled[0].parts[0].text
+    assert "Say hi" in user.sampled[0].parts[0].text
 
 
 @pytest.mark.parametrize(("kind", "end", "more"), [("streamableHttp", "mcp", {}), ("sse", "sse", {"type": "sse"})])
@@ -199,9 +199,9 @@ def test_the_reference_server_over_http(place, everything, kind, end, more):
             wait_for(lambda: _answers(port), "the server to listen")
             tools, _ = tools_of(place, "everything", url=f"http://127.0.0.1:{port}/{end}", **more)
             assert called(tools["echo"], message="hello").text == "Echo: hello"
-            person = Person()
-            assert not person.call(place.clients[-1], "trigger-elicitation-request").is_error
-            assert len(person.asked) > 2
+            user = User()
+            assert not user.call(place.clients[-1], "trigger-elicitation-request").is_error
+            assert len(user.asked) > 2
             place.clients.pop().close()
         finally:
             process.kill()

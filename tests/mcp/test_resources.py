@@ -84,10 +84,10 @@ def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatc
         assert harness.model.requests == []
 
 
-def listed(where, settings, folder):
+def listed(where, settings, directory):
     """As if the servers had been started once."""
     pins = PinStore(where)
-    for server in find_servers(settings.mcpServers, where.settings_file, folder, settings.trusted).servers:
+    for server in find_servers(settings.mcpServers, where.settings_file, directory, settings.trusted).servers:
         prompts = [
             {"name": "review", "description": "Review a file.", "arguments": [{"name": "file", "required": True}]},
             {"name": "hello", "description": "Say hello."},
@@ -101,15 +101,15 @@ def listed(where, settings, folder):
 
 def test_only_servers_that_may_be_used_offer_something(tmp_path):
     where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(tmp_path)}}))
+    directory = tmp_path / "project"
+    directory.mkdir()
+    (directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(tmp_path)}}))
     own = {"mine": fake_server(tmp_path), "off": fake_server(tmp_path, enabled=False)}
     settings = Settings(mcpServers=own)
-    trusting = replace(settings, trusted=(fingerprint(folder),))
-    listed(where, trusting, folder)
-    assert set(offers_of(where, settings, folder).resources) == {"mine:note://1", "mine:file:///a b.txt"}
-    offers = offers_of(where, trusting, folder)
+    trusting = replace(settings, trusted=(fingerprint(directory),))
+    listed(where, trusting, directory)
+    assert set(offers_of(where, settings, directory).resources) == {"mine:note://1", "mine:file:///a b.txt"}
+    offers = offers_of(where, trusting, directory)
     assert {name.partition(":")[0] for name in offers.resources} == {"mine", "theirs"}
     assert set(offers.prompts) == {"mine:review", "mine:hello", "theirs:review", "theirs:hello"}
     assert offers.is_resource("theirs:any://thing/else")
@@ -124,8 +124,8 @@ async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_pa
     table = {"fake": fake_server(tmp_path)}
     (tmp_path / "notes.md").write_text("x")
     listed(Locations.from_environment(), Settings(mcpServers=table), tmp_path)
-    link = FakeClient()
-    app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
+    client = FakeClient()
+    app = workbench_app(client, directory=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         composer = app.screen.query_one(Composer)
         await pilot.press(*"@note")
@@ -135,8 +135,8 @@ async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_pa
         await pilot.press("backspace", "backspace", "backspace", "backspace", *"fake:")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
         await pilot.press("tab", *"and @notes.md, @fake:any://2.", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands[0][2] == ("fake:note://1", "notes.md", "fake:any://2")
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands[0][2] == ("fake:note://1", "notes.md", "fake:any://2")
         assert app.screen.query_one(Prompt).text == ""
         await pilot.press(*"/fake")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)

@@ -26,8 +26,8 @@ def write(path: Path, text: str, mode: int = 0o644) -> Path:
 
 
 def own_server(place: Place, **told: Any) -> ServerConfig:
-    more = {"startTimeout": 60, "cwd": str(place.folder)}
-    return read_server("own", {**more, **told}, "here", str(place.folder))
+    more = {"startTimeout": 60, "cwd": str(place.directory)}
+    return read_server("own", {**more, **told}, "here", str(place.directory))
 
 
 def started(place: Place, server: ServerConfig) -> None:
@@ -41,8 +41,8 @@ def started(place: Place, server: ServerConfig) -> None:
 
 @pytest.fixture
 def script(place: Place) -> Path:
-    """A server of the folder: a copy of the small one."""
-    return write(place.folder / "server.py", FAKE.read_text())
+    """A server of the directory: a copy of the small one."""
+    return write(place.directory / "server.py", FAKE.read_text())
 
 
 WORDS = json.dumps({"folder": "."})
@@ -50,8 +50,8 @@ WORDS = json.dumps({"folder": "."})
 
 @pytest.mark.parametrize("how", ["word", "path", "module", "shell", "program", "link"])
 def test_a_script_that_changed_is_not_started_before_it_is_approved(place: Place, script: Path, how: str) -> None:
-    wrapper = write(place.folder / "bin" / "serve", f'#!/bin/sh\nexec {sys.executable} server.py "$@"\n', 0o755)
-    (place.folder / "link").symlink_to("bin/serve")
+    wrapper = write(place.directory / "bin" / "serve", f'#!/bin/sh\nexec {sys.executable} server.py "$@"\n', 0o755)
+    (place.directory / "link").symlink_to("bin/serve")
     server = own_server(
         place,
         **{
@@ -67,11 +67,11 @@ def test_a_script_that_changed_is_not_started_before_it_is_approved(place: Place
     started(place, server)
     changed = wrapper if how in ("program", "link") else script
     changed.write_text(changed.read_text() + "\n# changed\n")
-    starts = (place.folder / "starts").stat().st_size
+    starts = (place.directory / "starts").stat().st_size
     for _ in range(2):
         with pytest.raises(ServerFailed, match="differ from the approved ones"):
             started(place, server)
-    assert (place.folder / "starts").stat().st_size == starts
+    assert (place.directory / "starts").stat().st_size == starts
     entry = place.pins.entry(server)
     assert any(changed.name in path or "link" in path for path in entry.changed_files)
     place.pins.approve(server, entry)
@@ -278,9 +278,9 @@ def test_a_start_from_more_files_than_can_be_compared_is_approved_each_time(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.mcp.stdio._MOST_ENTRIES", 20)
-    runner = write(place.folder / "bin/uvx", f'#!/bin/sh\nexec {sys.executable} {FAKE} "$3"\n', 0o755)
+    runner = write(place.directory / "bin/uvx", f'#!/bin/sh\nexec {sys.executable} {FAKE} "$3"\n', 0o755)
     for number in range(30):
-        write(place.folder / f"pkg/part{number}.py", "1")
+        write(place.directory / f"pkg/part{number}.py", "1")
     server = own_server(place, command=str(runner), args=["--from", "./pkg", WORDS])
     started(place, server)
     for _ in range(2):

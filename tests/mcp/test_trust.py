@@ -1,4 +1,4 @@
-"""What a folder's servers would start is shown word for word before it is trusted."""
+"""What a directory's servers would start is shown word for word before it is trusted."""
 
 import json
 
@@ -29,7 +29,7 @@ async def test_the_trust_screen_shows_what_would_be_started(tmp_path):
     assert lines[3].startswith("odd: left out: there is no 'colour'")
     assert (len(lines), lines[-1]) == (9, "and 2 more")
     assert started_by(question, ".ohw/rules.toml") == []
-    app = workbench_app(FakeClient(), folder=tmp_path)
+    app = workbench_app(FakeClient(), directory=tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         await app.push_screen(TrustScreen(question, lambda text: None))
         await wait_until(pilot, lambda: app.screen.query("#trust-said"))

@@ -1,4 +1,4 @@
-"""Where servers run, and what is pinned across folders: an untrusted folder's code gets into none of them."""
+"""Where servers run, and what is pinned across directories: an untrusted directory's code gets into none of them."""
 
 import json
 import sys
@@ -15,15 +15,15 @@ from workbench.tools.trust import fingerprint
 
 @pytest.fixture
 def planted(place) -> Path:
-    """A folder to work in with a module of the name that the person's server has."""
+    """A directory to work in with a module of the name that the user's server has."""
     code = f"open({str(place.root / 'planted')!r}, 'w').close()"
-    (place.folder / "mcp_server.py").write_text(code)
-    return place.folder
+    (place.directory / "mcp_server.py").write_text(code)
+    return place.directory
 
 
-def by_module(folder: Path, **more) -> dict:
-    """A server that is started as `python -m mcp_server`, from a folder of the person's."""
-    words = ["-m", "mcp_server", json.dumps({"folder": str(folder)})]
+def by_module(directory: Path, **more) -> dict:
+    """A server that is started as `python -m mcp_server`, from a directory of the user's."""
+    words = ["-m", "mcp_server", json.dumps({"folder": str(directory)})]
     env = {"PYTHONPATH": str(FAKE.parent)}
     return {"command": sys.executable, "args": words, "env": env, "startTimeout": 60, "firstWait": 60, **more}
 
@@ -46,16 +46,16 @@ def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(plac
 
 
 def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_trusted(place):
-    relative = place.tool(server=own(place, place.folder, fake_server(place.root, cwd=".")))
-    assert place.folder.samefile(ask(relative, "folder").text)
-    (place.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
-    found = find_servers({}, place.root / "settings.toml", place.folder, (fingerprint(place.folder),)).servers
-    assert place.folder.samefile(ask(place.tool(server=found[0]), "folder").text)
+    relative = place.tool(server=own(place, place.directory, fake_server(place.root, cwd=".")))
+    assert place.directory.samefile(ask(relative, "folder").text)
+    (place.directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
+    found = find_servers({}, place.root / "settings.toml", place.directory, (fingerprint(place.directory),)).servers
+    assert place.directory.samefile(ask(place.tool(server=found[0]), "folder").text)
 
 
 def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place):
     told = fake_server(place.root)
-    place.tool(server=own(place, place.folder, told))
+    place.tool(server=own(place, place.directory, told))
     place.clients.pop().close()
     other = place.root / "other"
     other.mkdir()

@@ -38,7 +38,7 @@ def asked(terminal: Terminal, prompt: str = ASKS) -> None:
 
 
 def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
-    """As a person does: read what is asked, then type; once more where it was Too fast on a slow machine."""
+    """As a user does: read what is asked, then type; once more where it was Too fast on a slow machine."""
     for _ in range(20):
         asked(terminal, prompt)
         time.sleep(0.8)  # what comes sooner is no answer

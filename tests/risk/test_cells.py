@@ -60,13 +60,13 @@ def test_the_tool_is_rated_so(tmp_path):
     assert found.risk == "HIGH"
 
 
-def planted(folder) -> str:
-    """A program where the interpreter of a folder is looked for."""
-    python = folder / ".venv/bin/python"
+def planted(directory) -> str:
+    """A program where the interpreter of a directory is looked for."""
+    python = directory / ".venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\ntouch {folder}/ran\nexec {sys.executable} "$@"\n')
+    python.write_text(f'#!/bin/sh\ntouch {directory}/ran\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    found = folder / ".venv/lib/python3.11/site-packages/IPython"
+    found = directory / ".venv/lib/python3.11/site-packages/IPython"
     found.mkdir(parents=True)
     (found / "__init__.py").touch()
     return str(python)
@@ -91,5 +91,5 @@ def test_what_starts_a_program_of_the_folder_is_asked_about_and_names_it(tmp_pat
         assert rated(tool, "%who").risk == "LOW"  # it runs already
         assert rated(tool, "%who", restart=True).reasons == (names,)
     with IPythonTool(tmp_path, python=sys.executable) as tool:
-        assert rated(tool, "%who").risk == "LOW"  # the person named it
+        assert rated(tool, "%who").risk == "LOW"  # the user named it
     assert rated(PythonExecuteTool(tmp_path), "print(1)").reasons == ("runs code", names)

@@ -20,13 +20,13 @@ from workbench.tools import IPythonTool, PythonExecuteTool
 CASES = Path(__file__).parent / "data/risk.jsonl"
 
 
-def found(folder: Path, command: str, **more) -> dict[str, str]:
-    parts = assess_command(command, PathContext(str(folder), "/nowhere")).parts
-    return executed_files(parts, str(folder), str(folder), text=command, **more)
+def found(directory: Path, command: str, **more) -> dict[str, str]:
+    parts = assess_command(command, PathContext(str(directory), "/nowhere")).parts
+    return executed_files(parts, str(directory), str(directory), text=command, **more)
 
 
-def names(folder: Path, files: dict[str, str]) -> set[str]:
-    return {os.path.relpath(path, folder) for path in files}
+def names(directory: Path, files: dict[str, str]) -> set[str]:
+    return {os.path.relpath(path, directory) for path in files}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""LOW is a proof: options, words, variables and folders that no table lists are MEDIUM at least."""
+"""LOW is a proof: options, words, variables and directories that no table lists are MEDIUM at least."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from workbench.risk.shell.grammar import parsed_row
 
 PLACES = PathContext("/home/u/proj", "/home/u")
 LINES = [line.split("\t", 1) for line in (Path(__file__).parent / "data/proof.txt").read_text().splitlines()]
-"""`level<TAB>line`, written from manual pages: options, variables, folders and state that are seldom seen."""
+"""`level<TAB>line`, written from manual pages: options, variables, directories and state that are seldom seen."""
 
 
 def risk(line: str, places: PathContext = PLACES) -> str:
@@ -151,11 +151,14 @@ def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path
     (tmp_path / "gitlink").mkdir()
     (tmp_path / "gitlink/.git").write_text("gitdir: ../elsewhere\n")
     (tmp_path / "link").symlink_to("vendor/nested")
-    for folder in ("src", "."):
-        assert (risk(f"cd {folder} && git status", places), risk(f"git -C {folder} log", places)) == ("LOW", "LOW")
-    for folder in ("vendor/nested", "vendor/nested/lib", "bare", "gitlink", "link", "not-there", "$x", ".git"):
-        assert risk(f"cd {folder} && git status", places) != "LOW", folder
-        assert risk(f"git -C {folder} log", places) != "LOW", folder
+    for directory in ("src", "."):
+        assert (risk(f"cd {directory} && git status", places), risk(f"git -C {directory} log", places)) == (
+            "LOW",
+            "LOW",
+        )
+    for directory in ("vendor/nested", "vendor/nested/lib", "bare", "gitlink", "link", "not-there", "$x", ".git"):
+        assert risk(f"cd {directory} && git status", places) != "LOW", directory
+        assert risk(f"git -C {directory} log", places) != "LOW", directory
     assert risk("git -C src -C ../vendor/nested log", places) == "MEDIUM"
 
 

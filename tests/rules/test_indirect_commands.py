@@ -37,7 +37,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory) -> Path:
-    """A workspace with scripts, recipes, and hard links to a file in a denied folder."""
+    """A workspace with scripts, recipes, and hard links to a file in a denied directory."""
     made = tmp_path_factory.mktemp("work")
     for name, text in FILES.items():
         (made / name).parent.mkdir(exist_ok=True)

@@ -31,13 +31,13 @@ def test_no_command_takes_long_to_compare():
 
 
 def path_by_trying_everything(pattern: str, *, below: bool) -> re.Pattern[str]:
-    """`*` within a name, `**` across folders, going back wherever it may help."""
+    """`*` within a name, `**` across directories, going back wherever it may help."""
     whole = pattern if pattern.startswith(("/", "**/")) else f"/w/{pattern}"
-    is_folder = whole.endswith("/")
+    is_directory = whole.endswith("/")
     whole = whole if "**" in whole else os.path.normpath(whole)
     pieces = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", whole.rstrip("/"))
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    end = "/.*" if is_folder and not below else "(?:/.*)?" if below or is_folder else ""
+    end = "/.*" if is_directory and not below else "(?:/.*)?" if below or is_directory else ""
     return re.compile("".join(known.get(piece) or re.escape(piece) for piece in pieces) + end, re.DOTALL)
 
 

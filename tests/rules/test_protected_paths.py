@@ -145,8 +145,8 @@ def test_a_protected_path_is_asked_about_in_every_mode(mode):
 def test_only_a_rule_of_the_person_that_names_the_path_lifts_that(rule, lifts):
     path = f"{W}/.github/workflows/ci.yml"
     assert (guarded(edit(path), rule) == "") is lifts
-    folder = parse_rule(rule, "folder")
-    assert guarded_by([folder], edit(path)) == path
+    directory = parse_rule(rule, "folder")
+    assert guarded_by([directory], edit(path)) == path
 
 
 def test_one_path_that_no_rule_names_is_enough():

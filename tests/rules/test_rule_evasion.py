@@ -24,7 +24,7 @@ def verdict(line: str, rule: str, workspace: Path) -> str:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory) -> Path:
-    """A workspace with a secret folder and two links to it."""
+    """A workspace with a secret directory and two links to it."""
     made = tmp_path_factory.mktemp("work")
     (made / "secret").mkdir()
     (made / "src").mkdir()

@@ -324,8 +324,8 @@ def test_a_line_that_is_no_rule_says_what_is_one(text, said):
         parse_rule(text)
 
 
-def written(folder: Path, text: str) -> Path:
-    path = folder / "rules.toml"
+def written(directory: Path, text: str) -> Path:
+    path = directory / "rules.toml"
     path.write_text(text)
     return path
 

@@ -45,13 +45,13 @@ class TaskTool(ToolDefinition[Task, Observation]):
         return (RunsCommand(str(arguments["target"])),)
 
 
-def subject(tool: ToolDefinition, arguments: Mapping[str, Any], folder: str) -> Subject:
-    rated = assess(tool, arguments, RatingContext(folder))
-    return subject_of(tool.name, arguments, rated, folder, "/home/u")
+def subject(tool: ToolDefinition, arguments: Mapping[str, Any], directory: str) -> Subject:
+    rated = assess(tool, arguments, RatingContext(directory))
+    return subject_of(tool.name, arguments, rated, directory, "/home/u")
 
 
-def verdict(rule: str, tool: ToolDefinition, arguments: Mapping[str, Any], folder) -> str:
-    result = deciding([parse_rule(rule)], subject(tool, arguments, str(folder)))
+def verdict(rule: str, tool: ToolDefinition, arguments: Mapping[str, Any], directory) -> str:
+    result = deciding([parse_rule(rule)], subject(tool, arguments, str(directory)))
     return result.verdict if result else "none"
 
 

@@ -163,11 +163,11 @@ class Done(ToolExecutor[DoneAction, Observation]):
         return Observation.from_text(action.message)
 
 
-def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
+def small_tools(directory: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
     """note and write change something, look and peek read, hang hangs, finish ends the run."""
     reads = ToolAnnotations(readOnlyHint=True)
     tools: list[ToolDefinition] = [
-        ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(folder / "notes.txt")),
+        ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(directory / "notes.txt")),
         ToolDefinition(
             name="write",
             description="w",
@@ -186,15 +186,15 @@ def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinit
 
 
 class Harness:
-    """A session in a folder with everything that came out of it."""
+    """A session in a directory with everything that came out of it."""
 
-    def __init__(self, folder: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
+    def __init__(self, directory: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
         """`max_steps` and other limits by name; everything else is the session's."""
-        self.folder, self.path = folder, folder / "one.ohw"
-        workspace = more.pop("workspace", folder)
+        self.directory, self.path = directory, directory / "one.ohw"
+        workspace = more.pop("workspace", directory)
         self.agent = FakeAgent(*script)
         self.hang = hang or Hang()
-        self.tools = small_tools(folder, self.hang)
+        self.tools = small_tools(directory, self.hang)
         limits = {name: more.pop(name) for name in Limits.__dataclass_fields__ if name in more}
         self.more = {"limits": Limits(**limits), **more}
         self.events, self.live = [], []
@@ -231,7 +231,7 @@ class Harness:
         self.open()
 
     def run(self) -> None:
-        """Step until a person is needed."""
+        """Step until a user is needed."""
         for _ in range(500):
             if not self.session.step():
                 return
@@ -246,7 +246,7 @@ class Harness:
         self.run()
 
     def waiting(self) -> list[OpenAction]:
-        """All that waits for the person, as the log says."""
+        """All that waits for the user, as the log says."""
         ledger = State()
         for event in self.log():
             ledger.apply(event)
@@ -268,7 +268,7 @@ class Harness:
 
     @property
     def notes(self) -> list[str]:
-        path = self.folder / "notes.txt"
+        path = self.directory / "notes.txt"
         return path.read_text().split() if path.exists() else []
 
 

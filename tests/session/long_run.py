@@ -52,30 +52,30 @@ class LongRun:
         return statistics.quantiles(self.step_times[begin:end], n=4)[0]
 
 
-def script(folder: Path) -> str:
+def script(directory: Path) -> str:
     """The name of an offline model that thinks the same for ever and sums up when asked."""
-    path = folder / "long.toml"
+    path = directory / "long.toml"
     path.write_text(_SCRIPT)
     return f"scripted/{path}"
 
 
-def locations(folder: Path) -> Locations:
+def locations(directory: Path) -> Locations:
     """A home of its own, beside the workspace."""
-    home = folder.with_name(f"{folder.name}-home")
+    home = directory.with_name(f"{directory.name}-home")
     return Locations(home / "c", home / "d", home / "s", home / "r")
 
 
 @contextmanager
-def session(folder: Path, steps: int, events: list[str], *, window: int = WINDOW) -> Iterator[OpenedSession]:
+def session(directory: Path, steps: int, events: list[str], *, window: int = WINDOW) -> Iterator[OpenedSession]:
     """The session that will make so many steps; the kinds of what it commits go to `events`."""
 
     def heard(event: Event) -> None:
         events.append(event.kind)
 
     settings = Settings(
-        model=script(folder), max_steps=steps, stop_loops=False, condense_events=window, condense_percent=0
+        model=script(directory), max_steps=steps, stop_loops=False, condense_events=window, condense_percent=0
     )
-    made = start_session(locations(folder), settings, folder, NAME, on_event=heard, on_live=lambda event: None)
+    made = start_session(locations(directory), settings, directory, NAME, on_event=heard, on_live=lambda event: None)
     try:
         yield made
     finally:

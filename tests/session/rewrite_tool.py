@@ -36,16 +36,16 @@ def held(path: Path) -> str | None:
 
 
 class Rewriting:
-    """One proposal of several files, waiting for the person."""
+    """One proposal of several files, waiting for the user."""
 
-    def __init__(self, folder: Path, *pairs: tuple[str | None, str | None], **more) -> None:
-        self.paths = [folder / f"{number}.txt" for number in range(len(pairs))]
+    def __init__(self, directory: Path, *pairs: tuple[str | None, str | None], **more) -> None:
+        self.paths = [directory / f"{number}.txt" for number in range(len(pairs))]
         for path, (before, _) in zip(self.paths, pairs, strict=True):
             if before is not None:
                 path.write_bytes(before.encode())
         self.tool = Rewrite()
         wanted = {str(path): after for path, (_, after) in zip(self.paths, pairs, strict=True)}
-        self.harness = Harness(folder, calls(("rewrite", {"files": wanted}, "HIGH")), says("ok"), **more)
+        self.harness = Harness(directory, calls(("rewrite", {"files": wanted}, "HIGH")), says("ok"), **more)
         self.harness.tools["rewrite"] = ToolDefinition(
             name="rewrite", description="r", action_type=RewriteAction, executor=self.tool
         )

@@ -1,4 +1,4 @@
-"""Questions of the agent's to the person: asked whatever the mode, answered by an answer alone, never an approval."""
+"""Questions of the agent's to the user: asked whatever the mode, answered by an answer alone, never an approval."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ THREE = (note("one"), note("two"), note("three"))
 
 
 def went(harness, *script, **more) -> Harness:
-    """The person has sent a message, and the session came to rest."""
+    """The user has sent a message, and the session came to rest."""
     d = harness(*script, **more)
     d.session.send("go")
     d.run()

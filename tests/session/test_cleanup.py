@@ -105,23 +105,23 @@ def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch, dea
         tmp_path / f"ohw-demo-{dead.pid}-{namespace}-x",
         tmp_path / "ohw-shell-mine",
     ]
-    for folder in (gone, *stay):
-        folder.mkdir()
-        (folder / "file").touch()
+    for directory in (gone, *stay):
+        directory.mkdir()
+        (directory / "file").touch()
     link = tmp_path / f"ohw-cells-{dead.pid}-{namespace}-x"
     link.symlink_to(stay[-1])
     leftovers.sweep_temporary(end_marked)
     assert not gone.exists()
-    assert all((folder / "file").exists() for folder in (*stay, link))
+    assert all((directory / "file").exists() for directory in (*stay, link))
 
 
 def test_what_the_shells_of_dead_processes_left_running_ends(
     tmp_path: Path, monkeypatch, dead: subprocess.Popen[bytes]
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    folder = tmp_path / f"ohw-shell-{dead.pid}-{leftovers.mark().partition('-')[2]}-x"
-    folder.mkdir()
-    (folder / "shell-one").touch()
+    directory = tmp_path / f"ohw-shell-{dead.pid}-{leftovers.mark().partition('-')[2]}-x"
+    directory.mkdir()
+    (directory / "shell-one").touch()
     ours, other = (
         subprocess.Popen(["sleep", "60"], env={"OHW_SHELL": nonce, "PATH": os.environ["PATH"]}, start_new_session=True)
         for nonce in ("one", "two")
@@ -129,7 +129,7 @@ def test_what_the_shells_of_dead_processes_left_running_ends(
     leftovers.sweep_temporary(end_marked)
     assert ours.wait(10) == -signal.SIGKILL
     assert other.poll() is None
-    assert not folder.exists()
+    assert not directory.exists()
     other.kill()
     other.wait()
 
@@ -149,16 +149,20 @@ def test_what_a_killed_edit_left_in_the_users_folder_goes(
     locations: Locations, tmp_path: Path, dead: subprocess.Popen[bytes]
 ):
     namespace = leftovers.mark().partition("-")[2]
-    folder = tmp_path / "project"
-    folder.mkdir()
-    gone = folder / f".ohw-{dead.pid}-{namespace}-0123456789abcdef.tmp"
-    stay = [folder / f".ohw-{leftovers.mark()}-0123456789abcdef.tmp", folder / ".ohw-notes.tmp", folder / "file"]
+    directory = tmp_path / "project"
+    directory.mkdir()
+    gone = directory / f".ohw-{dead.pid}-{namespace}-0123456789abcdef.tmp"
+    stay = [
+        directory / f".ohw-{leftovers.mark()}-0123456789abcdef.tmp",
+        directory / ".ohw-notes.tmp",
+        directory / "file",
+    ]
     for path in (gone, *stay):
         path.touch()
     path = session_path(locations, "one")
-    delta = FileDelta(path=str(folder / "file"), before="", after="x")
+    delta = FileDelta(path=str(directory / "file"), before="", after="x")
     with Store.create(path) as store:
-        started = SessionStarted(id="one", workspace=str(folder), model="m", mode="ask")
+        started = SessionStarted(id="one", workspace=str(directory), model="m", mode="ask")
         shown = ActionAssessed(action_id="a", risk="LOW", fingerprint="f", working_dir="/", preview=(delta,))
         store.append(started, shown)
     lock_path(path).touch()

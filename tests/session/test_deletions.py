@@ -19,12 +19,12 @@ from workbench.session.workspace.repository import SnapshotRepository
 def losses(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)
     made = repository(tmp_path)
-    folder = made.workspace
-    (folder / ".gitignore").write_text("*.log\nbuild/\n")
-    (folder / "a.log").write_text("a")
-    (folder / "tracked.txt").write_text("tracked")
-    (folder / "build").mkdir()
-    (folder / "build" / "b.log").write_text("b")
+    directory = made.workspace
+    (directory / ".gitignore").write_text("*.log\nbuild/\n")
+    (directory / "a.log").write_text("a")
+    (directory / "tracked.txt").write_text("tracked")
+    (directory / "build").mkdir()
+    (directory / "build" / "b.log").write_text("b")
     made.snapshot()
     return DeletionSurvey(made)
 
@@ -259,9 +259,9 @@ def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, asse
 
 
 def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(losses, assessed, tmp_path):
-    folder = tmp_path / "work/node_modules"
-    folder.mkdir()
-    with (folder / "large").open("wb") as file:
+    directory = tmp_path / "work/node_modules"
+    directory.mkdir()
+    with (directory / "large").open("wb") as file:
         file.truncate(150_000_000)
     reason, doubt = reason_of(losses, assessed, "rm -rf node_modules")
     assert ("can NOT be restored" in reason, doubt) == (True, "")

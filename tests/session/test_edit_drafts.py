@@ -51,22 +51,22 @@ class PlayedModel:
 
 
 class Bench:
-    """A session with a real agent on a folder with one file."""
+    """A session with a real agent on a directory with one file."""
 
-    def __init__(self, folder: Path, model: Callable[[], Model], mode: str) -> None:
-        self.folder, self.open_one, self.file = folder, model, folder / "a.py"
+    def __init__(self, directory: Path, model: Callable[[], Model], mode: str) -> None:
+        self.directory, self.open_one, self.file = directory, model, directory / "a.py"
         if not self.file.exists():
             self.file.write_text(TEXT)
-            with Store.create(folder / "one.ohw") as store:
-                store.append(SessionStarted(id="one", workspace=str(folder), model="m", mode=mode))  # type: ignore[arg-type]
+            with Store.create(directory / "one.ohw") as store:
+                store.append(SessionStarted(id="one", workspace=str(directory), model="m", mode=mode))  # type: ignore[arg-type]
         self.open()
 
     def open(self) -> None:
         self.model = self.open_one()
-        context = ToolContext(str(self.folder), self.folder / "state", ModelCompletion(lambda: self.model))
+        context = ToolContext(str(self.directory), self.directory / "state", ModelCompletion(lambda: self.model))
         self.tools = open_tools(context, TOOLS)
-        self.store = Store.open(self.folder / "one.ohw")
-        self.session = Session(SessionParts(self.store, Agent(self.model, self.tools, self.folder), self.tools))
+        self.store = Store.open(self.directory / "one.ohw")
+        self.session = Session(SessionParts(self.store, Agent(self.model, self.tools, self.directory), self.tools))
         self.session.recover()
 
     def close(self) -> None:
@@ -201,7 +201,7 @@ def test_an_interrupt_ends_the_call_for_a_draft(bench, tmp_path):
     worker = threading.Thread(target=one.session.step)
     worker.start()
     assert began.wait(30)
-    one.session.set(mode="high")  # commands of the person never wait for the draft
+    one.session.set(mode="high")  # commands of the user never wait for the draft
     one.session.interrupt()
     worker.join(30)
     assert not worker.is_alive()

@@ -1,4 +1,4 @@
-"""A command that the person changed is rated as any other: what is riskier than what was shown is shown first."""
+"""A command that the user changed is rated as any other: what is riskier than what was shown is shown first."""
 
 import pytest
 

@@ -56,8 +56,8 @@ def test_a_missing_line_is_said(lines, tmp_path):
 
 def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
     home, workspace = tmp_path / "home", tmp_path / "work"
-    for folder in (home, workspace):
-        folder.mkdir()
+    for directory in (home, workspace):
+        directory.mkdir()
     (workspace / "link").symlink_to(home)
     inside = FileDelta(path=str(workspace / "a.py"), before="old", after=None)
     forged = [

@@ -38,23 +38,23 @@ def shell_harness(harness, tmp_path, monkeypatch):
         shell.close()
 
 
-def put(folder: Path, files: dict[str, str]) -> None:
+def put(directory: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
-        path = folder / name
+        path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755)
 
 
-def ran(folder: Path) -> list[str]:
-    path = folder / "ran"
+def ran(directory: Path) -> list[str]:
+    path = directory / "ran"
     return path.read_text().split() if path.exists() else []
 
 
-def reasons_asked_again(one: Harness, folder: Path) -> str:
+def reasons_asked_again(one: Harness, directory: Path) -> str:
     """Approve the pending action; return why it is asked about again, empty if it ran or is not asked about."""
     one.answer()
-    if ran(folder) or one.session.question is None or [e for e in one.log() if isinstance(e, ActionStarted)]:
+    if ran(directory) or one.session.question is None or [e for e in one.log() if isinstance(e, ActionStarted)]:
         return ""
     reasons = " ".join(one.session.question.assessed.reasons)
     return reasons if "what it runs has changed since it was shown" in reasons else ""

@@ -37,7 +37,7 @@ class Told:
 
 @pytest.fixture
 def recorded(harness, tmp_path):
-    """A harness whose session has versions; its workspace is the folder `work`."""
+    """A harness whose session has versions; its workspace is the directory `work`."""
 
     def make(*script, changes=None, **more):
         work = tmp_path / "work"

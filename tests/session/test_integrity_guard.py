@@ -25,9 +25,9 @@ from workbench.tools.tool import ToolDefinition
 EVIL = "#!/bin/sh\necho evil\n"
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(directory: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def home(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repo(tmp_path, home) -> Path:
-    """A repository with all that the ways below need: an evil folder, archives, patches, scripts, another branch."""
+    """A repository with all that the ways below need: an evil directory, archives, patches, scripts, another branch."""
     repo = tmp_path / "work"
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
@@ -486,10 +486,10 @@ def change_of(path: Path, before: str | None) -> PathChange:
     return PathChange(str(path), old, new)
 
 
-def everything_in(folder: Path) -> dict[str, object]:
+def everything_in(directory: Path) -> dict[str, object]:
     return {
         str(path): (path.readlink() if path.is_symlink() else path.read_text() if path.is_file() else "")
-        for path in sorted(folder.rglob("*"))
+        for path in sorted(directory.rglob("*"))
     }
 
 
@@ -497,8 +497,8 @@ def everything_in(folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize("name", [".vscode/precious", ".vscode/absent", ".vscode/sub/absent", "../theirs/precious"])
 def test_nothing_is_put_back_through_a_link_or_beside_the_workspace(tmp_path, before, name):
     work, theirs, aside = tmp_path / "work", tmp_path / "theirs", tmp_path / "aside"
-    for folder in (work, theirs, aside):
-        folder.mkdir()
+    for directory in (work, theirs, aside):
+        directory.mkdir()
     (theirs / "precious").write_text("precious")
     (work / ".vscode").symlink_to(theirs)
     root, now = Root.at(work), everything_in(tmp_path)

@@ -11,7 +11,7 @@ from workbench.tools.str_replace_editor.definition import FileEditorExecutor
 
 
 class Switching(FileEditorExecutor):
-    """The editor, with somebody who makes `place` a link whenever it looks, and a folder whenever it is rated."""
+    """The editor, with somebody who makes `place` a link whenever it looks, and a directory whenever it is rated."""
 
     place: Path
     target: Path
@@ -41,8 +41,8 @@ class Switching(FileEditorExecutor):
 def test_what_is_written_is_rated_by_the_path_that_was_shown(tmp_path: Path, target):
     workspace = tmp_path / "workspace"
     goal = workspace / target
-    for folder in (workspace / "place", goal):
-        folder.mkdir(parents=True)
+    for directory in (workspace / "place", goal):
+        directory.mkdir(parents=True)
     call = {"command": "create", "path": f"{workspace}/place/new", "file_text": "x"}
     harness = Harness(workspace, calls(("str_replace_editor", call, "LOW")), says("done"), mode="high")
     tool = FileEditorTool(str(workspace))
@@ -60,8 +60,8 @@ def test_what_is_written_is_rated_by_the_path_that_was_shown(tmp_path: Path, tar
 
 def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: Path):
     workspace, outside = tmp_path / "workspace", tmp_path / "elsewhere" / "out"
-    for folder in (workspace / "place", outside):
-        folder.mkdir(parents=True)
+    for directory in (workspace / "place", outside):
+        directory.mkdir(parents=True)
     script = [
         calls(("str_replace_editor", {"command": "create", "path": f"{workspace}/place/{n}", "file_text": "x"}, "LOW"))
         for n in range(60)
@@ -79,7 +79,7 @@ def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: 
 
 
 class Switched(FileEditorExecutor):
-    """The editor, with somebody who puts a link in the place of a folder just before it looks, and takes it away."""
+    """The editor, with somebody who puts a link in the place of a directory just before it looks, and takes it away."""
 
     place: Path
     target: Path
@@ -110,10 +110,10 @@ def seen(harness: Harness) -> str:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file that the user is asked about, in a folder beside the workspace, and one of the same name in it."""
-    for folder, text in (("workspace/place", "plain"), (".ssh", "CANARY")):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "config").write_text(f"{text}\n")
+    """A file that the user is asked about, in a directory beside the workspace, and one of the same name in it."""
+    for directory, text in (("workspace/place", "plain"), (".ssh", "CANARY")):
+        (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / directory / "config").write_text(f"{text}\n")
     return tmp_path / ".ssh" / "config"
 
 

@@ -24,13 +24,13 @@ STEPS = 1_000
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The run with its log; memory is traced over its last third."""
-    folder, kinds = tmp_path_factory.mktemp("long"), []
+    directory, kinds = tmp_path_factory.mktemp("long"), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OHW_SCRIPT_PACE", "0")
         gc.collect()
         gc.freeze()  # what other tests left behind is not looked through at each look at the memory
         try:
-            with long_run.session(folder, STEPS, kinds) as made:
+            with long_run.session(directory, STEPS, kinds) as made:
                 run = long_run.drive(made, kinds, trace_from=650)
                 log = list(made.events())
         finally:

@@ -70,7 +70,7 @@ def test_every_file_of_a_large_change_is_listed_and_comes_back(ran):
 async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
     state = state_of(ran)
     state.workspace = str(ran.work)
-    review = Review(link := FakeClient(), state, ran.work, print)
+    review = Review(client := FakeClient(), state, ran.work, print)
     shown = str(ran.work / "0900.txt")
     assert state.changes[shown].note, "its text is in the log"
     screen = DiffViewerScreen((), state.workspace, shown, review=review, scope="whole session")
@@ -79,7 +79,7 @@ async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
         await until(pilot, lambda: "before 900" in painted(view), "its lines are shown")
         assert "after" in painted(view)
         await pilot.press("X")
-        ((_, *files),) = link.commands
+        ((_, *files),) = client.commands
         ran.session.files.revert(files)
         assert Path(shown).read_bytes() == ran.before[Path(shown).name]
 
@@ -107,17 +107,17 @@ async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_i
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 0.0)
     state = state_of(ran)
     state.workspace = str(ran.work)
-    review = Review(link := FakeClient(), state, ran.work, print)
+    review = Review(client := FakeClient(), state, ran.work, print)
     screen = DiffViewerScreen((), state.workspace, review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
         status = screen.query_one("#viewer-status")
         await until(pilot, lambda: painted(screen.query_one(ReviewView)).strip() != "", "the first file is shown")
         await pilot.press("R")
         await until(pilot, lambda: f"Revert {FILES:,} files?" in str(status.render()), "it asks")
-        assert link.commands == []
+        assert client.commands == []
         await pilot.pause()
         await pilot.press("R")
-        ((_, *files),) = link.commands
+        ((_, *files),) = client.commands
         ran.session.files.revert(files)
         assert {path.name: path.read_bytes() for path in ran.work.iterdir()} == ran.before
         idle(ran)
@@ -125,7 +125,7 @@ async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_i
         review.update(apply(state, next(event for event in reversed(ran.log()) if event.kind == "files_changed")))
         assert f"Reverted {FILES:,} files" in str(status.render())
         await pilot.press("u")
-        _, (_, *files) = link.commands
+        _, (_, *files) = client.commands
         ran.session.files.revert(files)
         idle(ran)
         assert len(state_of(ran).changes) == FILES

@@ -38,9 +38,9 @@ def test_an_event_of_each_kind_is_read_as_it_was_written(session, kind):
 
 @pytest.mark.parametrize("session", ["whole"], indirect=True)
 def test_a_recorded_session_exports_as_it_did(sandbox: Sandbox, session):
-    (folder := sandbox.locations.sessions).mkdir(parents=True)
+    (directory := sandbox.locations.sessions).mkdir(parents=True)
     name = json.loads((RECORDED / "whole.jsonl").read_text().split("\n")[0])["id"]
-    shutil.move(session, folder / f"{name}.session")
+    shutil.move(session, directory / f"{name}.session")
     for suffix, form in ((".md", ()), (".jsonl", ("--jsonl",))):
         assert sandbox.ohw("export", name, *form).stdout == (RECORDED / f"whole{suffix}").read_text()
 

@@ -30,8 +30,8 @@ pairs = st.lists(st.tuples(st.none() | lines, st.none() | lines), min_size=1, ma
 @settings(max_examples=40, deadline=None)
 @given(pairs, st.data())
 def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
-    with tempfile.TemporaryDirectory() as folder:
-        one = Rewriting(Path(folder), *wanted)
+    with tempfile.TemporaryDirectory() as directory:
+        one = Rewriting(Path(directory), *wanted)
         diffs = [compare("", *pair) for pair in wanted]
         count = sum(len(diff.hunks) for diff in diffs)
         chosen = sorted(data.draw(st.sets(st.sampled_from(range(count))))) if count else []

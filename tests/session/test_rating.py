@@ -17,15 +17,15 @@ ALLOWED = "python3 -m unittest"
 
 
 class Bench:
-    """A rater with the real tools, in a folder of its own."""
+    """A rater with the real tools, in a directory of its own."""
 
-    def __init__(self, folder: Path, mode: str) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path, mode: str) -> None:
+        self.directory = directory
         self.tools: dict[str, ToolDefinition] = {
-            tool.name: tool for tool in (BashTool(working_dir=str(folder)), FileEditorTool())
+            tool.name: tool for tool in (BashTool(working_dir=str(directory)), FileEditorTool())
         }
         ledger = State()
-        ledger.mode, ledger.workspace = mode, str(folder)
+        ledger.mode, ledger.workspace = mode, str(directory)
         ledger.rules = (f"allow $ {ALLOWED}",)
         self.rater = Rater(ledger, RuleSet())
 

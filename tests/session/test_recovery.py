@@ -19,9 +19,9 @@ import os, signal, sys
 from pathlib import Path
 from tests.session.fake_agent import Harness, calls, says
 
-moment, folder, mode = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+moment, directory, mode = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 script = calls(("note", {"text": "one"}, "HIGH"), ("note", {"text": "two"}, "HIGH")), says("ok")
-made = Harness(folder, *script, mode=mode)
+made = Harness(directory, *script, mode=mode)
 
 def die(event):
     if event.kind == moment:
@@ -41,9 +41,9 @@ made.close()
 """
 
 
-def killed_at(moment: str, folder: Path, mode: str = "medium") -> None:
+def killed_at(moment: str, directory: Path, mode: str = "medium") -> None:
     """Run a session in a process of its own that is killed right after this event is on disk."""
-    done = subprocess.run([sys.executable, "-c", DIES, moment, str(folder), mode], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", DIES, moment, str(directory), mode], timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
 
 
@@ -194,11 +194,11 @@ def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undec
     )
 
     def keep(event):
-        folder = copies / f"{event.seq:03}"
-        folder.mkdir()
+        directory = copies / f"{event.seq:03}"
+        directory.mkdir()
         for file in (d.path, Path(f"{d.path}-wal"), tmp_path / "notes.txt"):
             if file.exists():
-                shutil.copy(file, folder)
+                shutil.copy(file, directory)
 
     d.hook = keep
     d.session.send("go")
@@ -206,8 +206,8 @@ def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undec
     d.answer()
     d.answer()
     assert d.notes == ["one", "two", "three"]
-    for folder in sorted(copies.iterdir()):
-        again = type(d)(folder, says("ok"), says("ok"))
+    for directory in sorted(copies.iterdir()):
+        again = type(d)(directory, says("ok"), says("ok"))
         assert [e.seq for e in again.log()] == list(range(1, again.store.last_seq + 1))
         again.run()
         for _ in range(5):

@@ -17,14 +17,14 @@ from workbench.tools.python_execute.definition import PythonExecuteTool
 class Bench:
     """A session in a mode that never asks, in which one action was refused."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.count = folder, 0
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.count = directory, 0
         self.state = State()
-        self.state.mode, self.state.workspace = "never", str(folder)
+        self.state.mode, self.state.workspace = "never", str(directory)
         self.state.apply(UserMessage(text="go"))
         self.rater = Rater(self.state, RuleSet())
         self.tools = {
-            tool.name: tool for tool in (BashTool(working_dir=str(folder)), FileEditorTool(), PythonExecuteTool())
+            tool.name: tool for tool in (BashTool(working_dir=str(directory)), FileEditorTool(), PythonExecuteTool())
         }
 
     def proposed(self, tool: str, **arguments: object) -> ActionProposed:
@@ -36,7 +36,7 @@ class Bench:
         proposed = self.proposed(tool, **arguments)
         name = proposed.action_id
         self.state.apply(proposed)
-        self.state.apply(ActionAssessed(action_id=name, risk="MEDIUM", working_dir=str(self.folder)))
+        self.state.apply(ActionAssessed(action_id=name, risk="MEDIUM", working_dir=str(self.directory)))
         self.state.apply(ActionDecided(action_id=name, verdict="rejected", by=by))
 
     def asked(self, tool: str, **arguments: object) -> str:

@@ -67,11 +67,11 @@ def events_of(path: Path) -> dict[int, Event]:
 
 
 def damaged(path: Path, data: bytes, log: bytes | None = None) -> Path:
-    """A session of that content, in an empty folder."""
-    folder = path.parent.parent / "damaged"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    copy = folder / path.name
+    """A session of that content, in an empty directory."""
+    directory = path.parent.parent / "damaged"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    copy = directory / path.name
     copy.write_bytes(data)
     if log is not None:
         Path(f"{copy}-wal").write_bytes(log)

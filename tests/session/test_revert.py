@@ -1,4 +1,4 @@
-"""The person takes changes back: files are written as they were, if they hold what was shown; the log and the agent
+"""The user takes changes back: files are written as they were, if they hold what was shown; the log and the agent
 know it."""
 
 from pathlib import Path
@@ -75,10 +75,10 @@ def test_what_is_no_text_file_is_refused(harness, delta, said):
 
 
 def test_what_was_written_before_a_failure_is_in_the_log(harness, written):
-    folder = written.parent / "shut"
-    folder.write_text("no folder")
+    directory = written.parent / "shut"
+    directory.write_text("no folder")
     one = harness()
-    given = files((written, "new\n", "old\n"), (folder / "x" / "y.txt", None, "old\n"))
+    given = files((written, "new\n", "old\n"), (directory / "x" / "y.txt", None, "old\n"))
     with pytest.raises(RevertError, match=r"could not be (read|written)"):
         one.session.files.revert(given)
     assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [given[:1]])

@@ -16,22 +16,22 @@ from workbench.view.review.revert_text import of_file, refusal
 from workbench.view.state import SessionState
 
 
-def odd_files(folder: Path) -> None:
-    (folder / "text.txt").write_text("plain\n")
-    (folder / "text.txt").chmod(0o640)
-    (folder / "latin.txt").write_bytes("café\r\n".encode("latin-1"))
-    (folder / "wide.txt").write_bytes("café\r\n".encode("utf-16"))
-    (folder / "binary.bin").write_bytes(bytes(range(256)))
-    (folder / "large.txt").write_text("line\n" * 200_000)
-    (folder / "run.sh").write_text("#!/bin/sh\n")
-    (folder / "run.sh").chmod(0o750)
-    (folder / "link").symlink_to("binary.bin")
-    (folder / os.fsdecode(b"caf\xe9")).write_text("odd name\n")
+def odd_files(directory: Path) -> None:
+    (directory / "text.txt").write_text("plain\n")
+    (directory / "text.txt").chmod(0o640)
+    (directory / "latin.txt").write_bytes("café\r\n".encode("latin-1"))
+    (directory / "wide.txt").write_bytes("café\r\n".encode("utf-16"))
+    (directory / "binary.bin").write_bytes(bytes(range(256)))
+    (directory / "large.txt").write_text("line\n" * 200_000)
+    (directory / "run.sh").write_text("#!/bin/sh\n")
+    (directory / "run.sh").chmod(0o750)
+    (directory / "link").symlink_to("binary.bin")
+    (directory / os.fsdecode(b"caf\xe9")).write_text("odd name\n")
 
 
-def tree_of(folder: Path) -> dict[str, object]:
+def tree_of(directory: Path) -> dict[str, object]:
     found: dict[str, object] = {}
-    for path in folder.iterdir():
+    for path in directory.iterdir():
         mode = path.lstat().st_mode
         content = path.readlink() if path.is_symlink() else path.read_bytes()
         found[path.name] = stat.S_IFMT(mode), 0 if path.is_symlink() else stat.S_IMODE(mode), content

@@ -23,11 +23,11 @@ def repository(base: Path) -> SnapshotRepository:
     return made
 
 
-def tree_of(folder: Path) -> dict[str, object]:
-    """Every file of a folder with its bytes and whether it can be run; links with their target."""
+def tree_of(directory: Path) -> dict[str, object]:
+    """Every file of a directory with its bytes and whether it can be run; links with their target."""
     found: dict[str, object] = {}
-    for path in folder.rglob("*"):
-        name = str(path.relative_to(folder))
+    for path in directory.rglob("*"):
+        name = str(path.relative_to(directory))
         if path.is_symlink():
             found[name] = str(path.readlink())
         elif path.is_file():

@@ -1,4 +1,4 @@
-"""A file that somebody changed since the agent saw it: merged where that goes, otherwise the person looks."""
+"""A file that somebody changed since the agent saw it: merged where that goes, otherwise the user looks."""
 
 from pathlib import Path
 
@@ -19,19 +19,19 @@ EDIT = {"command": "str_replace", "old_str": "line 3\n", "new_str": "three\n"}
 class Shared:
     """A session whose agent viewed a file and then wants to edit it; others write in between."""
 
-    def __init__(self, folder: Path, edit=EDIT, mode="medium", before=BASE, merges=True, risk="HIGH") -> None:
-        self.file = folder / "a.txt"
+    def __init__(self, directory: Path, edit=EDIT, mode="medium", before=BASE, merges=True, risk="HIGH") -> None:
+        self.file = directory / "a.txt"
         self.file.write_bytes(before.encode())
         look, change = ({**arguments, "path": str(self.file)} for arguments in (VIEW, edit))
         self.harness = Harness(
-            folder,
+            directory,
             calls(("str_replace_editor", look)),
             calls(("str_replace_editor", change, risk)),
             says("ok"),
             mode=mode,
-            state_dir=folder / "state",
+            state_dir=directory / "state",
         )
-        self.harness.tools["str_replace_editor"] = FileEditorTool(str(folder), folder / "state", merges=merges)
+        self.harness.tools["str_replace_editor"] = FileEditorTool(str(directory), directory / "state", merges=merges)
         self.harness.session.send("go")
         while len(self.harness.agent.requests) < 1 or self.harness.session.phase == "acting":
             self.harness.session.step()

@@ -26,13 +26,13 @@ class SessionMachine(RuleBasedStateMachine):
         self.count = 0
         self.approved: set[str] = set()
         self.mode_at: str = mode
-        self.harness = Harness(self.folder(), mode=mode, max_steps=4)
+        self.harness = Harness(self.directory(), mode=mode, max_steps=4)
         self.requests_checked = 0
 
-    def folder(self) -> Path:
-        folder = self.root / str(self.lives)
-        folder.mkdir(exist_ok=True)
-        return folder
+    def directory(self) -> Path:
+        directory = self.root / str(self.lives)
+        directory.mkdir(exist_ok=True)
+        return directory
 
     def teardown(self):
         if hasattr(self, "harness"):
@@ -67,11 +67,11 @@ class SessionMachine(RuleBasedStateMachine):
             self.harness.agent.script.append(calls(self.call("high"), finish_reason="length"))
 
     @rule()
-    def the_person_sends(self):
+    def the_user_sends(self):
         self.harness.session.send("go on")
 
     @rule(which=st.integers(0, 5))
-    def the_person_takes_a_message_back(self, which):
+    def the_user_takes_a_message_back(self, which):
         waiting = self.harness.session._log.state.unread
         if waiting:
             with contextlib.suppress(CommandError):
@@ -85,7 +85,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.harness.session.question is not None)
     @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans(), at=st.integers(0, 5))
-    def the_person_decides(self, verdict, stale, at):
+    def the_user_decides(self, verdict, stale, at):
         """On any of the questions that are open, in any order."""
         waiting = self.harness.waiting()
         shown = waiting[at % len(waiting)]
@@ -97,7 +97,7 @@ class SessionMachine(RuleBasedStateMachine):
             assert verdict == "approved"
 
     @rule()
-    def the_person_interrupts(self):
+    def the_user_interrupts(self):
         self.harness.session.interrupt()
         assert self.harness.session.phase == "idle"
 
@@ -115,13 +115,13 @@ class SessionMachine(RuleBasedStateMachine):
         """What is on disk at this moment is opened elsewhere; the old process never says good-bye."""
         old = self.harness
         self.lives += 1
-        folder = self.folder()
-        for file in old.folder.iterdir():
+        directory = self.directory()
+        for file in old.directory.iterdir():
             if file.is_file() and not file.name.endswith("-shm"):
-                shutil.copy(file, folder)
+                shutil.copy(file, directory)
         script = old.agent.script
         old.close()
-        self.harness = Harness(folder, max_steps=4)
+        self.harness = Harness(directory, max_steps=4)
         self.harness.agent.script = script
         self.requests_checked = 0
 
@@ -131,7 +131,7 @@ class SessionMachine(RuleBasedStateMachine):
             assert undecided_starts(self.harness.log()) == []
 
     @invariant()
-    def what_once_waited_is_decided_by_the_person_alone(self):
+    def what_once_waited_is_decided_by_the_user_alone(self):
         if hasattr(self, "harness"):
             waited: set[str] = set()
             for event in self.harness.log():

@@ -40,11 +40,11 @@ ONE_QUESTION = {"writer": [bash("touch one", risk="HIGH"), finish("Written.")]}
 class Place:
     """A session with sub-agents, driven in a thread of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "project"
-        self.folder.mkdir()
-        self.where = Locations(folder / "c", folder / "d", folder / "s", folder / "r")
-        self.script = folder / "script.toml"
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "project"
+        self.directory.mkdir()
+        self.where = Locations(directory / "c", directory / "d", directory / "s", directory / "r")
+        self.script = directory / "script.toml"
         self.events: list[Event] = []
         self.id = new_id("parent")
         self.opened: OpenedSession | None = None
@@ -54,7 +54,7 @@ class Place:
     def start(self, agents, *then, mode: str = "never", tools: dict | None = None, **limits: float) -> None:
         model = delegating(self.script, agents, *then)
         self.settings = Settings(model=model, mode=mode, tools=tools or {}, **limits)
-        self.opened = start_session(self.where, self.settings, self.folder, self.id, **self.heard)
+        self.opened = start_session(self.where, self.settings, self.directory, self.id, **self.heard)
         self.opened.session.send("share the work")
         self.go_on()
 
@@ -148,7 +148,7 @@ def test_the_final_message_of_a_sub_agent_is_the_result(place):
     place.start({"writer": [bash("echo one > one.txt", risk="MEDIUM"), finish("I wrote one.txt.\nNothing else.")]})
     place.join()
     assert place.results() == ["I wrote one.txt.\nNothing else."]
-    assert (place.folder / "one.txt").read_text() == "one\n"
+    assert (place.directory / "one.txt").read_text() == "one\n"
     assert place.opened.session.ended == "finished"
     assert faults_of(messages(place.log())) == []
 
@@ -193,12 +193,12 @@ def test_what_sub_agents_spend_counts_in_the_limits_of_the_run():
 def test_an_action_of_a_sub_agent_waits_for_the_person_and_runs_when_approved(place):
     place.start({"writer": [bash("echo one > one.txt", risk="HIGH"), finish("Written.")]}, mode="medium")
     wait_for(question(place), "the question")
-    assert not (place.folder / "one.txt").exists()
+    assert not (place.directory / "one.txt").exists()
     assert place.opened.delegates.waiting[0].agent == "writer"
     place.decide(place.waiting()[0], "approved")
     place.join()
     assert place.results() == ["Written."]
-    assert (place.folder / "one.txt").exists()
+    assert (place.directory / "one.txt").exists()
     (child,) = place.children()
     kinds = [event.kind for event in place.log(child)]
     assert kinds.index("action_decided") < kinds.index("action_started")
@@ -210,7 +210,7 @@ def test_a_rejected_action_of_a_sub_agent_does_not_run(place):
     place.decide(place.waiting()[0], "rejected")
     place.join()
     assert place.results() == ["Then not."]
-    assert not (place.folder / "one.txt").exists()
+    assert not (place.directory / "one.txt").exists()
 
 
 def test_what_was_refused_to_a_sub_agent_is_not_done_by_its_parent_without_a_question(place):
@@ -219,7 +219,7 @@ def test_what_was_refused_to_a_sub_agent_is_not_done_by_its_parent_without_a_que
     wait_for(lambda: place.opened.session.question is not None, "the question")
     shown = place.opened.session.question.assessed
     assert shown.rule == "the same was refused before in this run"
-    assert not (place.folder / "one.txt").exists()
+    assert not (place.directory / "one.txt").exists()
 
 
 def test_sub_agents_of_one_answer_work_side_by_side(place):
@@ -249,7 +249,7 @@ def test_questions_of_two_sub_agents_are_decided_in_any_order(place):
     place.decide(by_agent["left"], "rejected")
     place.join()
     assert sorted(place.results()) == ["left", "right"]
-    assert [path.name for path in place.folder.iterdir()] == ["right"]
+    assert [path.name for path in place.directory.iterdir()] == ["right"]
 
 
 def test_a_mode_that_would_allow_it_leaves_the_question_of_a_sub_agent_to_the_user(place):
@@ -259,11 +259,11 @@ def test_a_mode_that_would_allow_it_leaves_the_question_of_a_sub_agent_to_the_us
     place.opened.session.set(mode="never")
     place.opened.delegates.set_mode("never")
     time.sleep(0.5)  # long enough for what must not happen
-    assert not (place.folder / "one").exists()
+    assert not (place.directory / "one").exists()
     place.decide(place.waiting()[0], "approved")
     place.join()
-    assert (place.folder / "one").exists()
-    assert (place.folder / "two").exists(), "what was proposed after the change runs by the new mode"
+    assert (place.directory / "one").exists()
+    assert (place.directory / "two").exists(), "what was proposed after the change runs by the new mode"
 
 
 def test_in_plan_mode_a_sub_agent_only_reads_too(place):
@@ -272,13 +272,13 @@ def test_in_plan_mode_a_sub_agent_only_reads_too(place):
     (child,) = place.children()
     refused = next(event for event in place.log(child) if isinstance(event, ActionObserved))
     assert not refused.ran
-    assert not (place.folder / "one").exists()
+    assert not (place.directory / "one").exists()
     assert place.results() == ["I only looked."]
 
 
 def test_an_interrupt_ends_the_sub_agent_that_works(place):
     place.start({"writer": [bash("touch began; sleep 600"), finish("Never.")]})
-    wait_for((place.folder / "began").exists, "the command to run")
+    wait_for((place.directory / "began").exists, "the command to run")
     place.opened.session.interrupt()
     place.join()
     (child,) = place.children()
@@ -315,7 +315,7 @@ def test_where_nobody_can_answer_the_question_stays_open_and_is_asked_again(plac
     assert place.opened.delegates.waiting[0].agent == "writer"
     place.decide(place.waiting()[0], "approved")
     place.join()
-    assert (place.folder / "one").exists()
+    assert (place.directory / "one").exists()
     assert place.results() == ["Written."]
     assert place.opened.session.ended == "finished"
     (child,) = place.children()
@@ -361,14 +361,14 @@ def test_after_a_kill_the_question_of_a_sub_agent_is_asked_again_and_the_call_go
     place.join()
     assert place.results() == ["Written."]
     assert [event.kind for event in calls(place)][:2] == ["action_started", "action_observed"]
-    assert not (place.folder / "one").exists()
+    assert not (place.directory / "one").exists()
 
 
 def test_a_session_killed_beside_sub_agents_asks_again_for_those_that_wait_and_knows_nothing_of_the_others(place):
     wait = "touch began; while [ ! -e go ]; do sleep 0.05; done"
     place.start(ONE_QUESTION | {"busy": [bash(wait), finish("Never.")]}, mode="high")
     wait_for(question(place), "the question")
-    wait_for((place.folder / "began").exists, "the other to work")
+    wait_for((place.directory / "began").exists, "the other to work")
     place.kill()
     abandoned = [event for event in place.log() if event.kind == "action_abandoned"]
     assert len(abandoned) == 1
@@ -394,7 +394,7 @@ def test_an_answer_that_comes_before_the_sub_agent_is_there_again_waits_for_it(p
     early.join(LONG)
     place.join()
     assert place.results() == ["Written."]
-    assert (place.folder / "one").exists()
+    assert (place.directory / "one").exists()
 
 
 def test_who_leaves_before_the_sub_agent_is_there_again_keeps_its_question(place):
@@ -428,7 +428,7 @@ def test_a_call_that_is_gone_on_with_can_be_interrupted(place):
 
 def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_unknown(place):
     place.start({"busy": [bash("touch began; while [ ! -e go ]; do sleep 0.05; done"), finish("Never.")]})
-    wait_for((place.folder / "began").exists, "the sub-agent to work")
+    wait_for((place.directory / "began").exists, "the sub-agent to work")
     place.kill()
     assert place.opened.session.phase == "idle"
     log = place.log()
@@ -463,7 +463,7 @@ def test_where_the_parents_run_is_at_its_end_no_sub_agent_is_started(place):
     assert "could not be started: nothing is left for it, the run paused after 1 calls of the model" in said
     assert place.children() == []
     assert place.opened.session.ended == "limit"
-    assert not (place.folder / "late").exists()
+    assert not (place.directory / "late").exists()
 
 
 def test_sub_agents_share_the_tokens_that_are_left_of_their_parents_run(place):
@@ -507,7 +507,7 @@ def test_a_sub_agent_has_no_sub_agents(place):
 def test_a_sub_agent_that_cannot_be_started_is_an_error_and_the_agent_goes_on(place):
     model = delegating(place.script, {"writer": [finish("Never.")]})
     place.opened = start_session(
-        place.where, Settings(model=model, mode="never"), place.folder, place.id, **place.heard
+        place.where, Settings(model=model, mode="never"), place.directory, place.id, **place.heard
     )
     place.script.write_text("not a script")  # it is read anew for each session
     place.opened.session.send("share the work")

@@ -1,4 +1,4 @@
-"""The person's commands come from another thread at any moment of the work: nothing is lost, torn or undecided."""
+"""The user's commands come from another thread at any moment of the work: nothing is lost, torn or undecided."""
 
 import random
 import threading
@@ -40,7 +40,7 @@ class Busy:
 
 
 def command(harness: Harness, chance: random.Random, number: int) -> None:
-    """Something a person may do at any moment."""
+    """Something a user may do at any moment."""
     session, kind = harness.session, chance.choice(["send", "decide", "decide", "interrupt", "mode"])
     if kind == "send":
         session.send(f"message {number}")

@@ -1,4 +1,4 @@
-"""A person's own shell commands, and the files they mention: in the log, told to the model, nobody is asked."""
+"""A user's own shell commands, and the files they mention: in the log, told to the model, nobody is asked."""
 
 import threading
 from pathlib import Path
@@ -141,12 +141,12 @@ def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(harn
 
 
 def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(harness, tmp_path: Path):
-    folder = tmp_path / "work"
-    folder.mkdir()
+    directory = tmp_path / "work"
+    directory.mkdir()
     (tmp_path / "secret").write_text("of somebody\n")
-    (folder / "link").symlink_to(tmp_path / "secret")
-    (folder / "large").write_text("x" * (LONGEST + 1))
-    (folder / "bytes").write_bytes(b"\xff\x00\xfe")
-    found = read_mentions(str(folder), ["large", "bytes", "link", "../secret", "nothing", "large"])
+    (directory / "link").symlink_to(tmp_path / "secret")
+    (directory / "large").write_text("x" * (LONGEST + 1))
+    (directory / "bytes").write_bytes(b"\xff\x00\xfe")
+    found = read_mentions(str(directory), ["large", "bytes", "link", "../secret", "nothing", "large"])
     assert [(file.path, file.text) for file in found] == [("large", None), ("bytes", None)]
     assert "read it with your tools" in attached_text(found)

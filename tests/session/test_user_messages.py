@@ -1,4 +1,4 @@
-"""What a person says: images go along as the model takes them, and what no call has held yet can be taken back."""
+"""What a user says: images go along as the model takes them, and what no call has held yet can be taken back."""
 
 import base64
 import threading

@@ -44,17 +44,17 @@ WHY = {
 NAMESPACE = ["unshare", "--user", "--map-root-user"]
 
 
-def watched(folder: Path, limit: str, *around: str) -> list[str]:
+def watched(directory: Path, limit: str, *around: str) -> list[str]:
     for number in range(40):
-        (folder / f"d{number}").mkdir()
-    command = [*around, sys.executable, "-c", PROGRAM, str(folder), limit]
+        (directory / f"d{number}").mkdir()
+    command = [*around, sys.executable, "-c", PROGRAM, str(directory), limit]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def own_limits() -> bool:
-    """Whether this machine lets us have limits of watched folders of our own, in a user namespace."""
+    """Whether this machine lets us have limits of watched directories of our own, in a user namespace."""
     command = [*NAMESPACE, "test", "-w", "/proc/sys/user/max_inotify_watches"]
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The watcher among links out of the folder and names that are no UTF-8."""
+"""The watcher among links out of the directory and names that are no UTF-8."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from workbench.session.workspace.watcher import Watcher
 
 
 def watches() -> int:
-    """How many folders this process watches."""
+    """How many directories this process watches."""
     count = 0
     for descriptor in Path("/proc/self/fdinfo").iterdir():
         try:
@@ -21,10 +21,10 @@ def watches() -> int:
 
 
 @contextmanager
-def watching(folder: Path):
-    marks = folder.with_name(f"{folder.name}-marks")
+def watching(directory: Path):
+    marks = directory.with_name(f"{directory.name}-marks")
     marks.mkdir()
-    watcher = Watcher(folder, marks, lambda: None, lambda: 60.0)
+    watcher = Watcher(directory, marks, lambda: None, lambda: 60.0)
     watcher.start()
     try:
         wait_for(lambda: watcher.is_ready, "the watcher")

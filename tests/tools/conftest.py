@@ -8,9 +8,9 @@ from tests.tools.editor import Editor
 
 @pytest.fixture
 def editor(tmp_path: Path) -> Editor:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return Editor(folder, tmp_path / "state")
+    directory = tmp_path / "project"
+    directory.mkdir()
+    return Editor(directory, tmp_path / "state")
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from workbench.tools import FileChange, FileEditorTool
 
 
 class Editor:
-    def __init__(self, folder: Path, state_dir: Path | None = None) -> None:
-        self.tool = FileEditorTool(str(folder), state_dir)
+    def __init__(self, directory: Path, state_dir: Path | None = None) -> None:
+        self.tool = FileEditorTool(str(directory), state_dir)
 
     def run(self, command: str, path: Path | str, **arguments: Any) -> Any:
         return self.tool(self.tool.action_from_arguments({"command": command, "path": str(path), **arguments}))

@@ -52,7 +52,7 @@ def dotted(path: Path) -> str:
 
 
 def file_of(module: str, packages: set[str]) -> Path:
-    """Return the file of a module; `packages` are those that are folders."""
+    """Return the file of a module; `packages` are those that are directories."""
     base = Path(*module.split("."))
     return base / "__init__.py" if module in packages else base.with_suffix(".py")
 
@@ -296,8 +296,8 @@ def move_files(plan: Plan, modules: dict[str, Path], packages: set[str]) -> None
             if (style := modules[old].with_suffix(".tcss")).exists():
                 subprocess.run(["git", "mv", "-f", style.as_posix(), place.with_suffix(".tcss").as_posix()], check=True)
             missing |= {each for each in [*place.parents][:-1] if each.parts[0] == "workbench"}
-    for folder in sorted(each for each in missing if not (each / "__init__.py").exists()):
-        sys.stderr.write(f"write {folder}/__init__.py\n")
+    for directory in sorted(each for each in missing if not (each / "__init__.py").exists()):
+        sys.stderr.write(f"write {directory}/__init__.py\n")
 
 
 def rename_everywhere(plan: Plan, modules: dict[str, Path], texts: dict[str, str]) -> None:

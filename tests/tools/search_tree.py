@@ -1,4 +1,4 @@
-"""A folder to search in, with and without ripgrep; used by the tests of glob and grep."""
+"""A directory to search in, with and without ripgrep; used by the tests of glob and grep."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def call(tool: Any, **arguments: Any) -> Any:
     return tool(tool.action_from_arguments(arguments))
 
 
-def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+def write(directory: Path, files: Mapping[str, str | bytes]) -> None:
     for name, content in files.items():
-        path = folder / name
+        path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def interrupted(tool: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def interrupted(tool: Any, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What a search gives back that is interrupted while its ripgrep hangs (a program of that name that only waits)."""
-    write(folder, {"a.py": "x", "bin/rg": f"#!/bin/sh\nexec sleep {HANGS}\n"})
-    (folder / "bin/rg").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}/bin:{os.environ['PATH']}")
+    write(directory, {"a.py": "x", "bin/rg": f"#!/bin/sh\nexec sleep {HANGS}\n"})
+    (directory / "bin/rg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}/bin:{os.environ['PATH']}")
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(call, tool, pattern="*.py" if tool.name == "glob" else "x")
         eventually(lambda: processes(HANGS), "it waits for ripgrep", 60)

@@ -22,8 +22,8 @@ print("started", flush=True)
 class Bash:
     """The whole tool, called like a model calls it: with arguments."""
 
-    def __init__(self, folder: Any, **params: Any) -> None:
-        self.tool = BashTool(folder, **params)
+    def __init__(self, directory: Any, **params: Any) -> None:
+        self.tool = BashTool(directory, **params)
 
     def __call__(self, command: str, **arguments: Any) -> ExecuteBashObservation:
         action = self.tool.action_from_arguments({"command": command, **arguments})

@@ -27,8 +27,8 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ToolDefinit
 def tokens(monkeypatch):
     package = importlib.util.find_spec("litellm")
     assert package is not None
-    folder = Path(package.submodule_search_locations[0]) / "litellm_core_utils/tokenizers"
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))  # what it would fetch is there
+    directory = Path(package.submodule_search_locations[0]) / "litellm_core_utils/tokenizers"
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(directory))  # what it would fetch is there
     return lambda text: len(tiktoken.get_encoding("cl100k_base").encode(text))
 
 

@@ -18,9 +18,9 @@ TEXT = "def f():\n    a = 1\n    return a\n\n\ndef g():\n    return 2\n"
 class Drafting:
     """A hand that drafts edits of one file."""
 
-    def __init__(self, folder: Path, state_dir: Path | None, merger: Merger) -> None:
+    def __init__(self, directory: Path, state_dir: Path | None, merger: Merger) -> None:
         self.merger = merger
-        self.tool = LLMBasedFileEditTool(merger, str(folder), state_dir)
+        self.tool = LLMBasedFileEditTool(merger, str(directory), state_dir)
 
     def action(self, path: Path | str, content: str, **more: Any) -> Any:
         return self.tool.action_from_arguments({"path": str(path), "content": content, **more})

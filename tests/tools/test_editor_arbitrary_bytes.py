@@ -23,10 +23,10 @@ raw_files = st.lists(pieces, max_size=4).map(b"".join)
 def test_an_edit_of_any_bytes_touches_its_place_only_or_is_refused(head, tail):
     raw = head + MARK + tail
     assume(raw.count(MARK) == 1)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file"
         path.write_bytes(raw)
-        editor = Editor(Path(folder))
+        editor = Editor(Path(directory))
         if editor.run("str_replace", path, old_str=MARK.decode(), new_str="<<there>>").is_error:
             assert path.read_bytes() == raw
             return
@@ -40,10 +40,10 @@ def test_an_edit_of_any_bytes_touches_its_place_only_or_is_refused(head, tail):
 def test_a_text_is_edited_in_its_own_encoding_or_not_at_all(text, encoding):
     text = text.encode(encoding, "ignore").decode(encoding)
     raw = f"{text}{MARK.decode()}{text}".encode(encoding)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file"
         path.write_bytes(raw)
-        result = Editor(Path(folder)).run("str_replace", path, old_str=MARK.decode(), new_str="x")
+        result = Editor(Path(directory)).run("str_replace", path, old_str=MARK.decode(), new_str="x")
         assert path.read_bytes() == (raw if result.is_error else f"{text}x{text}".encode(encoding))
 
 
@@ -53,8 +53,8 @@ class Edits(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.place = tempfile.TemporaryDirectory()
-        self.folder = Path(self.place.name)
-        self.path = self.folder / "file.txt"
+        self.directory = Path(self.place.name)
+        self.path = self.directory / "file.txt"
         self.versions: list[bytes | None] = [None]
         self.restart()
 
@@ -64,7 +64,7 @@ class Edits(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.editor = Editor(self.folder, self.folder / "state")
+        self.editor = Editor(self.directory, self.directory / "state")
 
     @rule(text=st.sampled_from(["", "one\n", "one\r\ntwo\r\n", "é\nlast", "x\n" * 40]))
     def create(self, text: str) -> None:

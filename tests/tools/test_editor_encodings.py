@@ -31,10 +31,10 @@ def test_bytes_outside_the_edit_stay_and_undo_gives_them_back(head, tail, old, n
     assume(plain.count(marked.replace("\r\n", "\n")) == 1 and old.replace("\r\n", "\n") != new.replace("\r\n", "\n"))
     raw = bom + (head + marked + tail).encode(encoding)
     assume(bom or not raw.startswith(tuple(bom for _, bom in CODINGS if bom)))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file.txt"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file.txt"
         path.write_bytes(raw)
-        editor = Editor(Path(folder))
+        editor = Editor(Path(directory))
         arguments = {"old_str": marked, "new_str": f"«{new}»"}
         (preview,) = editor.preview("str_replace", path, **arguments)
         result = editor.run("str_replace", path, **arguments)
@@ -55,10 +55,10 @@ def test_insert_only_adds_bytes_and_undo_gives_the_file_back(text, line, new):
     raw = text.encode()
     line = min(line, text.count("\n") + (not text.endswith("\n") and text != ""))
     assume(not raw.startswith(codecs.BOM_UTF8))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file.txt"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file.txt"
         path.write_bytes(raw)
-        editor = Editor(Path(folder))
+        editor = Editor(Path(directory))
         editor.done("insert", path, insert_line=line, new_str=new)
         written = path.read_bytes()
         assert written.startswith(b"\n".join(raw.split(b"\n")[:line]))
@@ -128,10 +128,10 @@ def test_in_a_file_of_mixed_line_ends_every_line_that_stays_keeps_its_own(ends, 
         new += [] if done == "drop" else [lines[number] + " changed" * (done == "change")]
     assume(new and new != lines[first : last + 1])
     before = "".join(line + end for line, end in zip(lines, ends, strict=True))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file.txt"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file.txt"
         path.write_bytes(before.encode())
-        editor = Editor(Path(folder))
+        editor = Editor(Path(directory))
         old = "\n".join(lines[first : last + 1])
         editor.done("str_replace", path, old_str=f"{old}\n", new_str="\n".join([*new, ""]))
         after = path.read_bytes().decode()

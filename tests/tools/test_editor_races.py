@@ -1,4 +1,4 @@
-"""The editor against a process that moves folders, links and files under it while it writes."""
+"""The editor against a process that moves directories, links and files under it while it writes."""
 
 import os
 import subprocess
@@ -43,17 +43,17 @@ def flipping(workspace: Path, outside: Path, what: str, pause: float = 0) -> Ite
             flipper.kill()
 
 
-def state_of(folder: Path) -> list[tuple[str, bytes, int]]:
-    return sorted((path.name, path.read_bytes(), path.stat().st_ino) for path in folder.iterdir())
+def state_of(directory: Path) -> list[tuple[str, bytes, int]]:
+    return sorted((path.name, path.read_bytes(), path.stat().st_ino) for path in directory.iterdir())
 
 
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
-    """A workspace with `place/file` and `up/out/file`, and a folder outside with files of the same names."""
+    """A workspace with `place/file` and `up/out/file`, and a directory outside with files of the same names."""
     workspace, outside = tmp_path / "workspace", tmp_path / "elsewhere" / "out"
-    for folder in (workspace / "place", workspace / "up" / "out", outside):
-        folder.mkdir(parents=True)
-        (folder / "file").write_text("one\n")
+    for directory in (workspace / "place", workspace / "up" / "out", outside):
+        directory.mkdir(parents=True)
+        (directory / "file").write_text("one\n")
     return workspace, outside
 
 

@@ -24,14 +24,14 @@ def find(request, tmp_path):
     return run
 
 
-def names(result, folder: Path) -> list[str]:
+def names(result, directory: Path) -> list[str]:
     assert not result.is_error, result.text
-    return [os.path.relpath(path, folder) for path in result.files]
+    return [os.path.relpath(path, directory) for path in result.files]
 
 
-def dated(folder: Path, *files: str) -> None:
+def dated(directory: Path, *files: str) -> None:
     for age, name in enumerate(files):
-        os.utime(folder / name, (1_000_000_000 - age, 1_000_000_000 - age))
+        os.utime(directory / name, (1_000_000_000 - age, 1_000_000_000 - age))
 
 
 def test_the_newest_file_comes_first(find, tmp_path):
@@ -204,7 +204,7 @@ def test_an_interrupt_ends_a_search_that_hangs(tmp_path, monkeypatch):
 
 
 def test_the_walk_without_ripgrep_ends_with_the_search(tmp_path):
-    write(tmp_path, {f"{folder}/{number}.py": "" for folder in "abc" for number in range(3)})
+    write(tmp_path, {f"{directory}/{number}.py": "" for directory in "abc" for number in range(3)})
     assert len(list(walk(str(tmp_path)))) == 9
     seen: list[str] = []
     for path in walk(str(tmp_path), is_over=lambda: bool(seen)):

@@ -25,11 +25,11 @@ def search(request, tmp_path):
     return run
 
 
-def rows(result, folder: Path) -> list[str]:
+def rows(result, directory: Path) -> list[str]:
     assert not result.is_error, result.text
     if not result.matched_files:
         return []
-    return [line.replace(f"{folder}/", "") for line in result.text.splitlines()]
+    return [line.replace(f"{directory}/", "") for line in result.text.splitlines()]
 
 
 def test_lines_come_with_file_and_number_in_the_order_of_the_paths(search, tmp_path):

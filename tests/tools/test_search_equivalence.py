@@ -30,9 +30,9 @@ CONTENTS = st.one_of(
     st.binary(max_size=12),
 )
 TREES = st.dictionaries(PATHS, CONTENTS, max_size=8)
-FOLDERS = st.sampled_from(["", "sub/", "a/", "build/"])
+DIRECTORIES = st.sampled_from(["", "sub/", "a/", "build/"])
 IGNORE_FILES = st.dictionaries(
-    st.tuples(FOLDERS, st.sampled_from([".gitignore", ".ignore", ".rgignore"])).map("".join), IGNORES, max_size=3
+    st.tuples(DIRECTORIES, st.sampled_from([".gitignore", ".ignore", ".rgignore"])).map("".join), IGNORES, max_size=3
 )
 PIECES = st.sampled_from([
     *("a", "b", "ä", ".", "^", "$", r"\b", r"\B", r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", "[ab]", "[^a]", r"[^\w]"),
@@ -54,13 +54,13 @@ def is_read(pattern: str) -> bool:
         return False
 
 
-def grow(folder: Path, *trees) -> None:
+def grow(directory: Path, *trees) -> None:
     for files in trees:
         for name, content in files.items():
             try:
-                write(folder, {name: content})
+                write(directory, {name: content})
             except OSError:
-                continue  # a file where another one needs a folder
+                continue  # a file where another one needs a directory
 
 
 def in_all_ways(tool, **arguments):
@@ -81,11 +81,11 @@ def in_all_ways(tool, **arguments):
     INCLUDES,
 )
 def test_grep_with_ignore_files(tree, ignore_files, pattern, ignore_case, include):
-    with tempfile.TemporaryDirectory(prefix="ohw-same-") as folder:
-        grow(Path(folder), ignore_files, tree)
+    with tempfile.TemporaryDirectory(prefix="ohw-same-") as directory:
+        grow(Path(directory), ignore_files, tree)
         asked = {"pattern": pattern, "ignore_case": ignore_case, "include": include}
-        lines = in_all_ways(GrepTool(folder, seconds=600), output="lines", **asked)
-        files = in_all_ways(GrepTool(folder, seconds=600), output="files", **asked)
+        lines = in_all_ways(GrepTool(directory, seconds=600), output="lines", **asked)
+        files = in_all_ways(GrepTool(directory, seconds=600), output="files", **asked)
         assert not lines.is_error
         assert (lines.matched_files, lines.matched_lines) == (files.matched_files, files.matched_lines)
 
@@ -95,20 +95,20 @@ def test_grep_with_ignore_files(tree, ignore_files, pattern, ignore_case, includ
     st.lists(LINES, max_size=12).filter(lambda lines: not any("\r" in line for line in lines)), PATTERNS.filter(is_read)
 )
 def test_grep_finds_the_lines_that_match(lines, pattern):
-    with tempfile.TemporaryDirectory(prefix="ohw-same-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ohw-same-") as directory:
         text = "".join(f"{line}\n" for line in lines)
-        write(Path(folder), {"a": text})
+        write(Path(directory), {"a": text})
         plain = regex.compile(read_pattern(pattern).python)
-        found = in_all_ways(GrepTool(folder, seconds=600), pattern=pattern)
-        wanted = [f"{folder}/a:{number}:{line}" for number, line in enumerate(lines, 1) if plain.search(line)]
+        found = in_all_ways(GrepTool(directory, seconds=600), pattern=pattern)
+        wanted = [f"{directory}/a:{number}:{line}" for number, line in enumerate(lines, 1) if plain.search(line)]
         assert (found.text.splitlines() if found.matched_files else []) == wanted
 
 
 @same
 @given(TREES, IGNORE_FILES, GLOBS, st.booleans())
 def test_glob_with_ignore_files(tree, ignore_files, pattern, is_repository):
-    with tempfile.TemporaryDirectory(prefix="ohw-same-") as folder:
-        grow(Path(folder), ignore_files, tree, {"sub/.git/HEAD": ""} if is_repository else {})
-        found = in_all_ways(GlobTool(folder, seconds=600), pattern=pattern)
-        names = {Path(name).relative_to(folder).as_posix() for name in found.files}
+    with tempfile.TemporaryDirectory(prefix="ohw-same-") as directory:
+        grow(Path(directory), ignore_files, tree, {"sub/.git/HEAD": ""} if is_repository else {})
+        found = in_all_ways(GlobTool(directory, seconds=600), pattern=pattern)
+        names = {Path(name).relative_to(directory).as_posix() for name in found.files}
         assert names <= {*tree, *ignore_files, "sub/.git/HEAD"}

@@ -200,8 +200,8 @@ def test_only_the_very_folder_is_trusted_by_whatever_path_and_only_with_what_it_
         trusted = (*named, *agreed(where, named))
         return "greet" in select_tools(Settings(trusted=trusted), FILE, ToolContext(str(place))).tools
 
-    for folder in (str(place.parent), str(place / ".ohw"), "relative", "~nobody-here", "/\0", ""):
-        assert not offered(folder)
+    for directory in (str(place.parent), str(place / ".ohw"), "relative", "~nobody-here", "/\0", ""):
+        assert not offered(directory)
     link = base / "link"
     link.symlink_to(place)
     assert offered(str(link))

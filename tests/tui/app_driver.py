@@ -18,11 +18,11 @@ from workbench.tui.session_switcher import SessionSources
 from workbench.view.opened_session import Opened
 
 
-def workbench_app(link: FakeClient | None, **more: Any) -> WorkbenchApp:
+def workbench_app(client: FakeClient | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
     sources = SessionSources(**{name: more.pop(name) for name in SessionSources.__struct_fields__ if name in more})
-    opened = Opened(link, more.pop("folder", Path(WORKSPACE)), more.pop("message", ""))
+    opened = Opened(client, more.pop("directory", Path(WORKSPACE)), more.pop("message", ""))
     return WorkbenchApp(opened, settings, sources, clock=more.pop("clock", lambda: 0.0), **more)
 
 

@@ -77,7 +77,7 @@ def picture(monkeypatch, request, _time_stands_still):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def directory(tmp_path, monkeypatch):
     """A real repository with a change in its tree, at `~/code/calc`."""
     monkeypatch.setenv("HOME", str(tmp_path))
     place = tmp_path / "code" / "calc"

@@ -67,11 +67,11 @@ def takes_answers(app: WorkbenchApp) -> bool:
     return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 
-async def shown(pilot: Pilot[int], link: FakeClient, events: Sequence[Any]) -> None:
+async def shown(pilot: Pilot[int], client: FakeClient, events: Sequence[Any]) -> None:
     """The main screen shows all of it, the star of the branch too."""
     app = pilot.app
     assert isinstance(app, WorkbenchApp)
-    link.bring(*(event for event in events if not getattr(event, "seq", 0)), live.EngineState(state=work_of(events)))
+    client.bring(*(event for event in events if not getattr(event, "seq", 0)), live.EngineState(state=work_of(events)))
     await wait_until(pilot, lambda: app.state.work != "starting" and is_settled(app, events))
     await wait_until(pilot, lambda: "main*" in app.screen_stack[0].query_one(StatusLine).render().plain)
 
@@ -80,9 +80,9 @@ def work_of(events: Sequence[Any]) -> str:
     return getattr(events[-1], "state", "idle")
 
 
-def app_with(events: Sequence[Any], folder: Path, theme: str, **more: Any) -> tuple[FakeClient, WorkbenchApp]:
-    link = FakeClient([event for event in events if getattr(event, "seq", 0)])
-    return link, workbench_app(link, folder=folder, set={"theme": theme, **more})
+def app_with(events: Sequence[Any], directory: Path, theme: str, **more: Any) -> tuple[FakeClient, WorkbenchApp]:
+    client = FakeClient([event for event in events if getattr(event, "seq", 0)])
+    return client, workbench_app(client, directory=directory, set={"theme": theme, **more})
 
 
 ODD_SIZES = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3), (300, 100))

@@ -1,4 +1,4 @@
-"""Sessions in a folder of a test's own, for the Sessions screen."""
+"""Sessions in a directory of a test's own, for the Sessions screen."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from workbench.tui.screens.settings import SettingEdit, SettingList
 
 
 def settings_in(home: Path, text: str) -> Locations:
-    """The places of a person with this settings file."""
+    """The places of a user with this settings file."""
     where = Locations.from_environment({"HOME": str(home)})
     where.config.mkdir(parents=True)
     where.settings_file.write_text(text)

@@ -21,10 +21,10 @@ async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeyp
     script.begin("execute_bash", command="pytest -q")
     began_at = script.events[-1].at
     monkeypatch.setattr(clock, "now", lambda: began_at + timedelta(minutes=2, seconds=5))
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(live.EngineState(state="acting"))
+        client.bring(live.EngineState(state="acting"))
         assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in said(app))
 
 

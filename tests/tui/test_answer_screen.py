@@ -227,33 +227,33 @@ async def take_answers(pilot: Pilot[int]) -> None:
 
 async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() -> None:
     script = asked({"question": "Which?", "options": OPTIONS}, {"question": "Sure?"})
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await take_answers(pilot)
         assert not isinstance(app.screen, ApprovalScreen)
         await pilot.press("3")
-        await wait_until(pilot, lambda: link.commands == [("answer", "a1", "green")])
-        link.bring(*answered(script, "a1", "green"), assess(script, "a2").events[-1])
+        await wait_until(pilot, lambda: client.commands == [("answer", "a1", "green")])
+        client.bring(*answered(script, "a1", "green"), assess(script, "a2").events[-1])
         await take_answers(pilot)
         await pilot.press("y", "enter")
-        await wait_until(pilot, lambda: link.commands[1:] == [("answer", "a2", "y")])
+        await wait_until(pilot, lambda: client.commands[1:] == [("answer", "a2", "y")])
 
 
 async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
     script = asked()
-    link = FakeClient(script.events[:-1])
-    app = workbench_app(link)
+    client = FakeClient(script.events[:-1])
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("h", "i")
-        link.bring(script.events[-1])
+        client.bring(script.events[-1])
         await wait_until(pilot, lambda: app.state.waiting)
         assert "The agent has a question · F8" in app.screen.query_one(Activity).render().plain
         assert not isinstance(app.screen, AnswerScreen)
         await pilot.press("f8")
         await take_answers(pilot)
         await pilot.press("escape", "enter")
-        await wait_until(pilot, lambda: link.commands == [("send", "hi")])
+        await wait_until(pilot, lambda: client.commands == [("send", "hi")])
         assert not isinstance(app.screen, AnswerScreen)
         assert app.state.waiting
 
@@ -262,25 +262,25 @@ async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answer
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script = asked()
-    link = FakeClient(script.events[:-1])
-    app = workbench_app(link)
+    client = FakeClient(script.events[:-1])
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         with monkeypatch.context() as patch:
-            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the person is not
-            link.bring(script.events[-1])
+            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the user is not
+            client.bring(script.events[-1])
             await opened(pilot)
             await pilot.press(*"1 moment", "enter", *"2")
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
         assert app.screen.query_one(Prompt).text == "2"
-        assert link.commands == [("send", "1 moment")]
+        assert client.commands == [("send", "1 moment")]
         await pilot.press("backspace")
         await opened(pilot)
 
 
 async def test_it_comes_back_with_what_was_written() -> None:
-    link = FakeClient(asked().events)
-    app = workbench_app(link)
+    client = FakeClient(asked().events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await take_answers(pilot)
         await pilot.press(*"pin", "escape")
@@ -288,27 +288,27 @@ async def test_it_comes_back_with_what_was_written() -> None:
         await pilot.press("f8")
         await take_answers(pilot)
         await pilot.press("k", "enter")
-        await wait_until(pilot, lambda: link.commands == [("answer", "a1", "pink")])
-        link.bring(CommandRefused("another screen is in charge"))
+        await wait_until(pilot, lambda: client.commands == [("answer", "a1", "pink")])
+        client.bring(CommandRefused("another screen is in charge"))
         await opened(pilot)
         assert app.screen.query_one(AnswerLine).value == "pink"
 
 
 async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> None:
     script = asked()
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        link.bring(*answered(script, "a1", "mauve"))
+        client.bring(*answered(script, "a1", "mauve"))
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
         await wait_until(pilot, lambda: "mauve" in app.screen.query_one(ActionCard).render().plain)
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_the_conversation_shows_question_and_options_and_a_card_opens_it() -> None:
-    link = FakeClient(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
-    app = workbench_app(link)
+    client = FakeClient(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("escape")

@@ -67,12 +67,12 @@ async def test_ctrl_c_twice_quits_and_once_does_not():
 
 
 async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
-    link = FakeClient()
-    app = workbench_app(None, set={"model": None}, demo=lambda: Opened(link, tmp_path, "find the fault"))
+    client = FakeClient()
+    app = workbench_app(None, set={"model": None}, demo=lambda: Opened(client, tmp_path, "find the fault"))
     async with app.run_test() as pilot:
         await pilot.press("f9")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", "find the fault")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "find the fault")]
 
 
 async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
@@ -112,16 +112,16 @@ async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
     def make():
         raise WorkbenchError("the session file is damaged")
 
-    link = DeferredClient(make)
-    assert await asyncio.to_thread(lambda: list(link.history())) == []
-    assert await link.receive() == [Disconnected("the session file is damaged", for_good=True)]
+    client = DeferredClient(make)
+    assert await asyncio.to_thread(lambda: list(client.history())) == []
+    assert await client.receive() == [Disconnected("the session file is damaged", for_good=True)]
 
 
 def test_a_late_link_closed_early_closes_the_real_one():
     real = FakeClient()
-    link = DeferredClient(lambda: real)
-    link.close()
-    list(link.history())
+    client = DeferredClient(lambda: real)
+    client.close()
+    list(client.history())
     assert real.closed
 
 

@@ -95,8 +95,8 @@ async def test_a_key_switches_the_list_between_the_session_and_this_turn():
     script.add(ev.RunEnded, reason="finished")
     script.user("two")
     script.run("str_replace_editor", _files=(ev.FileDelta(path=f"{WORKSPACE}/b.py", before=None, after="x\n"),))
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(ChangesPanel)
         await wait_until(pilot, lambda: "2 files" in str(panel.border_title))

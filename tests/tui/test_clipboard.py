@@ -109,10 +109,10 @@ def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, 
 def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, image):
     import os
 
-    folder = tmp_path / "pasted"
-    folder.mkdir()
+    directory = tmp_path / "pasted"
+    directory.mkdir()
     for name, days in (("clip-old.png", 31), ("clip-new.png", 1), ("mine.png", 400)):
-        (folder / name).touch()
-        os.utime(folder / name, (time.time() - days * 86400,) * 2)
-    kept = store_image(folder, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
-    assert {file.name for file in folder.iterdir()} == {kept.name, "clip-new.png", "mine.png"}
+        (directory / name).touch()
+        os.utime(directory / name, (time.time() - days * 86400,) * 2)
+    kept = store_image(directory, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
+    assert {file.name for file in directory.iterdir()} == {kept.name, "clip-new.png", "mine.png"}

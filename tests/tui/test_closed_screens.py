@@ -32,7 +32,7 @@ async def test_what_is_read_for_a_closed_screen_is_dropped(tmp_path, monkeypatch
 
     monkeypatch.setattr(threads, "_hand_over", late)
     kind, reads = LOADED[name]
-    app = workbench_app(FakeClient(Script().start(tools=("execute_bash",)).events), folder=tmp_path)
+    app = workbench_app(FakeClient(Script().start(tools=("execute_bash",)).events), directory=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tools)
         getattr(app, f"action_{name}")()

@@ -14,8 +14,8 @@ from workbench.view.prompt.file_search import FileIndex
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A repository with an ignored folder and names of several kinds."""
+def directory(tmp_path):
+    """A repository with an ignored directory and names of several kinds."""
     for name in ("src/calc.py", "src/parser.py", "tests/test_calc.py", "notes of mine.md", "build/calc.o", ".env"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -67,15 +67,15 @@ def test_what_is_asked_for_where_the_cursor_stands(text, wish):
     assert request_at([text], 0, len(text)) == wish
 
 
-def test_a_message_mentions_what_exists_in_the_folder(folder):
+def test_a_message_mentions_what_exists_in_the_folder(directory):
     text = 'See @src/calc.py, @"notes of mine.md", @src/calc.py. Not @nothing, a@b, @../other, @/etc/passwd; @tests/'
-    assert mentioned(text, folder) == ("src/calc.py", "notes of mine.md", "tests")
+    assert mentioned(text, directory) == ("src/calc.py", "notes of mine.md", "tests")
     for path in ("src/calc.py", "notes of mine.md", "odd)"):
-        (folder / path).touch()
-        assert mentioned(f"see {mention_of(path)}: it is", folder) == (path,)
+        (directory / path).touch()
+        assert mentioned(f"see {mention_of(path)}: it is", directory) == (path,)
 
 
-def test_the_index_leaves_out_what_is_ignored_and_knows_folders(folder):
+def test_the_index_leaves_out_what_is_ignored_and_knows_folders(directory):
     found: dict[str, list[str]] = {}
     come = threading.Event()
 
@@ -83,7 +83,7 @@ def test_the_index_leaves_out_what_is_ignored_and_knows_folders(folder):
         found[query] = paths
         come.set()
 
-    index = FileIndex(folder, answer)
+    index = FileIndex(directory, answer)
     index.ask("")
     assert come.wait(30)
     index.close()
@@ -100,8 +100,8 @@ def test_the_index_leaves_out_what_is_ignored_and_knows_folders(folder):
 
 
 async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press("/")
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)
@@ -110,44 +110,44 @@ async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
         await pilot.press(*"cmp")
         assert await wait_until(pilot, lambda: labels(app) == ["/compact", "/compact undo"])
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("compact",)]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("compact",)]
         assert app.screen.query_one(Prompt).text == ""
         await wait_until(pilot, lambda: not app.screen.query_one(Suggestions).display)
         await pilot.press(*"/cmp", "down", "enter")
-        await wait_until(pilot, lambda: len(link.commands) == 2)
+        await wait_until(pilot, lambda: len(client.commands) == 2)
         await pilot.press(*"/compact", "space", "u")
         assert await wait_until(pilot, lambda: labels(app) == ["undo"])
         await pilot.press("tab", "enter")
-        await wait_until(pilot, lambda: len(link.commands) == 3)
-        assert link.commands[1:] == [("compact", "undo"), ("compact", "undo")]
+        await wait_until(pilot, lambda: len(client.commands) == 3)
+        assert client.commands[1:] == [("compact", "undo"), ("compact", "undo")]
 
 
 async def test_an_argument_is_chosen_from_its_list():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press(*"/mod", "enter")
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode ")
         assert labels(app) == ["medium", "ask", "high", "never", "plan"]
         await pilot.press("up", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("mode", "plan")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("mode", "plan")]
 
 
 async def test_another_model_than_the_listed_ones_can_be_written():
-    link = FakeClient()
+    client = FakeClient()
     models = {"fast": {"model": "openai/a-fast-one"}}
-    app = workbench_app(link, set={"models": models})
+    app = workbench_app(client, set={"models": models})
     async with app.run_test() as pilot:
         await pilot.press(*"/model", "space", *"fas", "enter", *"/model", "space", "f", "tab", "enter")
-        await wait_until(pilot, lambda: len(link.commands) == 2)
-        assert link.commands == [("model", "fas"), ("model", "fast")]
+        await wait_until(pilot, lambda: len(client.commands) == 2)
+        assert client.commands == [("model", "fas"), ("model", "fast")]
 
 
-async def test_files_are_found_while_typing_and_taken_with_tab(folder):
-    link = FakeClient()
-    app = workbench_app(link, folder=folder)
+async def test_files_are_found_while_typing_and_taken_with_tab(directory):
+    client = FakeClient()
+    app = workbench_app(client, directory=directory)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         await pilot.press(*"see", "space", "@", *"calc")
@@ -156,11 +156,11 @@ async def test_files_are_found_while_typing_and_taken_with_tab(folder):
         await wait_until(pilot, lambda: labels(app) == ["notes of mine.md"])
         await pilot.press("enter")
         assert await wait_until(pilot, lambda: prompt.text == 'see @tests/test_calc.py and @"notes of mine.md" ')
-        assert link.commands == []
+        assert client.commands == []
 
 
-async def test_a_folder_that_is_taken_shows_what_is_in_it(folder):
-    app = workbench_app(FakeClient(), folder=folder)
+async def test_a_folder_that_is_taken_shows_what_is_in_it(directory):
+    app = workbench_app(FakeClient(), directory=directory)
     async with app.run_test() as pilot:
         await pilot.press("@", *"sr")
         await wait_until(pilot, lambda: "src/" in labels(app))
@@ -169,9 +169,9 @@ async def test_a_folder_that_is_taken_shows_what_is_in_it(folder):
         assert app.screen.query_one(Prompt).text == "@src/"
 
 
-async def test_escape_closes_the_list_for_this_word_and_stops_nothing(folder):
-    link = FakeClient()
-    app = workbench_app(link, folder=folder)
+async def test_escape_closes_the_list_for_this_word_and_stops_nothing(directory):
+    client = FakeClient()
+    app = workbench_app(client, directory=directory)
     async with app.run_test() as pilot:
         await pilot.press("@", "c")
         await wait_until(pilot, lambda: labels(app))
@@ -180,17 +180,17 @@ async def test_escape_closes_the_list_for_this_word_and_stops_nothing(folder):
         assert app.screen.query_one(Prompt).text == "@ca"
         await pilot.press("space", "@")
         await wait_until(pilot, lambda: labels(app))
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_keys_in_one_burst_choose_in_their_order():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         for key in ("slash", "m", "o", "d", "enter", "p", "l", "enter", "a", "enter"):
             app.post_message(events.Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
-        await wait_until(pilot, lambda: len(link.commands) == 2)
-        assert link.commands == [("mode", "plan"), ("send", "a")]
+        await wait_until(pilot, lambda: len(client.commands) == 2)
+        assert client.commands == [("mode", "plan"), ("send", "a")]
 
 
 async def test_a_click_takes_a_row():
@@ -202,10 +202,10 @@ async def test_a_click_takes_a_row():
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode plan")
 
 
-async def test_typing_is_never_held_up_by_the_search(folder, monkeypatch):
+async def test_typing_is_never_held_up_by_the_search(directory, monkeypatch):
     go_on = threading.Event()
     monkeypatch.setattr("workbench.tools.glob.walk.list_files", lambda *a, **k: iter([str(go_on.wait(30))]))
-    app = workbench_app(FakeClient(), folder=folder)
+    app = workbench_app(FakeClient(), directory=directory)
     async with app.run_test() as pilot:
         await pilot.press("@", *"true")
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "@true")

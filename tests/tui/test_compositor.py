@@ -97,8 +97,8 @@ async def test_only_the_spans_that_changed_are_given_out():
 
 
 async def test_a_long_session_looks_as_textual_paints_it(tmp_path):
-    link = FakeClient(list(long_session(60)))
-    app = WorkbenchApp(Opened(link, tmp_path), Settings(model="scripted/demo"))
+    client = FakeClient(list(long_session(60)))
+    app = WorkbenchApp(Opened(client, tmp_path), Settings(model="scripted/demo"))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.screen.query("ActionCard"))
         await pilot.pause()

@@ -223,7 +223,7 @@ async def test_what_streams_waits_for_the_frames_of_keys_but_not_for_ever(monkey
         app.take(live.TextDelta(text="begun "))
         await until(pilot, lambda: any("begun" in line for line in screen_lines(app)))
 
-        monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 0.0)  # the person types on
+        monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 0.0)  # the user types on
         app.take(live.TextDelta(text="and gone on"))
         await until(pilot, lambda: any("gone on" in line for line in screen_lines(app)))
         assert "begun and gone on" in app.query_one(AgentText).item.text

@@ -42,8 +42,8 @@ def test_what_is_not_known_is_said_so():
 
 @pytest.mark.parametrize("by_click", [True, False])
 async def test_it_opens_by_command_and_by_a_click_on_the_numbers(by_click):
-    link = FakeClient(spent().events)
-    async with workbench_app(link).run_test(size=(120, 30)) as pilot:
+    client = FakeClient(spent().events)
+    async with workbench_app(client).run_test(size=(120, 30)) as pilot:
         app = pilot.app
         await wait_until(pilot, lambda: "ctx 25 %" in app.screen.query_one(StatusLine).render().plain)
         if by_click:

@@ -189,17 +189,17 @@ async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(w
 
 
 async def test_a_shell_command_needs_no_model_and_a_message_waits_for_one(where):
-    link = FakeClient(Script().start(model="none", workspace=str(where.data)).events)
-    app, _ = first_app(where, [], shell=lambda: Opened(link, where.data))
+    client = FakeClient(Script().start(model="none", workspace=str(where.data)).events)
+    app, _ = first_app(where, [], shell=lambda: Opened(client, where.data))
     async with app.run_test() as pilot:
         await ready(pilot)
         await pilot.press("escape")
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
         await pilot.press("!", *"ls", "enter")
-        await wait_until(pilot, lambda: link.commands == [("run", "ls")] and "no model │" in text_on(app))
+        await wait_until(pilot, lambda: client.commands == [("run", "ls")] and "no model │" in text_on(app))
         await pilot.press(*"hello", "enter")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "hello")
-        assert link.commands == [("run", "ls")]
+        assert client.commands == [("run", "ls")]
         app.screen.query_one(Prompt).text = "/model a/b"
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands[1:] == [("model", "a/b")])
+        await wait_until(pilot, lambda: client.commands[1:] == [("model", "a/b")])

@@ -16,14 +16,14 @@ from workbench.view.state import Changed, SessionState
 
 async def test_what_comes_while_the_screen_is_behind_is_shown_together():
     script = Script().start().user("Do.")
-    link, shown, behind = FakeClient(script.events), list[Changed | None](), [True]
-    follower = Follower(link, SessionState(), shown.append, lambda: behind[0])
+    client, shown, behind = FakeClient(script.events), list[Changed | None](), [True]
+    follower = Follower(client, SessionState(), shown.append, lambda: behind[0])
     running = asyncio.create_task(follower.run())
     try:
         for number in range(6):
             first = len(script.events)
             script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
-            link.bring(*script.events[first:])
+            client.bring(*script.events[first:])
             while number == 0 and len(shown) < 2:
                 await asyncio.sleep(FRAME)
             await asyncio.sleep(FRAME)
@@ -37,13 +37,13 @@ async def test_what_comes_while_the_screen_is_behind_is_shown_together():
 
 async def test_a_screen_that_stays_behind_is_shown_the_next_all_the_same():
     script = Script().start().user("Do.")
-    link, shown = FakeClient(script.events), list[Changed | None]()
-    running = asyncio.create_task(Follower(link, SessionState(), shown.append, lambda: True).run())
+    client, shown = FakeClient(script.events), list[Changed | None]()
+    running = asyncio.create_task(Follower(client, SessionState(), shown.append, lambda: True).run())
     try:
         for number in range(2):
             first = len(script.events)
             script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
-            link.bring(*script.events[first:])
+            client.bring(*script.events[first:])
             async with asyncio.timeout(10):
                 while len(shown) < number + 2:
                     await asyncio.sleep(FRAME)

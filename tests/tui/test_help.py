@@ -90,9 +90,9 @@ async def test_every_key_of_each_panel_is_listed(size):
 async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
-    link = FakeClient([event for event in finished() if getattr(event, "seq", 0)])
+    client = FakeClient([event for event in finished() if getattr(event, "seq", 0)])
     app = workbench_app(
-        link, settings_model=book, folder=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}}
+        client, settings_model=book, directory=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}}
     )
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.changes)

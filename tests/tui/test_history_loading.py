@@ -75,11 +75,11 @@ def sub_agent(script: Script, number: int) -> None:
     script.end(call, "found")
 
 
-def session(turns: int, folder: Path) -> tuple[list[ev.EventBase], Path]:
+def session(turns: int, directory: Path) -> tuple[list[ev.EventBase], Path]:
     script = Script().start()
     for number in range(turns):
         turn(script, number)
-    path = folder / "long.ohw"
+    path = directory / "long.ohw"
     with Store.create(path) as store:
         store.append(*script.events)
     return script.events, path
@@ -224,12 +224,12 @@ async def test_what_is_far_above_the_end_that_is_followed_is_held_no_longer(tmp_
     monkeypatch.setattr(event_feed, "RETRY", 0)
     events, path = session(60, tmp_path)
     whole = fold(events)
-    link = FileClient(path, 600)
-    link.held = 700
-    app = workbench_app(link)
+    client = FileClient(path, 600)
+    client.held = 700
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.last_seq == 700 and app.state.items)
-        link.bring(*events[700:])
+        client.bring(*events[700:])
         await wait_until(pilot, lambda: app.state.last_seq == len(events))
         await wait_until(pilot, lambda: app.state.first_seq > len(events) - 900)
         timeline, conversation = app.screen.query_one(Timeline), app.screen.query_one(Conversation)

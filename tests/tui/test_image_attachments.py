@@ -17,7 +17,7 @@ from workbench.view.reducer import apply
 
 
 @pytest.fixture
-def folder(tmp_path):
+def directory(tmp_path):
     place = tmp_path / "project"
     place.mkdir()
     (place / "shot.png").write_bytes(png(640, 480))
@@ -29,14 +29,14 @@ def folder(tmp_path):
     return place
 
 
-def test_a_paste_of_image_paths_becomes_mentions_and_nothing_else_does(folder):
-    beside = folder.parent / "beside.png"
+def test_a_paste_of_image_paths_becomes_mentions_and_nothing_else_does(directory):
+    beside = directory.parent / "beside.png"
     for pasted, written in [
-        (f"{folder}/shot.png", "@shot.png "),
-        (f"'{folder}/my photo.png' ", '@"my photo.png" '),
-        (f"{folder}/my\\ photo.png\n{beside}", f'@"my photo.png" @{beside} '),
-        (f"{folder}/my photo.png", '@"my photo.png" '),
-        (f"file://{folder}/my%20photo.png\r\n", '@"my photo.png" '),
+        (f"{directory}/shot.png", "@shot.png "),
+        (f"'{directory}/my photo.png' ", '@"my photo.png" '),
+        (f"{directory}/my\\ photo.png\n{beside}", f'@"my photo.png" @{beside} '),
+        (f"{directory}/my photo.png", '@"my photo.png" '),
+        (f"file://{directory}/my%20photo.png\r\n", '@"my photo.png" '),
         ("shot.png", "@shot.png "),
         ("missing.png", ""),
         ("see shot.png", ""),
@@ -44,7 +44,7 @@ def test_a_paste_of_image_paths_becomes_mentions_and_nothing_else_does(folder):
         ("x = 'shot.png", ""),
         ("", ""),
     ]:
-        assert pasted_images(pasted, folder) == written, pasted
+        assert pasted_images(pasted, directory) == written, pasted
 
 
 def test_images_are_named_whatever_ends_the_sentence():
@@ -52,14 +52,14 @@ def test_images_are_named_whatever_ends_the_sentence():
     assert images_named(text) == ["shot.png", "my photo.PNG", "deep/x.webp"]
 
 
-async def test_chips_say_what_goes_along_and_what_cannot(folder):
-    link = FakeClient()
-    app = workbench_app(link, folder=folder)
+async def test_chips_say_what_goes_along_and_what_cannot(directory):
+    client = FakeClient()
+    app = workbench_app(client, directory=directory)
     async with app.run_test(size=(120, 40)) as pilot:
         chips, prompt = app.screen.query_one(Attachments), app.screen.query_one(Prompt)
-        prompt.post_message(keys.Paste(str(folder.parent / "beside.png")))
+        prompt.post_message(keys.Paste(str(directory.parent / "beside.png")))
         await wait_until(pilot, lambda: chips.images)
-        assert prompt.text == f"@{folder.parent}/beside.png "
+        assert prompt.text == f"@{directory.parent}/beside.png "
         await pilot.press(*"@shot.png", "escape", "space", *"@large.png", "escape", "space", *"@fake.png", "escape")
         await wait_until(pilot, lambda: len(chips.images) == 4)
         assert [image.words for image in chips.images] == [
@@ -70,10 +70,10 @@ async def test_chips_say_what_goes_along_and_what_cannot(folder):
         ]
         assert [image.is_refused for image in chips.images] == [False, False, True, True]
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands and not chips.display)
-        (sent,) = link.commands
-        assert sent[2] == (f"{folder.parent}/beside.png", "shot.png", "large.png", "fake.png")
-        link.bring(CommandRefused("m takes no images; choose another model, or leave out shot.png"))
+        await wait_until(pilot, lambda: client.commands and not chips.display)
+        (sent,) = client.commands
+        assert sent[2] == (f"{directory.parent}/beside.png", "shot.png", "large.png", "fake.png")
+        client.bring(CommandRefused("m takes no images; choose another model, or leave out shot.png"))
         await wait_until(pilot, lambda: prompt.text == sent[1] and len(chips.images) == 4)
         prompt.load_text("as in")
         prompt.move_cursor(prompt.document.end)
@@ -81,10 +81,10 @@ async def test_chips_say_what_goes_along_and_what_cannot(folder):
         await wait_until(pilot, lambda: prompt.text == "as in @shot.png " and len(chips.images) == 1)
 
 
-def test_the_conversation_keeps_the_chip_and_not_the_image(folder):
+def test_the_conversation_keeps_the_chip_and_not_the_image(directory):
     script = Script().start()
     state = script.state()
-    said = message(str(folder), "look at @shot.png", ["shot.png"])
+    said = message(str(directory), "look at @shot.png", ["shot.png"])
     apply(state, replace(said, seq=2))
     (item,) = state.items
     assert item.images == ("shot.png 640×480 · 1 kB",)

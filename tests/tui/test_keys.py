@@ -1,4 +1,4 @@
-"""Keys of the person's own: every binding has a name, can be given other keys, and every hint tells the key it has."""
+"""Keys of the user's own: every binding has a name, can be given other keys, and every hint tells the key it has."""
 
 import re
 from pathlib import Path

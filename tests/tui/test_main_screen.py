@@ -50,11 +50,11 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
 
 async def test_the_context_is_a_share_where_the_window_is_known():
     script = Script().start().user("Hi.").answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "ctx 31 %" in shown(app, StatusLine))
-        link.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
+        client.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
         await wait_until(pilot, lambda: "ctx 95 %" in shown(app, StatusLine))
         assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
 
@@ -62,20 +62,20 @@ async def test_the_context_is_a_share_where_the_window_is_known():
 async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
     git_repository(tmp_path)
     script = Script().start(workspace=str(tmp_path)).user("Go.")
-    link = FakeClient(script.events)
-    app = workbench_app(link, folder=tmp_path)
+    client = FakeClient(script.events)
+    app = workbench_app(client, directory=tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(live.EngineState(state="idle"))
+        client.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
         (tmp_path / "new").write_text("x")
         seen = len(script.events)
         script.run("execute_bash", command="touch new", _exit_code=0)
-        link.bring(*script.events[seen:])
+        client.bring(*script.events[seen:])
         await wait_until(pilot, lambda: "  main*" in shown(app, StatusLine))
         (tmp_path / "new").unlink()
         seen = len(script.events)
         script.run("execute_bash", command="rm new", _exit_code=0)
-        link.bring(*script.events[seen:])
+        client.bring(*script.events[seen:])
         await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
         assert "main*" not in shown(app, StatusLine)
 
@@ -94,17 +94,17 @@ def test_looking_at_a_tree_runs_no_program_that_the_folder_names(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def git(folder, *words):
-    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
+def git(directory, *words):
+    subprocess.run(["git", "-C", str(directory), *words], check=True, capture_output=True)
 
 
-def git_repository(folder, attributes=""):
+def git_repository(directory, attributes=""):
     """One commit on the branch `main`, nothing changed since."""
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "a.txt").write_text("a\n")
-    (folder / ".gitattributes").write_text(attributes)
-    git(folder, "add", "-A")
-    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x")
+    git(directory, "init", "-q", "-b", "main")
+    (directory / "a.txt").write_text("a\n")
+    (directory / ".gitattributes").write_text(attributes)
+    git(directory, "add", "-A")
+    git(directory, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x")
 
 
 async def test_an_unknown_cost_is_never_shown_as_nothing():
@@ -117,14 +117,14 @@ async def test_an_unknown_cost_is_never_shown_as_nothing():
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])
 async def test_every_size_shows_the_prompt_and_takes_keys(size):
-    link = FakeClient(working_session().events[:38])
-    app = workbench_app(link)
+    client = FakeClient(working_session().events[:38])
+    app = workbench_app(client)
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         for key in ("f2", "f3", "f4", "f6", "f6", "escape"):
             await pilot.press(key)
         await pilot.press("o", "k", "enter")
-        await wait_until(pilot, lambda: ("send", "ok") in link.commands)
+        await wait_until(pilot, lambda: ("send", "ok") in client.commands)
         assert app.screen.query_one(Prompt).has_focus
 
 
@@ -163,46 +163,46 @@ async def test_a_panel_can_have_the_whole_width():
 
 
 async def test_the_hints_name_keys_that_work_now():
-    link = FakeClient(Script().start().user("Go.").events)
-    app = workbench_app(link, set={"keys": {"mode": "f7"}})
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client, set={"keys": {"mode": "f7"}})
     async with app.run_test(size=(160, 30)) as pilot:
         await wait_until(pilot, lambda: "enter queue" in shown(app, KeyHints))
         assert "F7 mode" in shown(app, KeyHints)
         assert "esc stop" not in shown(app, KeyHints)
-        link.bring(live.EngineState(state="thinking"))
+        client.bring(live.EngineState(state="thinking"))
         await wait_until(pilot, lambda: "esc stop" in shown(app, KeyHints))
         await pilot.press("f2")
         await wait_until(pilot, lambda: "esc prompt" in shown(app, KeyHints))
         assert "enter open" in shown(app, KeyHints)
         await pilot.press("f7")
-        await wait_until(pilot, lambda: link.commands == [("mode", "high")])
-        assert link.commands == [("mode", "high")]
+        await wait_until(pilot, lambda: client.commands == [("mode", "high")])
+        assert client.commands == [("mode", "high")]
 
 
 async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
-    link = FakeClient(Script().start().user("Go.").events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(live.EngineState(state="thinking"))
+        client.bring(live.EngineState(state="thinking"))
         await wait_until(pilot, lambda: app.state.work == "thinking")
         await pilot.press("f2", "escape")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
-        assert link.commands == []
+        assert client.commands == []
         await pilot.press("escape")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("interrupt",)]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("interrupt",)]
 
 
 async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
     script = Script().start().user("Go.")
     script.begin("execute_bash", command="pytest -q")
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
-        link.bring(live.EngineState(state="acting"))
+        client.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: "running $ pytest -q · " in shown(app, Activity))
         assert app.screen.query_one(Activity)._timer._active.is_set()
-        link.bring(live.EngineState(state="idle"))
+        client.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: shown(app, Activity) == "")
         assert not app.screen.query_one(Activity)._timer._active.is_set()
 
@@ -216,83 +216,83 @@ async def test_queued_messages_are_counted_at_the_prompt():
 
 
 async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():
-    link = FakeClient()
-    app = workbench_app(link, message="do it")
+    client = FakeClient()
+    app = workbench_app(client, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: "1 being sent" in app.screen.query_one(Prompt).border_subtitle)
-        link.bring(*Script().start().user("do it").events)
+        client.bring(*Script().start().user("do it").events)
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
 
 
 async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
-    link = FakeClient(asked().events)
-    app = workbench_app(link)
+    client = FakeClient(asked().events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await arm(pilot)
         await pilot.press("y")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("decide", "a1", "approved", "f", "")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("decide", "a1", "approved", "f", "")]
         assert not isinstance(app.screen, ApprovalScreen)
 
 
 async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
-    link = FakeClient(Script().start().user("Go.").events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("y")
-        link.bring(*asked().events[2:])
+        client.bring(*asked().events[2:])
         await wait_until(pilot, lambda: "1 action needs approval · F8" in shown(app, Activity))
         await pilot.press(*"yyy", "enter")
-        await wait_until(pilot, lambda: ("send", "yyyy") in link.commands)
+        await wait_until(pilot, lambda: ("send", "yyyy") in client.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert link.commands == [("send", "yyyy")]
+        assert client.commands == [("send", "yyyy")]
 
 
 async def test_later_is_not_no_and_f8_asks_again():
-    link = FakeClient(asked().events)
-    app = workbench_app(link)
+    client = FakeClient(asked().events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
         await pilot.press("escape")
-        assert link.commands == []
+        assert client.commands == []
         await pilot.press("f8")
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_an_answer_that_was_refused_is_asked_for_again():
-    link = FakeClient(asked().events)
-    app = workbench_app(link)
+    client = FakeClient(asked().events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await arm(pilot)
         await pilot.press("y")
-        await wait_until(pilot, lambda: link.commands)
-        link.bring(CommandRefused("the file differs from what was shown"))
+        await wait_until(pilot, lambda: client.commands)
+        client.bring(CommandRefused("the file differs from what was shown"))
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert len(link.commands) == 1
+        assert len(client.commands) == 1
 
 
 async def test_a_question_that_is_settled_elsewhere_goes_away():
     script = asked()
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        link.bring(script.add(ev.ActionDecided, action_id="a1", verdict="rejected", by="person"))
+        client.bring(script.add(ev.ActionDecided, action_id="a1", verdict="rejected", by="person"))
         await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         for name in ("a1", "a2"):
             await wait_until(
@@ -301,10 +301,10 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
             )
             await arm(pilot)
             await pilot.press("y")
-            await wait_until(pilot, lambda name=name: link.commands[-1:] == [("decide", name, "approved", "f", "")])
+            await wait_until(pilot, lambda name=name: client.commands[-1:] == [("decide", name, "approved", "f", "")])
         approved = script.add(ev.ActionDecided, action_id="a2", verdict="approved", by="person", fingerprint="f")
         again = script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("refused before",), fingerprint="f")
-        link.bring(approved, again)
+        client.bring(approved, again)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         assert isinstance(app.screen, ApprovalScreen)
         assert app.screen.item.reasons == ("refused before",)
@@ -313,36 +313,36 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
 async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhile_stays_asked():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(100, 40)) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         await arm(pilot)
         await pilot.press("Y")
         await wait_until(pilot, lambda: isinstance(app.screen, ApproveAllScreen))
-        link.bring(script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("anew",), fingerprint="f"))
+        client.bring(script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("anew",), fingerprint="f"))
         await wait_until(pilot, lambda: app.state.actions["a2"].reasons == ("anew",))
         await arm(pilot)
         await pilot.press("Y")
-        await wait_until(pilot, lambda: link.commands)
+        await wait_until(pilot, lambda: client.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
         assert isinstance(app.screen, ApprovalScreen)
         assert app.screen.item is app.state.actions["a2"]
-        assert link.commands == [("decide", "a1", "approved", "f", "")]
+        assert client.commands == [("decide", "a1", "approved", "f", "")]
 
 
 async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_again():
     script = asked()
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        link.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", needs_decision=False))
+        client.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", needs_decision=False))
         await wait_until(pilot, lambda: not isinstance(app.screen, ApprovalScreen))
         assert (app.state.waiting, app.state.actions["a1"].phase) == ([], "proposed")
-        link.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", fingerprint="f"))
+        client.bring(script.add(ev.ActionAssessed, action_id="a1", risk="HIGH", fingerprint="f"))
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
@@ -381,11 +381,11 @@ async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was
 
 
 async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_back():
-    link = FakeClient()
-    app = workbench_app(link, message="do it")
+    client = FakeClient()
+    app = workbench_app(client, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: link.commands == [("send", "do it")])
-        link.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
+        await wait_until(pilot, lambda: client.commands == [("send", "do it")])
+        client.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
         await wait_until(pilot, lambda: "give another" in shown(app, Activity))
         assert app.screen.query_one(Prompt).text == "do it"
 
@@ -394,11 +394,11 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
     nasty = "[/foo] [b]x[/b] \x1b]52;c;AAAA\x07 \u202e\u200b \U000e0041 [@click=app.quit]x[/]"
     script = Script().start(workspace=f"/tmp/{nasty}", model=nasty).user(nasty).answer(nasty, reasoning=nasty)
     script.run("execute_bash", nasty, command=nasty)
-    link = FakeClient(script.events)
-    app = workbench_app(link, set={"model": nasty})
+    client = FakeClient(script.events)
+    app = workbench_app(client, set={"model": nasty})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
-        link.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), Disconnected(nasty))
+        client.bring(live.EngineState(state="acting", detail=nasty), CommandRefused(nasty), Disconnected(nasty))
         await wait_until(pilot, lambda: app.state.work == "lost")
         lines = "".join(segment.text for line in app.screen._compositor.render_strips() for segment in line)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(lines)
@@ -406,12 +406,12 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
 
 
 async def test_a_notice_of_the_engine_brings_no_message_back():
-    link = FakeClient()
-    app = workbench_app(link, message="do it")
+    client = FakeClient()
+    app = workbench_app(client, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: link.commands == [("send", "do it")])
-        link.bring(EngineNotice("a rule names no tool"))
+        await wait_until(pilot, lambda: client.commands == [("send", "do it")])
+        client.bring(EngineNotice("a rule names no tool"))
         await wait_until(pilot, lambda: app.state.items)
         assert app.screen.query_one(Prompt).text == ""
-        link.bring(CommandRefused("another screen is in charge"))
+        client.bring(CommandRefused("another screen is in charge"))
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "do it")

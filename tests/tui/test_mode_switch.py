@@ -19,21 +19,21 @@ from workbench.view.approval.never_ask import NeverAskQuestion
 
 
 async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows_both_until_then():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab", "shift+tab", "shift+tab")
         assert "Ask (medium+) → Ask every time?" in shown(app, StatusLine)
-        assert link.commands == []
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("mode", "ask")]
+        assert client.commands == []
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("mode", "ask")]
         assert "→" not in shown(app, StatusLine)
 
 
 async def test_the_key_never_comes_to_the_mode_that_never_asks():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         seen = []
@@ -48,26 +48,26 @@ async def test_the_key_never_comes_to_the_mode_that_never_asks():
 
 
 async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*["shift+tab"] * 4)
         await asyncio.sleep(DEBOUNCE_SECONDS + 0.3)
         await wait_until(pilot, lambda: not app.state.next_mode)
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_a_mode_by_name_takes_the_place_of_one_that_was_stepped_to():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab")
         await app.run_action("mode('plan')", app.screen)
         await asyncio.sleep(DEBOUNCE_SECONDS + 0.3)
         await pilot.pause()
-        assert link.commands == [("mode", "plan")]
+        assert client.commands == [("mode", "plan")]
 
 
 async def by_command(app, pilot):
@@ -85,23 +85,23 @@ async def by_settings(app, pilot):
 @pytest.mark.parametrize("way", [by_command, by_palette, by_settings])
 @pytest.mark.parametrize("key", ["y", "n", "escape"])
 async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(way, key):
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await way(app, pilot)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen))
-        assert link.commands == []
+        assert client.commands == []
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await pilot.press(key)
         await wait_until(pilot, lambda: not isinstance(app.screen, NeverAskScreen))
-        assert link.commands == ([("mode", "never", "confirmed")] if key == "y" else [])
+        assert client.commands == ([("mode", "never", "confirmed")] if key == "y" else [])
 
 
 async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3.0)  # a busy machine presses keys slowly
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*"/mode", "space", *"never", "enter", "y", "y", "y", "enter")
@@ -110,11 +110,11 @@ async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
         await pilot.press("h", "e", "y", "enter")
         await pilot.pause()
         assert isinstance(app.screen, NeverAskScreen)
-        assert link.commands == []
+        assert client.commands == []
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, NeverAskScreen))
         assert app.screen.query_one(Prompt).text == "yyyhey"
-        assert link.commands == []
+        assert client.commands == []
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
@@ -125,20 +125,20 @@ def test_a_session_that_would_begin_in_it_waits_for_the_confirmation(confirmed):
 
 
 async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab")
         type_while_it_stands_still(app, "shift+tab", seconds=DEBOUNCE_SECONDS + 0.6)
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("mode", "plan")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("mode", "plan")]
 
 
 async def test_a_key_that_was_read_only_after_the_process_stood_still_confirms_nothing(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 1.5)
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await app.run_action("mode('never')", app.screen)
@@ -147,9 +147,9 @@ async def test_a_key_that_was_read_only_after_the_process_stood_still_confirms_n
         app.post_message(events.Key("y", "y"))
         await pilot.pause(0.3)
         assert isinstance(app.screen, NeverAskScreen)
-        assert link.commands == []
+        assert client.commands == []
         # The keys are shown by the tick that saw the quiet time end; from then on a stall takes nothing back.
         await wait_until(pilot, lambda: "y never ask" in app.screen.query_one("#never-ask-keys").render().plain)
         time.sleep(1.0)
         app.post_message(events.Key("y", "y"))
-        await wait_until(pilot, lambda: link.commands == [("mode", "never", "confirmed")])
+        await wait_until(pilot, lambda: client.commands == [("mode", "never", "confirmed")])

@@ -33,14 +33,14 @@ async def typed(pilot, line: str) -> None:
 async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
     script = Script().start(model="fast").user("Hi.")
     script.answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
-    link = FakeClient(script.events)
-    app = workbench_app(link, set={"model": "fast", "models": PROFILES})
+    client = FakeClient(script.events)
+    app = workbench_app(client, set={"model": "fast", "models": PROFILES})
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "ctx 31 %" in shown(app))
         await typed(pilot, "/model openai/other")
-        await wait_until(pilot, lambda: link.commands == [("model", "openai/other")])
+        await wait_until(pilot, lambda: client.commands == [("model", "openai/other")])
         assert "other" not in shown(app)
-        link.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
+        client.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
         await wait_until(pilot, lambda: "ctx 62.4k │ other" in shown(app))
         assert [item.text for item in app.state.items if hasattr(item, "detail")][
             -1
@@ -48,21 +48,21 @@ async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
 
 
 async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
-    link = FakeClient(Script().start(model="deep").user("Hi.").events)
-    app = workbench_app(link, set={"model": "deep", "models": PROFILES})
+    client = FakeClient(Script().start(model="deep").user("Hi.").events)
+    app = workbench_app(client, set={"model": "deep", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "deep" in shown(app))
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
         assert rows(app) == ["  fast  openai/small", "● deep  anthropic/large  now"]
         await pilot.press("up", "enter")
-        await wait_until(pilot, lambda: link.commands == [("model", "fast")])
+        await wait_until(pilot, lambda: client.commands == [("model", "fast")])
         assert len(app.screen_stack) == 1
 
 
 async def test_escape_and_the_present_model_change_nothing():
-    link = FakeClient(Script().start(model="openai/[/own]").user("Hi.").events)
-    app = workbench_app(link, set={"model": "openai/[/own]", "models": PROFILES})
+    client = FakeClient(Script().start(model="openai/[/own]").user("Hi.").events)
+    app = workbench_app(client, set={"model": "openai/[/own]", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "own" in shown(app))
         for key in ("enter", "escape"):
@@ -71,12 +71,12 @@ async def test_escape_and_the_present_model_change_nothing():
             assert rows(app)[0] == "● openai/[/own]  now"
             await pilot.press(key)
             await wait_until(pilot, lambda: len(app.screen_stack) == 1)
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_the_palette_has_an_entry_for_each_profile():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link, set={"models": PROFILES})
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client, set={"models": PROFILES})
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
@@ -84,17 +84,17 @@ async def test_the_palette_has_an_entry_for_each_profile():
         found = app.screen.query_one(OptionList)
         await wait_until(pilot, lambda: found.option_count and found.highlighted == 0)
         await pilot.press("enter")
-        assert await wait_until(pilot, lambda: link.commands == [("model", "deep")])
+        assert await wait_until(pilot, lambda: client.commands == [("model", "deep")])
 
 
 async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):
-    link, asked = FakeClient(), []
+    client, asked = FakeClient(), []
 
     def start(name: str) -> Opened:
         asked.append(name)
         if name == "bad":
             raise WorkbenchError("no key for bad: set the variable BAD_KEY")
-        return Opened(link, tmp_path)
+        return Opened(client, tmp_path)
 
     app = workbench_app(None, set={"model": None, "models": PROFILES}, start=start)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -102,35 +102,35 @@ async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named
         await wait_until(pilot, lambda: app._notifications)
         assert [note.message for note in app._notifications] == ["no key for bad: set the variable BAD_KEY"]
         await typed(pilot, "/model fast")
-        await wait_until(pilot, lambda: app.opened.link is link)
+        await wait_until(pilot, lambda: app.opened.link is client)
         await wait_until(pilot, lambda: app.screen.query(Prompt))
         await typed(pilot, "hello")
-        await wait_until(pilot, lambda: link.commands == [("send", "hello")])
+        await wait_until(pilot, lambda: client.commands == [("send", "hello")])
         assert asked == ["bad", "fast"]
 
 
 async def test_compact_asks_for_condensing_and_the_log_says_so():
     script = Script().start().user("Hi.")
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await typed(pilot, "/compact")
-        await wait_until(pilot, lambda: link.commands == [("compact",)])
-        link.bring(ev.CondensingAsked(seq=len(script.events) + 1))
+        await wait_until(pilot, lambda: client.commands == [("compact",)])
+        client.bring(ev.CondensingAsked(seq=len(script.events) + 1))
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
         assert app.state.items[-1].text == "Compaction was requested"
 
 
 async def test_compact_undo_takes_it_back_and_the_log_says_so():
     script = Script().start().user("Hi.")
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await typed(pilot, "/compact undo")
-        await wait_until(pilot, lambda: link.commands == [("compact", "undo")])
-        link.bring(ev.CondensingUndone(seq=len(script.events) + 1, condensed=9, first=3, last=8))
+        await wait_until(pilot, lambda: client.commands == [("compact", "undo")])
+        client.bring(ev.CondensingUndone(seq=len(script.events) + 1, condensed=9, first=3, last=8))
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
         said = "Compaction of events 3 to 8 undone"
         assert app.state.items[-1].text == said
@@ -138,8 +138,8 @@ async def test_compact_undo_takes_it_back_and_the_log_says_so():
 
 async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
-    link = FakeClient(Script().start(model="scripted/none-such").user("Hi.").events)
-    app = workbench_app(link, set={"model": "scripted/none-such"})
+    client = FakeClient(Script().start(model="scripted/none-such").user("Hi.").events)
+    app = workbench_app(client, set={"model": "scripted/none-such"})
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: "none-such" in shown(app))
         await typed(pilot, "/model")

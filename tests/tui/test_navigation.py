@@ -72,8 +72,8 @@ async def test_a_task_leads_to_its_steps_also_on_a_narrow_screen_and_from_a_maxi
 
 
 async def test_the_first_message_takes_the_place_of_the_welcome_before_the_engine_has_it():
-    link = FakeClient(Script().start().events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*"Mend", "enter")
@@ -81,6 +81,6 @@ async def test_the_first_message_takes_the_place_of_the_welcome_before_the_engin
         await wait_until(pilot, lambda: "sending" in welcome.render().plain)
         assert "What should we work on?" not in welcome.render().plain
         assert "Mend" in welcome.render().plain
-        link.bring(ev.UserMessage(seq=2, text="Mend"))
+        client.bring(ev.UserMessage(seq=2, text="Mend"))
         await wait_until(pilot, lambda: not welcome.display)
         assert app.screen.query_one(Conversation).display

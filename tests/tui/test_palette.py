@@ -19,8 +19,8 @@ PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/larg
 
 
 def session(**more):
-    link = FakeClient(Script().start().user("Hi.").events)
-    return link, workbench_app(link, **more)
+    client = FakeClient(Script().start().user("Hi.").events)
+    return client, workbench_app(client, **more)
 
 
 async def opened(pilot, *keys):
@@ -54,7 +54,7 @@ async def test_every_entry_names_an_action_that_there_is():
 
 
 async def test_every_entry_can_be_run(tmp_path):
-    link, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeClient(), tmp_path))
+    client, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeClient(), tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         main = app.screen
@@ -66,8 +66,8 @@ async def test_every_entry_can_be_run(tmp_path):
                 await pilot.press("escape")
                 await pilot.pause()
         wanted = [("model", "fast"), ("model", "deep"), ("mode", "plan"), ("compact",)]
-        await wait_until(pilot, lambda: all(command in link.commands for command in wanted))
-        assert not any("never" in command for command in link.commands), "this mode is confirmed first"
+        await wait_until(pilot, lambda: all(command in client.commands for command in wanted))
+        assert not any("never" in command for command in client.commands), "this mode is confirmed first"
         assert app.is_running
 
 
@@ -82,7 +82,7 @@ async def test_a_key_stands_beside_the_command_that_does_the_same():
 async def test_a_file_is_mentioned_in_the_prompt(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/quaint.py").write_text("")
-    _, app = session(folder=tmp_path)
+    _, app = session(directory=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, *"quaint")
         await wait_until(pilot, lambda: any(row.startswith("src/quaint.py") for row in rows(app)))
@@ -102,20 +102,20 @@ async def test_another_session_takes_the_place_of_this_one(tmp_path):
         return Opened(other, tmp_path)
 
     past = [PastSession("gone", "Deleted since", ""), PastSession("s2", "Mend [/the] roof", "2026-01-01 · roof")]
-    link, app = session(sessions=lambda: past, resume=resume)
+    client, app = session(sessions=lambda: past, resume=resume)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await opened(pilot, *"deleted")
         await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Deleted since"))
         await pilot.press("enter")
         await wait_until(pilot, lambda: [note.message for note in app._notifications] == ["there is no session gone"])
-        assert app.opened.link is link
-        assert not link.closed
+        assert app.opened.link is client
+        assert not client.closed
         await opened(pilot, *"roof")
         await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Mend [/the] roof"))
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.opened.link is other and app.state.items)
-        assert link.closed
+        assert client.closed
         await wait_until(pilot, lambda: app.screen.query(Prompt))
         await pilot.press("o", "k", "enter")
         await wait_until(pilot, lambda: other.commands == [("send", "ok")])
@@ -133,7 +133,7 @@ async def test_over_another_screen_it_offers_the_keys_of_that_screen():
 
 
 async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
-    link, app = session()
+    client, app = session()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await opened(pilot, "down", "down", "up", "up", "up")
@@ -141,15 +141,15 @@ async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
         assert listed.highlighted == listed.option_count - 1
         await pilot.press("escape")
         await wait_until(pilot, lambda: len(app.screen_stack) == 1)
-        assert link.commands == []
+        assert client.commands == []
         await opened(pilot, *"compact")
         await wait_until(pilot, lambda: rows(app)[0].startswith("/compact"))
         await pilot.click("#palette-list", offset=(3, 0))
-        await wait_until(pilot, lambda: len(app.screen_stack) == 1 and link.commands)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1 and client.commands)
         await opened(pilot, *"compact undo")
         await wait_until(pilot, lambda: rows(app)[0].startswith("/compact undo"))
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands == [("compact",), ("compact", "undo")])
+        await wait_until(pilot, lambda: client.commands == [("compact",), ("compact", "undo")])
 
 
 @pytest.mark.parametrize(

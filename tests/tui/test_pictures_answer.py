@@ -45,11 +45,11 @@ STATES = [with_options, without_options, put_off]
 @in_each_look
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_question(state, look, picture):
-    link = FakeClient(state().events)
-    app = workbench_app(link)
+    client = FakeClient(state().events)
+    app = workbench_app(client)
 
     async def show(pilot):
-        link.bring(live.EngineState(state="deciding"))
+        client.bring(live.EngineState(state="deciding"))
         await wait_until(pilot, lambda: app.state.work == "deciding" and isinstance(app.screen, AnswerScreen))
         await wait_until(pilot, lambda: "enter send" in str(app.screen.query_one("#keys").render()))
         if state is put_off:

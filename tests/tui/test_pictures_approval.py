@@ -83,7 +83,7 @@ def an_edit() -> list[Any]:
 
 @cache
 def of_one_answer() -> tuple[Any, ...]:
-    """What a real session asks when one answer of its model makes three calls, told as if of the pictures' folder."""
+    """What a real session asks when an answer of its model makes three calls; its directory is that of the pictures."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
         (place / "src").mkdir()
@@ -165,12 +165,12 @@ PICTURES = [
 
 @in_each_look
 @pytest.mark.parametrize("one", PICTURES, ids=lambda one: one.name)
-def test_question(one, look, folder, picture):
+def test_question(one, look, directory, picture):
     events = one.session()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         for key in one.keys:
             await wait_until(pilot, lambda: takes_answers(app))
             await pilot.press(key)
@@ -181,12 +181,12 @@ def test_question(one, look, folder, picture):
 
 
 @in_each_look
-def test_side_by_side(look, folder, picture):
+def test_side_by_side(look, directory, picture):
     events = an_edit()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         question = app.screen
         assert isinstance(question, ApprovalScreen)
         diff = question.box.diff

@@ -11,13 +11,13 @@ from workbench.tui.terminal.integration import TerminalIntegration
 
 @in_each_look
 @pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
-def test_a_screen_in_ascii(state, look, folder, picture):
+def test_a_screen_in_ascii(state, look, directory, picture):
     events = state()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": True})
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await at_rest(pilot)
         assert text_on(app).isascii()
 

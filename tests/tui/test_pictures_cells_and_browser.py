@@ -12,14 +12,14 @@ from workbench.tui.widgets.text_lines import IllustratedLines
 
 @in_each_look
 @pytest.mark.parametrize("signs", ["colours", "ascii"])
-def test_the_page_of_a_cell_with_a_plot(signs, look, folder, picture):
+def test_the_page_of_a_cell_with_a_plot(signs, look, directory, picture):
     events = with_plot()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
 
     async def show(pilot):
-        await shown(pilot, link, events)
-        open_action(app, app.state, next(iter(app.state.actions)), link)
+        await shown(pilot, client, events)
+        open_action(app, app.state, next(iter(app.state.actions)), client)
         await wait_until(pilot, lambda: app.screen.query(IllustratedLines))
         await wait_until(pilot, lambda: app.screen.query_one(IllustratedLines).is_illustrated)
         assert ("▀▀▀" in text_on(app)) == (signs == "colours")
@@ -28,11 +28,11 @@ def test_the_page_of_a_cell_with_a_plot(signs, look, folder, picture):
 
 
 @in_each_look
-def test_form(look, folder, picture):
+def test_form(look, directory, picture):
     events = browser_form()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
 
     assert picture(app, look, show)

@@ -1,4 +1,4 @@
-"""Which golden picture shows what: each screen and state a person meets, where its pictures lie, and words on them."""
+"""Which golden picture shows what: each screen and state a user meets, where its pictures lie, and words on them."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Golden pictures of the diff viewer while a person reviews."""
+"""Golden pictures of the diff viewer while a user reviews."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def session() -> list[ev.EventBase]:
     return script.events
 
 
-async def reviewing(pilot, link, view):
+async def reviewing(pilot, client, view):
     """A comment stands on a line, a search has found places."""
     await pilot.press("j", "down", *("down",) * (not view.geometry.options.beside), "c", *"A limit of what?", "enter")
     await wait_until(pilot, lambda: "✎ A limit of what?" in text_on(pilot.app))
@@ -83,16 +83,16 @@ async def reviewing(pilot, link, view):
     await wait_until(pilot, lambda: "match 1 of" in text_on(pilot.app) or "match 2 of" in text_on(pilot.app))
 
 
-async def taken_back(pilot, link, view):
+async def taken_back(pilot, client, view):
     """A hunk was taken back; the way back is said."""
     await pilot.press("j", "x")
-    await wait_until(pilot, lambda: link.commands)
-    (_, delta) = link.commands[-1]
-    link.bring(ev.FilesChanged(seq=pilot.app.state.last_seq + 1, files=(delta,), by="person"))
+    await wait_until(pilot, lambda: client.commands)
+    (_, delta) = client.commands[-1]
+    client.bring(ev.FilesChanged(seq=pilot.app.state.last_seq + 1, files=(delta,), by="person"))
     await wait_until(pilot, lambda: "Reverted hunk 2" in text_on(pilot.app))
 
 
-async def not_text(pilot, link, view):
+async def not_text(pilot, client, view):
     """A file without lines says why."""
     await pilot.press("left_square_bracket")
     await wait_until(pilot, lambda: "binary" in text_on(pilot.app))
@@ -107,16 +107,16 @@ SHOWN = [
 @pytest.mark.parametrize(("state", "look"), SHOWN, ids=lambda part: getattr(part, "__name__", None) or str(part))
 def test_viewer(state, look, picture):
     events = session()
-    link = FakeClient(events)
-    app = workbench_app(link)
+    client = FakeClient(events)
+    app = workbench_app(client)
 
     async def show(pilot):
-        link.bring(live.EngineState(state="idle"))
+        client.bring(live.EngineState(state="idle"))
         await wait_until(pilot, lambda: app.state.last_seq == events[-1].seq and app.state.work == "idle")
         await pilot.press("f5")
         await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "class Server" in text_on(app))
         view = app.screen.query_one(ReviewView)
         await wait_until(pilot, lambda: view.has_focus)
-        await state(pilot, link, view)
+        await state(pilot, client, view)
 
     assert picture(app, look, show)

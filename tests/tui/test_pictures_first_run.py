@@ -36,9 +36,9 @@ CASES = {
 
 @in_each_look
 @pytest.mark.parametrize("case", CASES)
-def test_first_run(case, look, folder, picture):
+def test_first_run(case, look, directory, picture):
     ways, then, words = CASES[case]
-    app = workbench_app(None, folder=folder, set={"model": None}, ways=lambda: ways)
+    app = workbench_app(None, directory=directory, set={"model": None}, ways=lambda: ways)
 
     async def show(pilot):
         await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))

@@ -43,24 +43,24 @@ def _these_topics(monkeypatch):
 
 @in_looks(*LOOKS, README, EVERY_SIZE)
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-def test_main_screen(state, look, folder, picture):
+def test_main_screen(state, look, directory, picture):
     events = state()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
 
     assert picture(app, look, show)
 
 
 @in_each_look
 @pytest.mark.parametrize("over", OVER, ids=lambda over: over.__name__)
-def test_screens_over_it(over, look, folder, picture):
+def test_screens_over_it(over, look, directory, picture):
     events = finished()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         kind, words = over(app)
         await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
 
@@ -68,8 +68,8 @@ def test_screens_over_it(over, look, folder, picture):
 
 
 @in_each_look
-def test_no_model(look, folder, picture):
-    app = workbench_app(None, folder=folder, set={"model": None})
+def test_no_model(look, directory, picture):
+    app = workbench_app(None, directory=directory, set={"model": None})
 
     async def show(pilot):
         await wait_until(pilot, lambda: "/demo" in text_on(app))

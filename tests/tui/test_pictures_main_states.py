@@ -69,13 +69,13 @@ STATES = [writing, choosing_in_the_queue, timeline_alone, changes_open, not_save
 
 @in_each_look
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-def test_states(state, look, folder, picture):
-    (folder / "expected.png").write_bytes(png(640, 480))
-    events = with_queue(folder)
-    link, app = app_with(events, folder, look.theme, terminal={"vim": True})
+def test_states(state, look, directory, picture):
+    (directory / "expected.png").write_bytes(png(640, 480))
+    events = with_queue(directory)
+    client, app = app_with(events, directory, look.theme, terminal={"vim": True})
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         for each in STATES[: STATES.index(state) + 1]:
             await each(app, pilot)
             await at_rest(pilot)
@@ -84,12 +84,12 @@ def test_states(state, look, folder, picture):
 
 
 @in_looks(Look(44, 11, "ohw-dark"))
-def test_tiny(look, folder, picture):
+def test_tiny(look, directory, picture):
     events = working()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        link.bring(live.EngineState(state="acting"))
+        client.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: app.state.work == "acting" and is_settled(app, events))
 
     assert picture(app, look, show)

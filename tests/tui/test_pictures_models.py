@@ -97,14 +97,14 @@ STATES = [
 
 @in_each_look
 @pytest.mark.parametrize(("state", "over"), STATES, ids=[state.__name__ for state, _ in STATES])
-def test_models(state, over, look, folder, picture):
+def test_models(state, over, look, directory, picture):
     events = state()
-    link = FakeClient([event for event in events if getattr(event, "seq", 0)])
-    app = workbench_app(link, folder=folder, set={"models": PROFILES})
+    client = FakeClient([event for event in events if getattr(event, "seq", 0)])
+    app = workbench_app(client, directory=directory, set={"models": PROFILES})
 
     async def show(pilot):
-        await shown(pilot, link, events)
-        link.bring(events[-1])  # with what it says of a wait
+        await shown(pilot, client, events)
+        client.bring(events[-1])  # with what it says of a wait
         await wait_until(pilot, lambda: app.state.work_detail == events[-1].detail)
         await at_rest(pilot)
         kind, words = over(app)

@@ -24,12 +24,12 @@ PAST = [
 ]
 
 
-def with_profiles(folder, theme):
+def with_profiles(directory, theme):
     events = finished()
-    link, app = app_with(events, folder, theme)
+    client, app = app_with(events, directory, theme)
     app.settings = type(app.settings)(theme=theme, models={"modest": {"model": "openai/gpt-5-mini"}})
     app.switcher.sources = SessionSources(sessions=lambda: PAST)
-    return events, link, app
+    return events, client, app
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def _these_commands(monkeypatch):
 @in_each_look
 @pytest.mark.usefixtures("_these_commands")
 @pytest.mark.parametrize("typed", ["", "mod"], ids=["palette", "palette_typed"])
-def test_palette(typed, look, folder, picture):
-    events, link, app = with_profiles(folder, look.theme)
-    (folder / "models.py").write_text("")
+def test_palette(typed, look, directory, picture):
+    events, client, app = with_profiles(directory, look.theme)
+    (directory / "models.py").write_text("")
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
         await pilot.press(*typed)
@@ -61,12 +61,12 @@ def test_palette(typed, look, folder, picture):
 
 
 @in_each_look
-def test_never_ask(look, folder, picture):
+def test_never_ask(look, directory, picture):
     events = finished()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await app.run_action("mode('never')", app.screen)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await wait_until(pilot, lambda: "y never ask" in text_on(app))
@@ -75,20 +75,20 @@ def test_never_ask(look, folder, picture):
 
 
 @in_each_look
-def test_trust(look, folder, picture, monkeypatch):
-    (folder / ".ohw/tools").mkdir(parents=True)
-    (folder / ".ohw/tools/deploy.py").write_text("tool = None\n")
-    (folder / ".ohw/rules.toml").write_text("")
-    monkeypatch.chdir(folder)
+def test_trust(look, directory, picture, monkeypatch):
+    (directory / ".ohw/tools").mkdir(parents=True)
+    (directory / ".ohw/tools/deploy.py").write_text("tool = None\n")
+    (directory / ".ohw/rules.toml").write_text("")
+    monkeypatch.chdir(directory)
     place = Path("~/code/calc")
     events = finished()
-    link, app = app_with(events, folder, look.theme)
-    question = trust_question(Locations.from_environment(), folder, (), set())
-    question.directory, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
-    app.opened = Opened(link, folder, trust=question)
+    client, app = app_with(events, directory, look.theme)
+    question = trust_question(Locations.from_environment(), directory, (), set())
+    question.directory, question.files = place, tuple(place / path.relative_to(directory) for path in question.files)
+    app.opened = Opened(client, directory, trust=question)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -33,13 +33,13 @@ PICTURES = [(commands, working), (files, finished), (sent_before, finished), (an
 
 @in_each_look
 @pytest.mark.parametrize(("what", "state"), PICTURES, ids=[what.__name__ for what, _ in PICTURES])
-def test_choosing(what, state, look, folder, picture):
+def test_choosing(what, state, look, directory, picture):
     events = state()
-    written = what(folder)
-    link, app = app_with(events, folder, look.theme)
+    written = what(directory)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         keys = {"/": "slash", " ": "space", "@": "at", "\x12": "ctrl+r"}
         await pilot.press(*(keys.get(sign, sign) for sign in written))
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)

@@ -20,15 +20,15 @@ command = "git push *"
 
 
 @in_each_look
-def test_rules(look, folder, picture, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-    (folder.parent / "ohw").mkdir()
-    (folder.parent / "ohw/rules.toml").write_text(RULES)
+def test_rules(look, directory, picture, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(directory.parent))
+    (directory.parent / "ohw").mkdir()
+    (directory.parent / "ohw/rules.toml").write_text(RULES)
     events = finished()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
         app.action_rules()
         await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))

@@ -36,7 +36,7 @@ FORM = {
 
 
 class Listener:
-    """Takes the first question of a form as the person would see it."""
+    """Takes the first question of a form as the user would see it."""
 
     def ask(self, text, options, seconds):
         self.asked = {"question": text, "options": list(options)}
@@ -80,22 +80,22 @@ def sample_for_a_server():
     [(form_of_a_server, "Where the issue belongs."), (sample_for_a_server, "which costs")],
     ids=["form_of_a_server", "sample_for_a_server"],
 )
-def test_what_a_server_asks(state, words, look, folder, picture):
+def test_what_a_server_asks(state, words, look, directory, picture):
     events = state()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        link.bring(live.EngineState(state="acting"))
+        client.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: words in text_on(app))
         await wait_until(pilot, lambda: takes_answers(app) or "enter send" in text_on(app))
 
     assert picture(app, look, show)
 
 
-async def test_what_a_server_asks_of_the_model_cannot_be_edited(folder):
-    link, app = app_with(sample_for_a_server(), folder, "ohw-dark")
+async def test_what_a_server_asks_of_the_model_cannot_be_edited(directory):
+    client, app = app_with(sample_for_a_server(), directory, "ohw-dark")
     async with app.run_test() as pilot:
-        link.bring(live.EngineState(state="acting"))
+        client.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: takes_answers(app))
         await pilot.press("e")
         await wait_until(pilot, lambda: app._notifications)
@@ -103,12 +103,12 @@ async def test_what_a_server_asks_of_the_model_cannot_be_edited(folder):
 
 
 @pytest.fixture
-def offered(folder, monkeypatch):
+def offered(directory, monkeypatch):
     """As if the servers had been started once."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(folder.parent))
+        monkeypatch.setenv(name, str(directory.parent))
     where = Locations.from_environment()
-    tracker, clock = find_servers(SERVERS, where.settings_file, folder, ()).servers
+    tracker, clock = find_servers(SERVERS, where.settings_file, directory, ()).servers
     prompts = [
         {
             "name": "triage",
@@ -132,12 +132,12 @@ def offered(folder, monkeypatch):
     [("Read @tracker:", "issue://402"), ("/tracker:", "Sort the open issues")],
     ids=["resources", "prompts"],
 )
-def test_what_servers_offer_to_write(written, words, look, folder, picture, offered):
+def test_what_servers_offer_to_write(written, words, look, directory, picture, offered):
     events = finished()
-    link, app = app_with(events, folder, look.theme, mcpServers=SERVERS)
+    client, app = app_with(events, directory, look.theme, mcpServers=SERVERS)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         composer = app.screen.query_one(Composer)
         await wait_until(pilot, lambda: composer.offers.prompts)
         await pilot.press(*written)
@@ -148,14 +148,14 @@ def test_what_servers_offer_to_write(written, words, look, folder, picture, offe
 
 @in_each_look
 @pytest.mark.parametrize("state", [finished], ids=["prompt_said"])
-def test_what_a_prompt_says_is_looked_at_first(state, look, folder, picture, offered):
+def test_what_a_prompt_says_is_looked_at_first(state, look, directory, picture, offered):
     events = state()
-    link, app = app_with(events, folder, look.theme, mcpServers=SERVERS)
+    client, app = app_with(events, directory, look.theme, mcpServers=SERVERS)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         said = "Look at the open issues of milestone 1.4.\nSort them by weight, the heaviest first,\nand say why."
-        link.bring(PromptReady(server="tracker", text=said))
+        client.bring(PromptReady(server="tracker", text=said))
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == said)
 
     assert picture(app, look, show)

@@ -16,13 +16,13 @@ from workbench.tui.screens.mcp_servers import ServersScreen
 
 @in_each_look
 @pytest.mark.usefixtures("known")
-def test_servers(look, folder, picture):
+def test_servers(look, directory, picture):
     events = finished()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
@@ -54,12 +54,12 @@ def asked():
 
 
 @in_each_look
-def test_question_of_a_server(look, folder, picture):
+def test_question_of_a_server(look, directory, picture):
     events = asked()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await wait_until(pilot, lambda: "a tool of another program" in text_on(app))
 
     assert picture(app, look, show)

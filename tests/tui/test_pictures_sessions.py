@@ -27,7 +27,7 @@ ASKS = (
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path, monkeypatch):
+def _own_directories(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     for number, (said, end, cost) in enumerate(SAID):
         more = [
@@ -35,8 +35,8 @@ def _own_folders(tmp_path, monkeypatch):
             answer("The tests pass.", cost),
             *(ASKS if end == "asks" else [ended(end)] if end else []),
         ]
-        folder = f"/home/ada/code/{('calc', 'big-build', 'notes')[number % 3]}"
-        keep(f"s{number + 1}", said, *more, at=START - timedelta(hours=9 * number * number), workspace=folder)
+        directory = f"/home/ada/code/{('calc', 'big-build', 'notes')[number % 3]}"
+        keep(f"s{number + 1}", said, *more, at=START - timedelta(hours=9 * number * number), workspace=directory)
     damaged = keep("s9", "x")
     damaged.write_bytes(b"torn" * 2_000)
     touched(damaged, START - timedelta(days=400))

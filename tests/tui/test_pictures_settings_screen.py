@@ -39,18 +39,18 @@ def _these_rows(monkeypatch):
 
 @in_each_look
 @pytest.mark.parametrize("case", CASES)
-def test_settings(case, look, folder, picture):
+def test_settings(case, look, directory, picture):
     where = Locations.from_environment({"HOME": str(Path.home())})
     where.config.mkdir(parents=True)
     where.settings_file.write_text(FILE)
     env = {"OHW_MODE": "high"}
     book = SettingsModel(where, load_settings(where, env, lenient=True), env)
     events = finished()
-    link = FakeClient([event for event in events if getattr(event, "seq", 0)])
-    app = workbench_app(link, folder=folder, settings_model=book)
+    client = FakeClient([event for event in events if getattr(event, "seq", 0)])
+    app = workbench_app(client, directory=directory, settings_model=book)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         app.action_settings()
         await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "takes effect" in text_on(app))
         if case == "setting_line":

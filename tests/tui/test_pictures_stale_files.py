@@ -59,11 +59,11 @@ def in_part():
 
 @in_each_look
 @pytest.mark.parametrize("state", [stale_file, in_part], ids=lambda state: state.__name__)
-def test_files_that_are_not_as_proposed(state, look, folder, picture):
+def test_files_that_are_not_as_proposed(state, look, directory, picture):
     events = state()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
 
     assert picture(app, look, show)

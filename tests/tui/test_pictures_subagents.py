@@ -1,4 +1,4 @@
-"""Golden pictures of work that is not the agent's alone: sub-agents, the person's commands, others' changes, vim."""
+"""Golden pictures of work that is not the agent's alone: sub-agents, the user's commands, others' changes, vim."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ ROOT = CALC.rpartition("/src/")[0]
 
 
 def shared() -> list[Any]:
-    """A sub-agent is done and another at work; the person ran a command, and a file was changed by others."""
+    """A sub-agent is done and another at work; the user ran a command, and a file was changed by others."""
     script = begun()
     mine = ev.FileDelta(path=CALC, before=BEFORE, after=AFTER)
     script.run("str_replace_editor", "edited", "MEDIUM", command="str_replace", path=CALC, _files=(mine,))
@@ -65,24 +65,24 @@ def of_sub_agent(script, call, name, number, command, output=None, code=0):
 
 
 @in_each_look
-def test_sub_agents(look, folder, picture):
+def test_sub_agents(look, directory, picture):
     events = shared()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await wait_until(pilot, lambda: "reviewer" in text_on(app))
 
     assert picture(app, look, show)
 
 
 @in_each_look
-def test_whose_changes(look, folder, picture):
+def test_whose_changes(look, directory, picture):
     events = shared()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await pilot.press("f5")
         await wait_until(pilot, lambda: "hunk 1 of" in text_on(app))
         await pilot.press("right_square_bracket")
@@ -92,12 +92,12 @@ def test_whose_changes(look, folder, picture):
 
 
 @in_each_look
-def test_vim_keys(look, folder, picture):
+def test_vim_keys(look, directory, picture):
     events = shared()
-    link, app = app_with(events, folder, look.theme, terminal={"vim": True})
+    client, app = app_with(events, directory, look.theme, terminal={"vim": True})
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await pilot.press(*"Say it in the README, too.", "escape", *"bb")
         await wait_until(pilot, lambda: "NORMAL" in text_on(app))
 

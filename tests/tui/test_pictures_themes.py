@@ -12,23 +12,23 @@ THEMES = sorted(path.stem for path in builtin_directory().glob("*.toml"))
 
 
 @in_looks(*(Look(120, 40, theme) for theme in THEMES))
-def test_finished(look, folder, picture):
+def test_finished(look, directory, picture):
     events = finished()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
 
     assert picture(app, look, show)
 
 
 @in_looks(Look(80, 24, "ohw-dusk"), USUAL, Look(200, 60, "ohw-dusk"), EVERY_SIZE)
-def test_choosing(look, folder, picture):
+def test_choosing(look, directory, picture):
     events = finished()
-    link, app = app_with(events, folder, "ohw-dusk")
+    client, app = app_with(events, directory, "ohw-dusk")
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         app.action_change_theme()
         await wait_until(pilot, lambda: isinstance(app.screen, ThemeChoice))
         assert isinstance(app.screen, ThemeChoice)

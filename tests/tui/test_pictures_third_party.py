@@ -92,12 +92,12 @@ def session(tool: ToolDefinition) -> list[ev.EventBase]:
 
 @in_each_look
 @pytest.mark.parametrize("closes", [False, True], ids=["question", "timeline"])
-def test_in_the_question_and_on_the_timeline(closes, look, folder, picture):
+def test_in_the_question_and_on_the_timeline(closes, look, directory, picture):
     events = session(SendNote(WORKSPACE))
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         await wait_until(pilot, lambda: "§ send_note" in text_on(app))
         if closes:
             await pilot.press("escape")

@@ -50,7 +50,7 @@ async def filtering(pilot):
 
 
 async def looking_back(pilot):
-    """The person reads what was said before while the agent goes on."""
+    """The user reads what was said before while the agent goes on."""
     app = pilot.app
     await pilot.press("ctrl+up", "ctrl+up", "f2", "home")
     await wait_until(pilot, lambda: not app.screen.query_one(Conversation).follows)
@@ -68,12 +68,12 @@ WAYS = [searching, folding, filtering, looking_back]
 
 @in_each_look
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_the_main_screen_in_use(way, look, folder, picture):
+def test_the_main_screen_in_use(way, look, directory, picture):
     session = events()
-    link, app = app_with(session, folder, look.theme)
+    client, app = app_with(session, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, session)
+        await shown(pilot, client, session)
         await way(pilot)
 
     assert picture(app, look, show)

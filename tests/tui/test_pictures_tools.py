@@ -37,13 +37,13 @@ LISTED = [
 
 @in_each_look
 @pytest.mark.parametrize("state", [LISTED], ids=["tools"])
-def test_tools(state, look, folder, picture):
+def test_tools(state, look, directory, picture):
     events = finished()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
     rows = tool_rows(state, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         app.push_screen(ToolsScreen(lambda: rows))
         await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
 

@@ -59,12 +59,12 @@ def answered() -> list[Any]:
 
 @in_each_look
 @pytest.mark.parametrize("state", [question, answered], ids=lambda state: state.__name__)
-def test_reading_a_page(state, look, folder, picture):
+def test_reading_a_page(state, look, directory, picture):
     events = state()
-    link, app = app_with(events, folder, look.theme)
+    client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, link, events)
+        await shown(pilot, client, events)
         if state is answered:
             open_action(app, app.state, "a1", app.opened.link)
             await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))

@@ -7,29 +7,29 @@ from workbench.tui.widgets.prompt import Prompt
 
 
 async def test_keys_typed_at_once_are_all_kept_and_sent_as_one_message():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press(*"hello", "space", *"there", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", "hello there")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "hello there")]
         assert app.screen.query_one(Prompt).text == ""
 
 
 async def test_keys_that_come_in_one_burst_count_in_their_order():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         for key in ("a", "x", "backspace", "b", "ctrl+j", "c", "enter", "d", "enter"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await wait_until(pilot, lambda: len(link.commands) == 2)
-        assert link.commands == [("send", "ab\nc"), ("send", "d")]
+        await wait_until(pilot, lambda: len(client.commands) == 2)
+        assert client.commands == [("send", "ab\nc"), ("send", "d")]
         assert app.screen.query_one(Prompt).text == ""
 
 
 async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test(size=(100, 40)) as pilot:
         prompt = app.screen.query_one(Prompt)
         await pilot.press("a", "ctrl+j", "b", "shift+enter", "c", "alt+enter", "d")
@@ -38,24 +38,24 @@ async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
         for _ in range(20):
             await pilot.press("ctrl+j")
         await wait_until(pilot, lambda: prompt.size.height == 8)
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_a_paste_never_sends_and_hides_nothing():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         prompt.post_message(events.Paste("one\r\ntwo\x1b[2J\u202e\n\n"))
         await wait_until(pilot, lambda: prompt.text)
         assert prompt.text == "one\ntwo\\e[2J\\u202e\n\n"
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(tmp_path):
     (tmp_path / "a.py").touch()
-    link = FakeClient()
-    app = workbench_app(link, folder=tmp_path)
+    client = FakeClient()
+    app = workbench_app(client, directory=tmp_path)
     long = "\n".join(f"line {number} @a.py" for number in range(214))
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
@@ -66,26 +66,26 @@ async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(
         await wait_until(pilot, lambda: prompt.text.count("pasted") == 3)
         assert prompt.text == "see:[pasted 214 lines][pasted 214 lines, 2][pasted 214 lines]"
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", f"see:{long}{long.replace('line', 'row')}{long}")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", f"see:{long}{long.replace('line', 'row')}{long}")]
 
 
 async def test_blanks_are_not_sent():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press("space", "space", "enter", "x", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", "  x")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "  x")]
 
 
 async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_draft():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         await pilot.press("a", "enter", "b", "ctrl+j", "b", "enter", "c")
-        await wait_until(pilot, lambda: len(link.commands) == 2)
+        await wait_until(pilot, lambda: len(client.commands) == 2)
         seen = []
         for key in ("up", "up", "up", "up", "down", "down", "down"):
             await pilot.press(key)
@@ -94,8 +94,8 @@ async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_
 
 
 async def test_history_of_an_opened_session_is_there_too():
-    link = FakeClient(Script().start().user("from before").events)
-    app = workbench_app(link)
+    client = FakeClient(Script().start().user("from before").events)
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("up")
@@ -103,33 +103,33 @@ async def test_history_of_an_opened_session_is_there_too():
 
 
 async def test_an_unknown_command_is_said_and_the_text_stays():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press(*"/nosuch", "enter")
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
         assert notice.message == "there is no /nosuch; / lists all"
         assert app.screen.query_one(Prompt).text == "/nosuch"
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_a_path_is_a_message_not_a_command():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press(*"/usr/bin", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", "/usr/bin")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "/usr/bin")]
 
 
 async def test_commands_do_what_they_say():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/exit", "enter", *"/tasks", "enter")
         await wait_until(pilot, lambda: app.focused is not None and app.focused.id == "tasks")
-        assert link.commands == [("mode", "plan"), ("interrupt",), ("interrupt",)]
+        assert client.commands == [("mode", "plan"), ("interrupt",), ("interrupt",)]
         await pilot.press("escape", *"/help", "enter")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         await pilot.press("escape", *"/quit", "enter")
@@ -137,10 +137,10 @@ async def test_commands_do_what_they_say():
 
 
 async def test_a_mode_that_is_none_is_said():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press(*"/mode", "space", *"wild", "enter")
         await wait_until(pilot, lambda: app._notifications)
-        assert link.commands == []
+        assert client.commands == []
         assert any("wild" in notice.message for notice in app._notifications)

@@ -52,8 +52,8 @@ def test_what_cannot_be_kept_is_still_there_on_this_screen(tmp_path):
 async def test_another_session_of_the_person_gave_what_up_brings(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"from yesterday"\n')
-    link = FakeClient(Script().start().user("of this session").events)
-    app = workbench_app(link, history=path)
+    client = FakeClient(Script().start().user("of this session").events)
+    app = workbench_app(client, history=path)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: len(list(prompt.past.newest_first)) == 2)
@@ -67,8 +67,8 @@ async def test_another_session_of_the_person_gave_what_up_brings(tmp_path):
 async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"fix the parser"\n"write a test of the parser\\nand run it"\n"read the notes"\n')
-    link = FakeClient()
-    app = workbench_app(link, history=path)
+    client = FakeClient()
+    app = workbench_app(client, history=path)
     async with app.run_test() as pilot:
         prompt = app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: len(list(prompt.past.newest_first)) == 3)
@@ -81,10 +81,10 @@ async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
         await pilot.press("ctrl+r", "enter")
         assert await wait_until(pilot, lambda: prompt.text == "fix the parser")
         assert labels(app) == []
-        assert link.commands == []
+        assert client.commands == []
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", "fix the parser")]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "fix the parser")]
 
 
 async def test_escape_leaves_the_search_with_what_was_typed(tmp_path):

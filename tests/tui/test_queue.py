@@ -26,8 +26,8 @@ def plain(queue: QueueList) -> str:
 
 async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
     script = busy()
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(100, 30)) as pilot:
         queue, prompt = app.screen.query_one(QueueList), app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: queue.display)
@@ -39,11 +39,11 @@ async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
         await pilot.press("up")
         await wait_until(pilot, lambda: queue.has_focus)
         await pilot.press("up", "enter", "enter")
-        await wait_until(pilot, lambda: link.commands)
+        await wait_until(pilot, lambda: client.commands)
         middle = script.events[-2].seq
-        assert link.commands == [("withdraw", middle)]
+        assert client.commands == [("withdraw", middle)]
         assert prompt.text == ""
-        link.bring(script.add(ev.MessageWithdrawn, message=middle))
+        client.bring(script.add(ev.MessageWithdrawn, message=middle))
         await wait_until(pilot, lambda: prompt.text == "and the linter")
         assert "linter" not in plain(queue)
         assert prompt.has_focus
@@ -51,15 +51,15 @@ async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
         await pilot.press("up")
         await wait_until(pilot, lambda: queue.has_focus)
         await pilot.press("delete")
-        await wait_until(pilot, lambda: len(link.commands) == 2)
+        await wait_until(pilot, lambda: len(client.commands) == 2)
         last = next(event.seq for event in script.events if getattr(event, "text", "") == "then commit")
-        assert link.commands[-1] == ("withdraw", last)
-        link.bring(script.add(ev.MessageWithdrawn, message=last))
+        assert client.commands[-1] == ("withdraw", last)
+        client.bring(script.add(ev.MessageWithdrawn, message=last))
         await wait_until(pilot, lambda: len(app.state.queued) == 1)
         assert prompt.text == ""
         await pilot.press("x")
         await wait_until(pilot, lambda: prompt.has_focus and prompt.text == "x")
-        link.bring(script.answer("done").events[-1], script.add(ev.RunEnded, reason="finished"))
+        client.bring(script.answer("done").events[-1], script.add(ev.RunEnded, reason="finished"))
         await wait_until(pilot, lambda: not queue.display)
 
 
@@ -73,8 +73,8 @@ async def test_of_a_long_message_it_is_told_how_long():
 
 
 async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
-    link = FakeClient(busy().events)
-    app = workbench_app(link)
+    client = FakeClient(busy().events)
+    app = workbench_app(client)
     async with app.run_test(size=(100, 30)) as pilot:
         queue, prompt = app.screen.query_one(QueueList), app.screen.query_one(Prompt)
         await wait_until(pilot, lambda: queue.display)
@@ -84,7 +84,7 @@ async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
         assert prompt.has_focus
         await pilot.press("down", "backspace", "up", "down")
         await wait_until(pilot, lambda: prompt.has_focus)
-        assert link.commands == []
+        assert client.commands == []
 
 
 async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_one():

@@ -47,17 +47,17 @@ def left() -> Iterator[list[Any]]:
 
 async def test_a_session_that_goes_on_leaves_no_widget_to_the_collector(left: list[Any]):
     script = Script().start().user("Do.")
-    link = FakeClient(script.events)
-    app = workbench_app(link)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(Conversation)
         for number in range(50):
-            link.bring(*(TextDelta(text=_TEXT[at : at + 20]) for at in range(0, len(_TEXT), 20)))
+            client.bring(*(TextDelta(text=_TEXT[at : at + 20]) for at in range(0, len(_TEXT), 20)))
             await pilot.pause(0.12 if number > 44 else 0)  # the last few are painted as they stream
             first = len(script.events)
             script.answer(_TEXT)
             script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
-            link.bring(*script.events[first:])
+            client.bring(*script.events[first:])
             await pilot.pause()
         await wait_until(pilot, lambda: bool(panel.query("MarkdownFence")))
         await pilot.pause(0.3)

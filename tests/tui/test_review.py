@@ -42,21 +42,21 @@ AFTER = MIDDLE.replace("line 40\n", "forty needle\n")
 
 
 class Harness:
-    """A session of two turns over one folder, a viewer on it, and what it asked for."""
+    """A session of two turns over one directory, a viewer on it, and what it asked for."""
 
-    def __init__(self, folder: Path, name: str = "") -> None:
-        self.path = str(folder / "a.txt")
-        self.other = str(folder / "b.txt")
-        script = Script().start(workspace=str(folder)).user("one")
+    def __init__(self, directory: Path, name: str = "") -> None:
+        self.path = str(directory / "a.txt")
+        self.other = str(directory / "b.txt")
+        script = Script().start(workspace=str(directory)).user("one")
         script.run("str_replace_editor", _files=(ev.FileDelta(path=self.path, before=BEFORE, after=MIDDLE),))
         script.run("str_replace_editor", _files=(ev.FileDelta(path=self.other, before=None, after="a Needle\n"),))
         script.add(ev.RunEnded, reason="finished")
         script.user("two")
         script.run("str_replace_editor", _files=(ev.FileDelta(path=self.path, before=MIDDLE, after=AFTER),))
         self.state = script.state()
-        self.link = FakeClient()
+        self.client = FakeClient()
         self.sent: list[str] = []
-        self.review = Review(self.link, self.state, folder, self.sent.append)
+        self.review = Review(self.client, self.state, directory, self.sent.append)
         self.screen = self.opened(name or "whole session")
         self.app = ScreenApp(self.screen)
 
@@ -92,9 +92,9 @@ async def ready(pilot: Pilot[None], harness: Harness) -> None:
     await until(pilot, lambda: "five" in painted(harness.view) and harness.view.has_focus, "the diff is shown")
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(directory: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
 
 
 def test_a_search_finds_each_line_once_and_in_the_order_it_is_shown() -> None:
@@ -277,13 +277,13 @@ async def test_a_hunk_is_taken_back_and_that_is_undone(harness: Harness) -> None
         await ready(pilot, harness)
         await pilot.press("x")
         asked = ev.FileDelta(path=harness.path, before=AFTER, after=without)
-        await until(pilot, lambda: harness.link.commands == [("take_back", asked)], "asked for")
+        await until(pilot, lambda: harness.client.commands == [("take_back", asked)], "asked for")
         harness.written(AFTER, without)
         await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in harness.said("status"))
         await until(pilot, lambda: "five" not in painted(harness.view), "it is gone from the diff")
         await pilot.press("u")
         back = ev.FileDelta(path=harness.path, before=without, after=AFTER)
-        await until(pilot, lambda: harness.link.commands[1:] == [("take_back", back)], "asked back")
+        await until(pilot, lambda: harness.client.commands[1:] == [("take_back", back)], "asked back")
         harness.written(without, AFTER)
         await until(pilot, lambda: "Restored hunk 1 of a.txt" in harness.said("status"))
         assert await until(pilot, lambda: "five" in painted(harness.view))
@@ -293,13 +293,13 @@ async def test_a_file_is_taken_back_or_it_is_said_why_not(harness: Harness) -> N
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("X")
-        await until(pilot, lambda: len(harness.link.commands) == 1)
+        await until(pilot, lambda: len(harness.client.commands) == 1)
         harness.tell(CommandRefused("a.txt has changed since it was shown"))
         await until(pilot, lambda: "Not done: a.txt has changed since" in harness.said("status"))
         harness.state.running["x"] = next(iter(harness.state.actions.values()))
         await pilot.press("x")
         await until(pilot, lambda: "An action is running" in harness.said("status"))
-        assert len(harness.link.commands) == 1
+        assert len(harness.client.commands) == 1
 
 
 async def test_the_mouse_chooses_lines_files_and_opens_folds(harness: Harness) -> None:
@@ -348,11 +348,11 @@ async def test_a_viewer_that_was_closed_otherwise_follows_no_more(harness: Harne
 
 async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    harness, folder = Harness(tmp_path), []
+    harness, directory = Harness(tmp_path), []
 
     def keep(name: str) -> Path:
-        folder.append(kept / name)
-        return folder[-1]
+        directory.append(kept / name)
+        return directory[-1]
 
     harness.review._keep = keep
     async with harness.app.run_test(size=(120, 40)) as pilot:
@@ -371,7 +371,7 @@ async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_pat
         await until(pilot, lambda: later.sent, "sent")
     assert later.sent == ["Comments on the changes:\n\na.txt:6 (before the change)\n> line 5\nwhy"]
     assert not path.exists()
-    assert len(set(folder)) == 1
+    assert len(set(directory)) == 1
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ async def test_each_rule_says_where_it_is_from_and_what_it_fits(file):
 
 
 async def test_a_rule_is_tried_on_the_log_before_it_is_saved(file):
-    link = session()
-    app = workbench_app(link)
+    client = session()
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await type_in(pilot, "deny $ make *")
@@ -80,7 +80,7 @@ async def test_a_rule_is_tried_on_the_log_before_it_is_saved(file):
         await pilot.press("down", "down", "enter")
         await wait_until(pilot, lambda: len(read_rules(file, "person").rules) == 2)
         await wait_until(pilot, lambda: "1 action " in text_on(app))
-    assert not [said for said in link.commands if said[0] == "rule"]
+    assert not [said for said in client.commands if said[0] == "rule"]
 
 
 async def test_a_rule_that_allows_too_much_is_refused_with_the_reason(file):
@@ -93,8 +93,8 @@ async def test_a_rule_that_allows_too_much_is_refused_with_the_reason(file):
 
 
 async def test_rules_are_deleted_by_asking_twice(file):
-    link = session()
-    app = workbench_app(link)
+    client = session()
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("d")
@@ -108,13 +108,13 @@ async def test_rules_are_deleted_by_asking_twice(file):
         await wait_until(pilot, lambda: "d again" in text_on(app))
         await armed(pilot)
         await pilot.press("d")
-        await wait_until(pilot, lambda: ("rule", None, "allow $ pytest -q") in link.commands)
+        await wait_until(pilot, lambda: ("rule", None, "allow $ pytest -q") in client.commands)
         await wait_until(pilot, lambda: "There are no rules yet" in text_on(app))
 
 
 async def test_what_was_typed_while_the_screen_stood_still_neither_deletes_nor_saves_a_rule(file):
-    link = session()
-    app = workbench_app(link)
+    client = session()
+    app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await pilot.press("d")
@@ -128,4 +128,4 @@ async def test_what_was_typed_while_the_screen_stood_still_neither_deletes_nor_s
         await pilot.pause(0.1)
         assert app.screen.query_one("#rules-scopes").display
         assert len(read_rules(file, "person").rules) == 1
-    assert not [each for each in link.commands if each[0] == "rule"]
+    assert not [each for each in client.commands if each[0] == "rule"]

@@ -25,17 +25,17 @@ def many() -> Script:
     return script
 
 
-def more(link, script, count):
+def more(client, script, count):
     seen = len(script.events)
     for number in range(count):
         script.run("execute_bash", "more", command=f"echo more {number}")
-    link.bring(*script.events[seen:])
+    client.bring(*script.events[seen:])
 
 
 async def test_what_came_while_one_looked_back_is_counted_and_a_click_or_a_key_goes_there():
     script = many()
-    link = FakeClient(script.events)
-    app = workbench_app(link, set={"keys": {"scroll-end": "alt+e"}})
+    client = FakeClient(script.events)
+    app = workbench_app(client, set={"keys": {"scroll-end": "alt+e"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) == 60)
         conversation, timeline = app.screen.query_one(Conversation), app.screen.query_one(Timeline)
@@ -47,7 +47,7 @@ async def test_what_came_while_one_looked_back_is_counted_and_a_click_or_a_key_g
         await wait_until(pilot, lambda: at_edge(conversation) == "↓ alt+e follows")
         await wait_until(pilot, lambda: at_edge(timeline).endswith("more · end"))
         before = int(at_edge(timeline).split()[1])
-        more(link, script, 3)
+        more(client, script, 3)
         await wait_until(pilot, lambda: at_edge(conversation) == "↓ 3 new · alt+e")
         assert at_edge(timeline) == f"↓ {before + 3} more · end"
 
@@ -58,6 +58,6 @@ async def test_what_came_while_one_looked_back_is_counted_and_a_click_or_a_key_g
 
         await pilot.press("ctrl+up", "alt+e", "f2", "home", "end")
         await wait_until(pilot, lambda: (at_edge(conversation), at_edge(timeline)) == ("", ""))
-        more(link, script, 2)
+        more(client, script, 2)
         await wait_until(pilot, lambda: len(app.state.actions) == 65 and conversation.is_vertical_scroll_end)
         assert (at_edge(conversation), at_edge(timeline)) == ("", "")

@@ -19,7 +19,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path, monkeypatch):
+def _own_directories(tmp_path, monkeypatch):
     for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME"):
         monkeypatch.setenv(f"XDG_{name}", str(tmp_path / name))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -43,8 +43,8 @@ async def on_screen(pilot, *words: str) -> bool:
 
 
 def app_on(current: str = "s1", **more):
-    link = FakeClient(Script().start(id=current).user("mend the parser").events)
-    return link, workbench_app(link, **more)
+    client = FakeClient(Script().start(id=current).user("mend the parser").events)
+    return client, workbench_app(client, **more)
 
 
 async def opened(pilot, search: str = "") -> None:
@@ -76,7 +76,7 @@ async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
         asked.append(name)
         return Opened(other, app.opened.workspace)
 
-    link, app = app_on(resume=resume)
+    client, app = app_on(resume=resume)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot)
         await on_screen(pilot, "write a README")
@@ -85,7 +85,7 @@ async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
         await pilot.press("enter", "enter")
         await wait_until(pilot, lambda: app.state.session_id == "s2")
         assert asked == ["s2"]
-        assert link.closed
+        assert client.closed
 
 
 async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_step():
@@ -107,13 +107,13 @@ async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_s
 
 async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen():
     three()
-    link, app = app_on()
+    client, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("r", *" again", "enter")
         await on_screen(pilot, "Saved", "mend the parser again")
-        assert link.commands == [("title", "mend the parser again")]
+        assert client.commands == [("title", "mend the parser again")]
         await pilot.press("down", "r", *"!", "enter")
         await on_screen(pilot, "write a README!")
         assert find_session(Locations.from_environment(), "s2").title == "write a README!"

@@ -23,12 +23,12 @@ def where(tmp_path):
 
 
 def app_on(where):
-    link = FakeClient(Script().start().user("Hi.").events)
+    client = FakeClient(Script().start().user("Hi.").events)
     book = SettingsModel(where, load_settings(where, {}), {})
-    app = workbench_app(link, settings_model=book, set={"model": "scripted/demo"})
+    app = workbench_app(client, settings_model=book, set={"model": "scripted/demo"})
     app.settings = book.settings
     book.subscribe(lambda settings: apply_settings(app, settings))
-    return link, app
+    return client, app
 
 
 async def opened(pilot, words: str = "") -> None:
@@ -70,7 +70,7 @@ async def test_a_number_is_checked_while_it_is_written_and_saved_with_the_commen
 
 
 async def test_theme_key_and_mode_count_at_once(where):
-    link, app = app_on(where)
+    client, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "color theme")
         await edited(pilot)
@@ -90,7 +90,7 @@ async def test_theme_key_and_mode_count_at_once(where):
         rows = app.screen.query_one(OptionList)
         rows.highlighted = 2
         await pilot.press("enter")
-        await wait_until(pilot, lambda: ("mode", "high") in link.commands and is_back(app)())
+        await wait_until(pilot, lambda: ("mode", "high") in client.commands and is_back(app)())
         await pilot.press("escape", "escape")
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
         await pilot.press("f12")
@@ -100,7 +100,7 @@ async def test_theme_key_and_mode_count_at_once(where):
 
 async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(where, monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
-    link, app = app_on(where)
+    client, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "when to ask before")
         await edited(pilot)
@@ -111,7 +111,7 @@ async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(wh
         await pilot.press("escape")
         await wait_until(pilot, is_back(app))
     assert where.settings_file.read_text() == FILE
-    assert link.commands == []
+    assert client.commands == []
 
 
 async def test_what_was_typed_while_the_screen_stood_still_confirms_no_mode(where):

@@ -1,4 +1,4 @@
-"""/tools lists what the agent has and how it stands in the session; /init asks for the notes on the folder."""
+"""/tools lists what the agent has and how it stands in the session; /init asks for the notes on the directory."""
 
 from textual.widgets import OptionList
 
@@ -39,8 +39,8 @@ def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session(
 
 async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    link = FakeClient(Script().start(tools=("execute_bash", "grep")).events)
-    app = workbench_app(link, folder=tmp_path)
+    client = FakeClient(Script().start(tools=("execute_bash", "grep")).events)
+    app = workbench_app(client, directory=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tools)
         await pilot.press(*"/tools", "enter")
@@ -62,13 +62,13 @@ def test_what_the_model_is_not_shown_yet_is_what_find_tools_has_not_found():
 
 
 async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
-    link = FakeClient(Script().start(workspace=str(tmp_path)).events)
-    app = workbench_app(link, folder=tmp_path)
+    client = FakeClient(Script().start(workspace=str(tmp_path)).events)
+    app = workbench_app(client, directory=tmp_path)
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*"/init", "space", *"short", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", notes_request(tmp_path, "short"))]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", notes_request(tmp_path, "short"))]
 
 
 def test_notes_that_are_there_are_refreshed_and_those_of_other_tools_taken_over(tmp_path):

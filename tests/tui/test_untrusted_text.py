@@ -65,10 +65,10 @@ def shown(app) -> str:
 async def walk(script: Script) -> None:
     """Over the main screen and all that opens from it; `MARKUP` must be readable on each."""
     waiting = script.ask("execute_bash", summary=MARKUP, command=f"echo {MARKUP}{script.events[1].text}")
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test(size=(140, 45)) as pilot:
-        link.bring(*script.events)
+        client.bring(*script.events)
         await wait_until(pilot, lambda: type(app.screen).__name__ == "ApprovalScreen" and MARKUP in shown(app))
         await pilot.press("escape")
         main = app.screen_stack[0]

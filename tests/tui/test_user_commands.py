@@ -19,22 +19,22 @@ def text_of(line):
 
 
 async def test_an_exclamation_mark_runs_a_command_of_ones_own():
-    link = FakeClient()
-    app = workbench_app(link)
+    client = FakeClient()
+    app = workbench_app(client)
     async with app.run_test() as pilot:
         await pilot.press("!", *"ls", "space", *"-la", "enter", *"hi!", "enter")
-        await wait_until(pilot, lambda: len(link.commands) == 2)
-        assert link.commands == [("run", "ls -la"), ("send", "hi!")]
+        await wait_until(pilot, lambda: len(client.commands) == 2)
+        assert client.commands == [("run", "ls -la"), ("send", "hi!")]
 
 
 async def test_a_mention_of_a_file_there_is_goes_with_the_message(tmp_path):
     (tmp_path / "notes.md").touch()
-    link = FakeClient()
-    app = workbench_app(link, folder=tmp_path)
+    client = FakeClient()
+    app = workbench_app(client, directory=tmp_path)
     async with app.run_test() as pilot:
         await pilot.press(*"see", "space", "@", *"notes.md", "space", "@", *"nothing", "space", "enter")
-        await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", "see @notes.md @nothing ", ("notes.md",))]
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "see @notes.md @nothing ", ("notes.md",))]
 
 
 def test_its_card_says_that_it_was_the_person():

@@ -105,8 +105,8 @@ def test_no_keys_lead_out_of_the_text(text, at, keys):
 
 
 async def test_the_prompt_has_the_keys_where_it_is_set_and_says_the_mode():
-    link = FakeClient()
-    app = workbench_app(link, set={"terminal": {"vim": True}})
+    client = FakeClient()
+    app = workbench_app(client, set={"terminal": {"vim": True}})
     async with app.run_test(size=(100, 30)) as pilot:
         prompt = app.screen.query_one(Prompt)
         assert str(prompt.border_title) == "INSERT"
@@ -115,9 +115,9 @@ async def test_the_prompt_has_the_keys_where_it_is_set_and_says_the_mode():
         assert prompt.text == "ne 2\none 2"
         await pilot.press("u", "j", *"dd", "escape", "/")
         assert await wait_until(pilot, lambda: prompt.text == "one 2")
-        assert link.commands == []
+        assert client.commands == []
         await pilot.press("enter")
-        await wait_until(pilot, lambda: link.commands == [("send", "one 2")])
+        await wait_until(pilot, lambda: client.commands == [("send", "one 2")])
         assert str(prompt.border_title) == "INSERT"
         await pilot.press(*"/mo", "escape", *"de", "escape", "k")
         assert await wait_until(pilot, lambda: prompt.text == "one 2")

@@ -1,4 +1,4 @@
-"""Put before a program's own modules: writes into the folder WATCHED what each process loads and which it starts."""
+"""Put before a program's own modules: writes into the directory WATCHED what each process loads and which it starts."""
 
 import os
 import sys

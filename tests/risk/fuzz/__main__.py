@@ -18,8 +18,8 @@ def main(seed: int, count: int) -> None:
     """Compare so many lines."""
     grammar = Grammar(Random(seed))
     lines = [grammar.line() for _ in range(count)]
-    with tempfile.TemporaryDirectory() as folder:
-        ran = commands_run(lines, Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        ran = commands_run(lines, Path(directory))
     found = differences(lines, ran)
     for each in sorted(found, key=lambda each: len(each.line)):
         print(f"--- {each.risk}{' unsure' if each.unsure else ''} {each.ran!r}\n{each.line}\n")  # noqa: T201

@@ -28,9 +28,9 @@ done
 """
 
 
-def commands_run(lines: Sequence[str], folder: Path) -> list[list[tuple[str, ...]]]:
+def commands_run(lines: Sequence[str], directory: Path) -> list[list[tuple[str, ...]]]:
     """For each line the commands that bash ran, each as its words; `folder` is a new one of this run alone."""
-    cases, work, empty, log = folder / "cases", folder / "work", folder / "no-programs", folder / "log"
+    cases, work, empty, log = directory / "cases", directory / "work", directory / "no-programs", directory / "log"
     for place in (cases, work, empty, log):
         place.mkdir()
     for number, line in enumerate(lines):

@@ -27,7 +27,7 @@ def _chromium() -> str | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept between starts goes to a folder of the tests."""
+    """What is kept between starts goes to a directory of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield

@@ -46,8 +46,8 @@ def site() -> Iterator[Site]:
 class Opened:
     """The tools of one document, by the ids of their operations."""
 
-    def __init__(self, folder: Path, **table: Any) -> None:
-        self.context = ToolContext(str(folder / "work"))
+    def __init__(self, directory: Path, **table: Any) -> None:
+        self.context = ToolContext(str(directory / "work"))
         self.tools = {tool.name: tool for tool in resolve_tool(Tool("openapi", {"api": table}), self.context)}
         self.notices = self.context.notices
 
@@ -58,12 +58,12 @@ class Opened:
         return self[name](self[name].action_from_arguments(arguments))
 
 
-def opened(folder: Path, made: dict[str, Any], **table: Any) -> Opened:
-    (folder / "api.json").write_text(json.dumps(made))
+def opened(directory: Path, made: dict[str, Any], **table: Any) -> Opened:
+    (directory / "api.json").write_text(json.dumps(made))
     server = made["servers"][0]["url"] if made.get("servers") else ""
     if "://127.0.0.1" in server or "://localhost" in server:
         table.setdefault("base_url", server)  # without it none of this machine is called
-    return Opened(folder, document=str(folder / "api.json"), **table)
+    return Opened(directory, document=str(directory / "api.json"), **table)
 
 
 def answer(text: str = '{"ok": true}', status: int = 200, **headers: str):
@@ -192,9 +192,9 @@ def test_schemas_of_3_0_and_references_that_lead_round_become_plain_schemas(tmp_
 
 def test_references_into_files_beside_the_document_are_followed_and_no_others(tmp_path):
     (tmp_path / "outside.yaml").write_text("Name: {type: string}")
-    folder = tmp_path / "api"
-    folder.mkdir()
-    (folder / "parts.yaml").write_text(
+    directory = tmp_path / "api"
+    directory.mkdir()
+    (directory / "parts.yaml").write_text(
         "Kind: {$ref: '#/Word'}\nWord: {type: string, enum: [cat, dog]}\nSince: 2020-01-02"
     )
     paths = {
@@ -202,7 +202,7 @@ def test_references_into_files_beside_the_document_are_followed_and_no_others(tm
         "/out": {"get": operation("outside", given("name", "query", {"$ref": "../outside.yaml#/Name"}))},
         "/web": {"get": operation("web", given("name", "query", {"$ref": "http://127.0.0.1:9/x.yaml#/Name"}))},
     }
-    api = opened(folder, document(paths, "3.1.0"))
+    api = opened(directory, document(paths, "3.1.0"))
     assert list(api.tools) == ["api_inside"]
     assert api["inside"].schema["properties"]["kind"]["enum"] == ["cat", "dog"]
     assert len(api.notices) == 2
