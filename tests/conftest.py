@@ -82,8 +82,8 @@ def local_sandbox(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
 
 
 def _environment(home: Path, runtime: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
-    env = {name: value for name, value in kept.items() if name not in _UNWANTED}
+    environment = {name: value for name, value in os.environ.items() if not any(part in name for part in _PROVIDER)}
+    env = {name: value for name, value in environment.items() if name not in _UNWANTED}
     env |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(home), "OHW_SCRIPT_PACE": "0"}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
     return env | {"OPENAI_API_KEY": "sk-of-the-test"}

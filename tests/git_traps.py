@@ -165,9 +165,9 @@ def sang(directory: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    kept = {
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("GIT_", "EDITOR", "VISUAL", "PAGER", "SSH_ASKPASS"))
     }
-    return {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "TERM": "xterm"}
+    return {**environment, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "TERM": "xterm"}

@@ -61,12 +61,12 @@ class Sandbox:
 
     def processes(self) -> list[psutil.Process]:
         """What runs with this home: screens, engines, shells and whatever they started."""
-        found = []
+        running = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.status() != psutil.STATUS_ZOMBIE and self._is_here(process):
-                    found.append(process)
-        return found
+                    running.append(process)
+        return running
 
     def _is_here(self, process: psutil.Process) -> bool:
         try:

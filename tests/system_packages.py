@@ -14,12 +14,12 @@ def found_or_installed(look: Callable[[], str | None], *packages: str) -> str:
     """What `look` finds, if need be after Debian's packages were installed; several workers may want it at once."""
     with (Path(tempfile.gettempdir()) / f"ohw-tests-packages-{os.getuid()}").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = look()
-        if found is None:
+        package = look()
+        if package is None:
             _install(packages)
-            found = look()
-    assert found, f"{' '.join(packages)}: installed, and not found"
-    return found
+            package = look()
+    assert package, f"{' '.join(packages)}: installed, and not found"
+    return package
 
 
 def _install(packages: tuple[str, ...]) -> None:

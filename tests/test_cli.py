@@ -83,11 +83,11 @@ def test_all_settings_are_read_for_a_run(called: list):
 @pytest.mark.parametrize("words", [["--nonsense"], ["run"], ["two", "words"], ["--model"], ["run", "a", "\x1b[31m"]])
 def test_a_wrong_command_line_is_one_visible_line_and_code_2(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(words) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("ohw: ")
-    assert told.count("\n") == 1
-    assert "--help" in told
-    assert "\x1b" not in told
+    errors = capsys.readouterr().err
+    assert errors.startswith("ohw: ")
+    assert errors.count("\n") == 1
+    assert "--help" in errors
+    assert "\x1b" not in errors
 
 
 def test_version_and_help_load_nothing_heavy():
@@ -97,9 +97,9 @@ def test_version_and_help_load_nothing_heavy():
         "except SystemExit as end: print(end.code)\n"
         "print([name for name in ('textual', 'pydantic', 'litellm', 'rich', 'typing') if name in sys.modules])"
     )
-    for option, told in (("--version", f"ohw {__version__}"), ("--help", "ohw resume")):
+    for option, errors in (("--version", f"ohw {__version__}"), ("--help", "ohw resume")):
         done = subprocess.run([sys.executable, "-S", "-c", check, option], **_captured(), check=True)
-        assert told in done.stdout
+        assert errors in done.stdout
         assert done.stdout.splitlines()[-2:] == ["0", "[]"]
 
 
@@ -133,11 +133,11 @@ def test_the_list_of_sessions_fits_the_terminal_and_never_cuts_an_id(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     where = Locations.from_environment()
     where.sessions.mkdir(parents=True)
-    said = "Fix the parser of numbers please " * 5
-    session_id = new_id(said)
+    prompt = "Fix the parser of numbers please " * 5
+    session_id = new_id(prompt)
     with Store.create(session_path(where, session_id)) as store:
         store.append(SessionStarted(id=session_id, workspace="/home/me/" + "long/" * 20, model="m", mode="medium"))
-        store.append(UserMessage(text=said), RunEnded(reason="finished"))
+        store.append(UserMessage(text=prompt), RunEnded(reason="finished"))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for name, value in {"COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
@@ -159,11 +159,11 @@ def test_a_screen_needs_a_terminal_at_each_end(tmp_path: Path, command: list[str
         [sys.executable, "-m", "workbench.cli.main", *command], env=home, cwd=tmp_path, check=False, **ends
     )
     os.close(terminal)
-    said = (done.stderr or os.read(ours, 4096)).decode()
+    output = (done.stderr or os.read(ours, 4096)).decode()
     os.close(ours)
     assert done.returncode == 2
-    assert "not a terminal" in said
-    assert said.count("\n") == 1
+    assert "not a terminal" in output
+    assert output.count("\n") == 1
 
 
 def test_resume_without_a_terminal_says_so(capsys: pytest.CaptureFixture[str]):

@@ -75,7 +75,7 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("modle = 1", "no setting 'modle'"),
         ("model = 1", "must be text"),
@@ -111,8 +111,8 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not hold a date"),
     ],
 )
-def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, told: str):
-    with pytest.raises(UsageError, match=re.escape(told)) as error:
+def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, message: str):
+    with pytest.raises(UsageError, match=re.escape(message)) as error:
         load_settings(written(tmp_path, text), {})
     assert "\n" not in str(error.value)
     if "tools" in text or "trusted" in text:

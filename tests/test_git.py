@@ -72,9 +72,9 @@ def _git(directory: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=directory, env=environment, check=True, capture_output=True)
 
 
-def _commit(directory: Path, said: str) -> None:
+def _commit(directory: Path, message: str) -> None:
     _git(directory, "add", "-A")
-    _git(directory, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", said)
+    _git(directory, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", message)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from workbench.protocol.live import EngineState
 from workbench.session.results import not_run
 
 
-def told(*details: str) -> list[str]:
+def narrated(*details: str) -> list[str]:
     out = io.StringIO()
     narrator = Narrator(out.write)
     for detail in details:
@@ -18,11 +18,11 @@ def told(*details: str) -> list[str]:
 
 def test_each_try_is_told_once_whatever_its_countdown_says():
     waits = [f"the provider is busy; try {n} of 5 in {s} s" for n in (2, 3) for s in (3, 2, 1)]
-    assert told(*waits) == [waits[0], waits[3]]
+    assert narrated(*waits) == [waits[0], waits[3]]
 
 
 def test_what_is_over_and_comes_again_is_told_again():
-    assert told("not saved: full", "", "not saved: full") == ["not saved: full"] * 2
+    assert narrated("not saved: full", "", "not saved: full") == ["not saved: full"] * 2
 
 
 def test_a_call_that_could_not_be_read_is_explained_once():

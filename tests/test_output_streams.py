@@ -159,7 +159,7 @@ def with_context(error: Exception, context: Exception) -> Exception:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (MemoryError(), "the system refused more memory"),
         (RuntimeError("can't start new thread"), "the system refused more memory"),
@@ -173,5 +173,5 @@ def with_context(error: Exception, context: Exception) -> Exception:
         (ValueError("odd"), "a fault of the workbench itself, see its log: ValueError: odd"),
     ],
 )
-def test_what_the_system_ran_out_of_is_no_fault_of_ours(error, told):
-    assert describe_fault(error).startswith(told)
+def test_what_the_system_ran_out_of_is_no_fault_of_ours(error, message):
+    assert describe_fault(error).startswith(message)

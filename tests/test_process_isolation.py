@@ -162,9 +162,9 @@ def test_what_the_folder_puts_on_the_import_path_is_left_out(tmp_path: Path):
     here = tmp_path / "here"
     (here / "lib").mkdir(parents=True)
     (here / "venv").mkdir()
-    kept = ["/usr/lib/python3", str(here / "venv"), str(tmp_path / "other")]
+    expected = ["/usr/lib/python3", str(here / "venv"), str(tmp_path / "other")]
     entries = [str(here), "/usr/lib/python3", str(here / "lib"), str(here / "venv"), str(tmp_path / "other")]
-    assert without_workspace(entries, str(here), f":{here / 'lib'}:{tmp_path / 'other'}") == kept
+    assert without_workspace(entries, str(here), f":{here / 'lib'}:{tmp_path / 'other'}") == expected
 
 
 def test_a_child_searches_where_this_process_does_but_for_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -70,7 +70,7 @@ def test_profiles_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("models = 3", "models must hold tables"),
         ("[models]\nfast = 'openai/x'", "models.fast must be a table: [models.fast]"),
@@ -99,8 +99,8 @@ def test_profiles_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Pa
         ("[models.fast]\nmodel = 'x'\nprice = {input = -1, output = 1}", "models.fast.price.input must be a number of"),
     ],
 )
-def test_a_wrong_profile_is_one_line_with_file_and_key(tmp_path: Path, text: str, told: str):
-    with pytest.raises(UsageError, match=re.escape(told)) as error:
+def test_a_wrong_profile_is_one_line_with_file_and_key(tmp_path: Path, text: str, message: str):
+    with pytest.raises(UsageError, match=re.escape(message)) as error:
         load_settings(written(tmp_path, text), {})
     assert str(error.value).startswith(f"{tmp_path}/settings.toml:")
     assert "\n" not in str(error.value)

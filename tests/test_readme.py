@@ -46,9 +46,9 @@ def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
 def test_its_commands_and_options_exist(capsys):
     with pytest.raises(SystemExit):
         cli.main(["--help"])
-    said = capsys.readouterr().out
-    assert set(re.findall(r"^(ohw \w+)  ", README, re.MULTILINE)) <= set(re.findall(r"ohw \w+", said))
-    assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", said)) | {"--json"}
+    output = capsys.readouterr().out
+    assert set(re.findall(r"^(ohw \w+)  ", README, re.MULTILINE)) <= set(re.findall(r"ohw \w+", output))
+    assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", output)) | {"--json"}
 
 
 def test_the_guide_on_settings_names_every_key_binding_of_the_main_screen():

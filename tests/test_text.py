@@ -13,9 +13,9 @@ TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 
 @given(TEXT)
 def test_nothing_hidden_or_controlling_is_left(text: str):
-    shown = visible(text)
-    assert all(sign in "\n\t" or unicodedata.category(sign) not in ("Cc", "Cs") for sign in shown)
-    assert not set(shown) & set("\u202e\u2066\u200b\u200f\ufeff\u2028")
+    text_shown = visible(text)
+    assert all(sign in "\n\t" or unicodedata.category(sign) not in ("Cc", "Cs") for sign in text_shown)
+    assert not set(text_shown) & set("\u202e\u2066\u200b\u200f\ufeff\u2028")
 
 
 def test_no_sign_that_only_steers_the_writing_is_left():
@@ -63,7 +63,7 @@ def test_the_first_line_is_the_first_that_says_something():
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("cat /etc/p\u0430sswd", "cat /etc/p\\u0430sswd"),
         ("g\u03bfogle.com", "g\\u03bfogle.com"),
@@ -101,8 +101,8 @@ def test_the_first_line_is_the_first_that_says_something():
         ("x\u200dy \u200d\U0001f468", "x\\u200dy \\u200d\U0001f468"),
     ],
 )
-def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, shown):
-    assert revealed(text) == shown
+def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, expected):
+    assert revealed(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_elsewhere_only_what_hides_is_an_escape():
 
 @given(TEXT)
 def test_what_is_revealed_is_visible_and_holds_no_word_of_two_look_alike_scripts(text):
-    shown = revealed(text)
-    assert visible(shown) == shown
-    for word in re.findall(r"[^\W\d_]+", shown):
+    text_shown = revealed(text)
+    assert visible(text_shown) == text_shown
+    for word in re.findall(r"[^\W\d_]+", text_shown):
         scripts = {unicodedata.name(sign, "").split(" ")[0] for sign in word}
         assert not ("LATIN" in scripts and scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}), word
 

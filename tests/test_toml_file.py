@@ -23,5 +23,5 @@ from workbench.config.toml_file import syntax_problem
 def test_a_file_that_is_no_toml_is_told_with_the_line_and_what_to_look_for(text, line, says):
     with pytest.raises(tomllib.TOMLDecodeError) as error:
         tomllib.loads(text)
-    found, reason = syntax_problem(error.value, text)
-    assert (found, says in reason) == (line, True)
+    found_line, reason = syntax_problem(error.value, text)
+    assert (found_line, says in reason) == (line, True)

@@ -124,8 +124,8 @@ def test_gemini_gets_copies_without_defaults_also_after_a_change_of_model(open_a
 )
 def test_the_models_name_says_who_needs_short_descriptions(tmp_path, name, is_short):
     tool = ThinkTool()
-    said = described_for(name, tool)["function"]["description"]
-    assert said == (tool.short_description if is_short else tool.description)
+    description = described_for(name, tool)["function"]["description"]
+    assert description == (tool.short_description if is_short else tool.description)
 
 
 def test_the_prompt_names_place_rules_and_risks(tmp_path):

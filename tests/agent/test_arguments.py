@@ -19,7 +19,7 @@ def test_nothing_counts_as_no_arguments(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{'command': 'ls'}", "not valid JSON"),
         ('{"a": 1,}', "not valid JSON"),
@@ -43,8 +43,8 @@ def test_nothing_counts_as_no_arguments(text):
     ],
     ids=range(19),
 )
-def test_everything_else_is_refused_with_a_reason(text, said):
-    with pytest.raises(UnreadableArguments, match=said) as caught:
+def test_everything_else_is_refused_with_a_reason(text, message):
+    with pytest.raises(UnreadableArguments, match=message) as caught:
         read_arguments(text)
     assert len(str(caught.value)) < 400
 
@@ -75,9 +75,9 @@ def test_any_object_comes_back_as_it_was_written(value):
 @settings(max_examples=80, deadline=None)
 @given(st.text())
 def test_no_text_makes_it_raise_anything_else(text):
-    said = ""
+    message = ""
     try:
         read = read_arguments(text)
     except UnreadableArguments as error:
-        read, said = {}, str(error)
-    assert said or isinstance(read, dict)
+        read, message = {}, str(error)
+    assert message or isinstance(read, dict)

@@ -83,13 +83,13 @@ def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
     skill(project / ".ohw/skills", "mail", "---\nname: mail\ndescription: Write mails.\n---\n")
     skill(own, "pdf", "---\nname: pdf\ndescription: Mine.\n---\n")
     skill(own, "chart", "---\r\nname: chart\r\ndescription: 'Draw: charts.'\r\n---\r\nBody")
-    found = skills_of(project, [own])
-    assert [(each.name, each.description) for each in found] == [
+    skills = skills_of(project, [own])
+    assert [(each.name, each.description) for each in skills] == [
         ("pdf", "Fill in PDF forms."),
         ("mail", "Write mails."),
         ("chart", "Draw: charts."),
     ]
-    prompt = system_prompt(project, (), found)
+    prompt = system_prompt(project, (), skills)
     assert f"- pdf: Fill in PDF forms. ({project}/.agents/skills/pdf/SKILL.md)" in prompt
     assert "The body." not in prompt
 

@@ -135,9 +135,9 @@ def test_calls_of_older_versions_become_actions(tools, name, arguments, tool, to
     assert read.action is not None
 
 
-@pytest.mark.parametrize(("said", "meant"), [("true", True), ("True", True), ("false", False), ("False", False)])
-def test_a_boolean_may_be_written_as_text(tools, said, meant):
-    call = ToolCall("c", "execute_bash", f'{{"command": "y", "is_input": "{said}"}}')
+@pytest.mark.parametrize(("value", "meant"), [("true", True), ("True", True), ("false", False), ("False", False)])
+def test_a_boolean_may_be_written_as_text(tools, value, meant):
+    call = ToolCall("c", "execute_bash", f'{{"command": "y", "is_input": "{value}"}}')
     (read,) = read_response(answer(call), tools, set())
     assert read.action is not None
     assert read.action.model_dump()["is_input"] is meant

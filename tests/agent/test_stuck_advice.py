@@ -20,22 +20,22 @@ def tools(tmp_path_factory):
 
 
 def test_what_differs_from_the_schema_is_named_and_a_call_that_fits_is_shown(tools):
-    said = advice_on("execute_bash", {"comand": "ls", "timeout": "soon"}, tools, True)
-    assert said.startswith(ADVICE)
-    assert "not in the schema: `comand`" in said
-    assert "missing: `command`" in said
-    assert "`timeout` must be of type number" in said
-    assert tools["execute_bash"].action_from_arguments(json.loads(said.partition("fits: ")[2].removesuffix(".]")))
+    message = advice_on("execute_bash", {"comand": "ls", "timeout": "soon"}, tools, True)
+    assert message.startswith(ADVICE)
+    assert "not in the schema: `comand`" in message
+    assert "missing: `command`" in message
+    assert "`timeout` must be of type number" in message
+    assert tools["execute_bash"].action_from_arguments(json.loads(message.partition("fits: ")[2].removesuffix(".]")))
 
 
 def test_an_enum_is_listed(tools):
-    said = advice_on("task_tracker", {"command": "show"}, tools, True)
-    assert "`command` must be one of view, plan" in said
+    message = advice_on("task_tracker", {"command": "show"}, tools, True)
+    assert "`command` must be one of view, plan" in message
 
 
 def test_arguments_that_could_not_be_read_get_an_example(tools):
-    said = advice_on("think", {}, tools, False)
-    assert 'one JSON object, for example {"thought": "…"}' in said
+    message = advice_on("think", {}, tools, False)
+    assert 'one JSON object, for example {"thought": "…"}' in message
 
 
 def test_an_unknown_tool_gets_the_nearest_name(tools):
@@ -44,9 +44,9 @@ def test_an_unknown_tool_gets_the_nearest_name(tools):
 
 
 def test_where_the_arguments_fit_another_way_is_advised(tools):
-    said = advice_on("execute_bash", {"command": "ls", "is_input": False, "summary": "x"}, tools, True)
-    assert "the same call will fail again" in said
-    assert "schema" not in said
+    message = advice_on("execute_bash", {"command": "ls", "is_input": False, "summary": "x"}, tools, True)
+    assert "the same call will fail again" in message
+    assert "schema" not in message
 
 
 @settings(max_examples=150, deadline=None)
@@ -56,7 +56,7 @@ def test_where_the_arguments_fit_another_way_is_advised(tools):
     st.booleans(),
 )
 def test_it_is_always_one_safe_line(tools, name, arguments, is_readable):
-    said = advice_on(name, arguments, tools, is_readable)
-    assert len(said.splitlines()) == 1
-    assert "\x1b" not in said
-    assert len(said) < 1_000
+    message = advice_on(name, arguments, tools, is_readable)
+    assert len(message.splitlines()) == 1
+    assert "\x1b" not in message
+    assert len(message) < 1_000

@@ -13,14 +13,14 @@ from tests.bench.measure import Measure
 def main(areas: Sequence[str]) -> int:
     """Run the areas named (`start`, `session`, …), or all there are."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*_bench.py"))
-    wanted = [name for name in names if not areas or name.removesuffix("_bench") in areas]
-    if not wanted:
+    chosen = [name for name in names if not areas or name.removesuffix("_bench") in areas]
+    if not chosen:
         known = ", ".join(name.removesuffix("_bench") for name in names)
         sys.stderr.write(f"no such area; there are {known}\n")
         return 2
     print(f"{'what':<58}{'value':>12}{'reference':>14}{'limit':>12}")
     results: list[Measure] = []
-    for name in wanted:
+    for name in chosen:
         for measure in importlib.import_module(f"tests.bench.{name}").measures():
             results.append(measure)
             print(_row(measure), flush=True)

@@ -51,9 +51,9 @@ def measures() -> list[Measure]:
                 with BrowserTool(directory) as tool:
                     starts.append(use(tool, "noop(0)")[0])
                     text = use(tool, f"goto('{site.url()}')")[1]
-                    found = re.search(r'button "Count".*?\[ref=(\w+)\]', text)
-                    assert found
-                    clicks += [use(tool, f"click('{found[1]}')")[0] for _ in range(10)]
+                    match = re.search(r'button "Count".*?\[ref=(\w+)\]', text)
+                    assert match
+                    clicks += [use(tool, f"click('{match[1]}')")[0] for _ in range(10)]
     start, click = min(starts), statistics.median(clicks)
     return [
         Measure("browser: start to the first answer", start, "s", min(bare), 1.5, start <= 1.5),

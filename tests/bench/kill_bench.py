@@ -152,8 +152,8 @@ class Log:
         """The events of the action that was proposed last with this mark."""
         rows = self.read()
         asked = [json.loads(line) for _, kind, line in rows if kind == "action_proposed" and f"echo {mark} " in line]
-        wanted = {each["action_id"] for each in asked}
-        return [row for row in rows if json.loads(row[2]).get("action_id") in wanted]
+        expected = {each["action_id"] for each in asked}
+        return [row for row in rows if json.loads(row[2]).get("action_id") in expected]
 
 
 class Round:
@@ -232,9 +232,9 @@ class Round:
         self.log.seen |= watched.seen
 
     def _victims(self, kind: str) -> list[int]:
-        screen, found = self._terminal.pid, self.sandbox.processes()
-        engines = [each.pid for each in found if "workbench.engine" in _words(each)]
-        supervisors = [each for each in found if "processes.shell_supervisor" in " ".join(_words(each))]
+        screen, processes = self._terminal.pid, self.sandbox.processes()
+        engines = [each.pid for each in processes if "workbench.engine" in _words(each)]
+        supervisors = [each for each in processes if "processes.shell_supervisor" in " ".join(_words(each))]
         shells = [child.pid for each in supervisors for child in _children(each) if _leads_session(child.pid)]
         return {
             "engine": engines,
@@ -242,9 +242,9 @@ class Round:
             "both": [*engines, screen],
             "supervisor": [each.pid for each in supervisors],
             "shell": shells,
-            "screen group": [each.pid for each in found if _group(each) == _group_of(screen)],
-            "engine group": [each.pid for each in found if _group(each) in map(_group_of, engines)],
-            "all": [each.pid for each in found],
+            "screen group": [each.pid for each in processes if _group(each) == _group_of(screen)],
+            "engine group": [each.pid for each in processes if _group(each) in map(_group_of, engines)],
+            "all": [each.pid for each in processes],
         }[kind]
 
     def _drive(self) -> None:
@@ -253,27 +253,27 @@ class Round:
         until += _PATIENCE
         last = -1
         while self._terminal.process.isalive() and time.monotonic() < until:
-            shown = self._terminal.text()
-            if self.log.has_ended() and "Conversation" in shown:
+            text = self._terminal.text()
+            if self.log.has_ended() and "Conversation" in text:
                 return
             count = self.log.last()
-            if count != last or not count or self._reacts(shown, time.monotonic() - quiet_since):
+            if count != last or not count or self._reacts(text, time.monotonic() - quiet_since):
                 last, quiet_since = count, time.monotonic()
             time.sleep(0.05)
         if self._terminal.process.isalive():
             self.violations.append(f"no end in {_PATIENCE} s; the terminal shows:\n{self._terminal.text()}")
 
-    def _reacts(self, shown: str, quiet: float) -> bool:
+    def _reacts(self, text: str, quiet: float) -> bool:
         """Do what a user would about what is shown; whether there was something to do."""
         question = self.log.question()
-        if "enter reject" in shown:
+        if "enter reject" in text:
             self._terminal.press("enter")
-        elif "y approve" in shown and question and f"echo {question} " in shown:
+        elif "y approve" in text and question and f"echo {question} " in text:
             self._answer(question)
-        elif question and "F8 answer" in shown:
+        elif question and "F8 answer" in text:
             self._terminal.press("f8")
             time.sleep(0.3)
-        elif quiet > 2.5 and not question and "y approve" not in shown:
+        elif quiet > 2.5 and not question and "y approve" not in text:
             self._go_on()
         else:
             return False
@@ -318,8 +318,8 @@ class Round:
         while (left := self.sandbox.processes()) and time.monotonic() < until:
             time.sleep(0.1)
         if left:
-            told = [(each.pid, each.ppid(), " ".join(_words(each))[:90]) for each in left]
-            self.violations.append(f"processes are left: {told}")
+            processes = [(each.pid, each.ppid(), " ".join(_words(each))[:90]) for each in left]
+            self.violations.append(f"processes are left: {processes}")
             for each in left:
                 with contextlib.suppress(psutil.Error):
                     each.kill()
@@ -336,9 +336,9 @@ class Round:
         left = sorted(str(path.relative_to(self.sandbox.home.parent)) for path in _left_files(self.sandbox))
         if left:
             self.violations.append(f"files are left: {left}")
-        told = self.sandbox.ohw("sessions").stdout
-        if "damaged" in told or len(list(self.sandbox.locations.sessions.glob("*.session"))) != 1:
-            self.violations.append(f"sessions: {told}")
+        listing = self.sandbox.ohw("sessions").stdout
+        if "damaged" in listing or len(list(self.sandbox.locations.sessions.glob("*.session"))) != 1:
+            self.violations.append(f"sessions: {listing}")
 
 
 def _left_files(sandbox: Sandbox) -> Iterator[Path]:

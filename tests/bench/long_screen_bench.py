@@ -175,14 +175,14 @@ def _under(name: str, value: float, unit: str, limit: float) -> Measure:
     return Measure(name, value, unit, None, limit, value <= limit)
 
 
-def _figures(directory: Path, count: int, wanted: str) -> dict[str, float]:
-    path = directory / f"{count}-{wanted}.ohw"
+def _figures(directory: Path, count: int, name: str) -> dict[str, float]:
+    path = directory / f"{count}-{name}.ohw"
     events = list(long_session(round(count / _ACTIONS_PER_EVENTS)))
     with Store.create(path) as store:
         for first in range(0, len(events), 1_000):
             store.append(*events[first : first + 1_000])
         last = store.last_seq
-    return _run(_SCREEN, str(path), str(last), wanted)
+    return _run(_SCREEN, str(path), str(last), name)
 
 
 def _run(code: str, *given: str) -> dict[str, float]:

@@ -34,8 +34,8 @@ def measures() -> list[Measure]:
 
 
 def _server(place: Path, name: str) -> ServerConfig:
-    told = {"command": sys.executable, "args": [str(_FAKE), json.dumps({"folder": str(place)})], "startTimeout": 60}
-    return read_server(name, told, "here", str(place))
+    settings = {"command": sys.executable, "args": [str(_FAKE), json.dumps({"folder": str(place)})], "startTimeout": 60}
+    return read_server(name, settings, "here", str(place))
 
 
 def _bridge(place: Path, pins: PinStore) -> Measure:

@@ -44,8 +44,14 @@ def _home(home: Path, count: int) -> Mapping[str, str]:
     """The environment of a user with so many servers, each of ten tools that are known."""
     home.mkdir()
     (home / "project").mkdir()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OHW_", "XDG_"))}
-    env = {**kept, "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "OPENAI_API_KEY": "sk-bench", "TERM": "xterm"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OHW_", "XDG_"))}
+    env = {
+        **environment,
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(home),
+        "OPENAI_API_KEY": "sk-bench",
+        "TERM": "xterm",
+    }
     where = Locations.from_environment(env)
     where.config.mkdir(parents=True)
     lines = [_settings(f"server{number}", home) for number in range(count)]

@@ -66,9 +66,9 @@ def _tokens(directory: str, tools: dict[str, ToolDefinition]) -> Measure:
     try:
         agent = Agent(ScriptedModel("demo"), {**opened, **tools}, Path(directory))
         every = sum(len(json.dumps(tool.to_openai_tool())) for tool in (*opened.values(), *tools.values())) / 4
-        shown = sum(len(json.dumps(tool)) for tool in agent.offered()) / 4
+        tokens = sum(len(json.dumps(tool)) for tool in agent.offered()) / 4
     finally:
         for tool in opened.values():
             tool.close()
     name = f"tokens of {len(tools):,} tools, looked up (reference: all shown)"
-    return Measure(name, shown, "tok", every, every * _SHARE, shown <= every * _SHARE)
+    return Measure(name, tokens, "tok", every, every * _SHARE, tokens <= every * _SHARE)

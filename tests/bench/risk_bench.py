@@ -70,12 +70,12 @@ def _took(line: str, times: int) -> float:
 def _git_lines() -> list[float]:
     """Milliseconds for lines of git in the repository of this project, whose settings are looked at each time."""
     context = PathContext(str(Path.cwd()), str(Path.home()))
-    found = []
+    times = []
     for text in ("git status", "git log --oneline -20", "git diff HEAD", "git show HEAD --stat") * 25:
         start = time.perf_counter()
         assess_command(text, context)
-        found.append((time.perf_counter() - start) * 1e3)
-    return found
+        times.append((time.perf_counter() - start) * 1e3)
+    return times
 
 
 def _executed_in(lines: list[str]) -> list[float]:
@@ -90,12 +90,12 @@ def _executed_in(lines: list[str]) -> list[float]:
 
 
 def _took_command(text: str) -> float:
-    found = []
+    times = []
     for _ in range(5):
         start = time.process_time()
         assess_command(text, _PLACES)
-        found.append((time.process_time() - start) * 1e3)
-    return statistics.median(found)
+        times.append((time.process_time() - start) * 1e3)
+    return statistics.median(times)
 
 
 def _measure(name: str, value: float, limit: float) -> Measure:

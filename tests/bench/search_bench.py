@@ -62,12 +62,12 @@ def measures() -> list[Measure]:
         glob, grep = GlobTool(directory), GrepTool(directory)
 
         def find() -> None:
-            found = glob(glob.action_from_arguments({"pattern": "**/*.py"}))
-            assert getattr(found, "found", 0) == FILES // 2, found.text
+            observation = glob(glob.action_from_arguments({"pattern": "**/*.py"}))
+            assert getattr(observation, "found", 0) == FILES // 2, observation.text
 
         def search() -> None:
-            found = grep(grep.action_from_arguments({"pattern": NEEDLE}))
-            assert getattr(found, "matched_lines", 0) == FILES // 400, found.text
+            observation = grep(grep.action_from_arguments({"pattern": NEEDLE}))
+            assert getattr(observation, "matched_lines", 0) == FILES // 400, observation.text
 
         works = (("glob", find, listing), ("grep", search, searching))
         return [row for what, work, alone in works for row in _rows(what, work, lambda alone=alone: alone(directory))]

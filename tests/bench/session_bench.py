@@ -53,9 +53,9 @@ def bare_insert(directory: Path, times: int) -> float:
         db.execute("INSERT INTO e(j) VALUES (?)", (rows[number],))
         db.execute("COMMIT")
 
-    found = median_ms(insert, times)
+    median = median_ms(insert, times)
     db.close()
-    return found
+    return median
 
 
 def commits(directory: Path, times: int = 1_000) -> Measure:
@@ -72,19 +72,19 @@ def opening(directory: Path, count: int, budget: float) -> list[Measure]:
         store.append(SessionStarted(id="x", workspace="/", model="m", mode="medium"))
         for first in range(2, count + 1, 1_000):
             store.append(*(event(number) for number in range(first, min(first + 1_000, count + 1))))
-    found = []
+    results = []
     for name, after in (("all events", 0), ("the last 500", count - 500)):
         began = time.perf_counter()
         with Store.open(path, readonly=True) as store:
             read = sum(1 for _ in store.events(after))
         took = time.perf_counter() - began
         assert read == count - after
-        found.append(Measure(f"read {name} of {count:,}", took, "s", None, budget, took <= budget))
+        results.append(Measure(f"read {name} of {count:,}", took, "s", None, budget, took <= budget))
     with Store.open(path) as store:
         began = time.perf_counter()
         Session(SessionParts(store, FakeAgent(), {})).close()
         took = time.perf_counter() - began
-    return [*found, Measure(f"session on {count:,} events", took, "s", None, None, True)]
+    return [*results, Measure(f"session on {count:,} events", took, "s", None, None, True)]
 
 
 def steps(directory: Path, times: int = 1_000) -> list[Measure]:

@@ -23,20 +23,20 @@ def measures() -> list[Measure]:
     """All measures of this file."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
         directory = Path(name)
-        kept = SnapshotRepository(
+        repository = SnapshotRepository(
             Locations.from_environment({"HOME": str(directory / "home")}), directory / "work", "bench"
         )
         for number in range(FILES):
-            path = kept.workspace / f"d{number // 50}/f{number}.py"
+            path = repository.workspace / f"d{number // 50}/f{number}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"x = {number}\n" * 40)
-        kept.prepare()
+        repository.prepare()
         began = time.perf_counter()
-        kept.snapshot()
+        repository.snapshot()
         first = time.perf_counter() - began
-        start = _git_start(kept)
-        watched = _after_changes(kept, ["d7/f350.py"])
-        whole = _after_changes(kept, None)
+        start = _git_start(repository)
+        watched = _after_changes(repository, ["d7/f350.py"])
+        whole = _after_changes(repository, None)
         watcher, everything = "version after one change, the watcher's path", "version after one change, whole tree"
         return [
             Measure(f"first version of {FILES:,} files", first, "s", None, None, True),
@@ -61,28 +61,28 @@ def _spent(work: Callable[[], object]) -> tuple[float, float]:
     return (_processor() - used) * 1e3, (time.perf_counter() - began) * 1e3
 
 
-def _git_start(kept: SnapshotRepository) -> tuple[float, float]:
+def _git_start(repository: SnapshotRepository) -> tuple[float, float]:
     """A start of git that does nothing, the median: what each of the above is made of."""
-    own = OwnRepository(kept.directory, kept.workspace)
-    spent = [_spent(lambda: run_git(["version"], cwd=kept.workspace, own=own)) for _ in range(TIMES)]
+    own = OwnRepository(repository.directory, repository.workspace)
+    spent = [_spent(lambda: run_git(["version"], cwd=repository.workspace, own=own)) for _ in range(TIMES)]
     return statistics.median(one for one, _ in spent), statistics.median(one for _, one in spent)
 
 
-def _after_changes(kept: SnapshotRepository, paths: list[str] | None) -> tuple[float, float, float]:
+def _after_changes(repository: SnapshotRepository, paths: list[str] | None) -> tuple[float, float, float]:
     """A version in processor time and as it took, and its texts in processor time; each the median."""
-    taken, told, before = [], [], kept.snapshot()
+    taken, told, before = [], [], repository.snapshot()
     for number in range(TIMES):
-        (kept.workspace / "d7/f350.py").write_text(f"y = {number}, {paths}\n" * 41)
-        taken.append(_spent(lambda: kept.snapshot(paths)))
-        version = kept.snapshot(())
-        told.append(_spent(partial(_texts, kept, before, version))[0])
+        (repository.workspace / "d7/f350.py").write_text(f"y = {number}, {paths}\n" * 41)
+        taken.append(_spent(lambda: repository.snapshot(paths)))
+        version = repository.snapshot(())
+        told.append(_spent(partial(_texts, repository, before, version))[0])
         before = version
     used, took = (statistics.median(column) for column in zip(*taken, strict=True))
     return used, took, statistics.median(told)
 
 
-def _texts(kept: SnapshotRepository, before: str, version: str) -> None:
-    deltas(kept, kept.difference(before, version), {})
+def _texts(repository: SnapshotRepository, before: str, version: str) -> None:
+    deltas(repository, repository.difference(before, version), {})
 
 
 if __name__ == "__main__":

@@ -54,9 +54,9 @@ def measures() -> Iterator[Measure]:
         short, long = (_of_session(Path(name) / str(count), count) for count in (100, 10_000))
     most = 1.3 * _p95(short)
     for count, took in ((100, short), (10_000, long)):
-        told = f"terminal: key to frame, 500 tokens a second, {count:,} events"
-        yield Measure(f"{told}, median", statistics.median(took), "ms", statistics.median(bare), None, ok=True)
-        yield Measure(f"{told}, p95", _p95(took), "ms", _p95(bare), _LIMIT, _p95(took) <= _LIMIT)
+        label = f"terminal: key to frame, 500 tokens a second, {count:,} events"
+        yield Measure(f"{label}, median", statistics.median(took), "ms", statistics.median(bare), None, ok=True)
+        yield Measure(f"{label}, p95", _p95(took), "ms", _p95(bare), _LIMIT, _p95(took) <= _LIMIT)
     yield Measure("terminal: … against 100 events, p95", _p95(long), "ms", _p95(short), most, _p95(long) <= most)
 
 
@@ -126,14 +126,14 @@ def _between(rounds: Sequence[Sequence[float]], wrote: Sequence[tuple[float, byt
     """From each key to the bytes after which so many stand in the prompt."""
     screen = Screen(_COLUMNS, _ROWS)
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    shown = []
+    counts = []
     for at, data in wrote:
         screen.feed(decode(data))
-        shown.append((at, screen.text.count(_KEY)))
+        counts.append((at, screen.text.count(_KEY)))
     took = []
     for pressed in rounds:
         for number, began in enumerate(pressed, 1):
-            ended = next((at for at, count in shown if at > began and count >= number), None)
+            ended = next((at for at, count in counts if at > began and count >= number), None)
             assert ended is not None, f"a key was never shown:\n{screen.text}"
             took.append((ended - began) * 1e3)
     return took

@@ -31,14 +31,14 @@ class Module:
 @cache
 def modules() -> dict[str, Module]:
     """Every module of `workbench` by dotted name, without the project that the demo copies."""
-    found = {}
+    imports = {}
     for path in sorted((ROOT / "workbench").rglob("*.py")):
         relative = path.relative_to(ROOT)
         if "demo/project" not in relative.as_posix():
             name = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
             text = path.read_text()
-            found[name] = Module(name, relative.as_posix(), text, ast.parse(text))
-    return found
+            imports[name] = Module(name, relative.as_posix(), text, ast.parse(text))
+    return imports
 
 
 @cache

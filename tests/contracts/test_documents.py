@@ -30,8 +30,8 @@ def test_every_link_leads_somewhere(document):
 
 
 def test_the_layers_are_those_of_the_contract():
-    _, _, shown = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Layers\n")
-    layers = [set(re.findall(r"\w+", line[:24])) for line in shown.split("```")[1].strip().splitlines()]
+    _, _, layers_text = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Layers\n")
+    layers = [set(re.findall(r"\w+", line[:24])) for line in layers_text.split("```")[1].strip().splitlines()]
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (held,) = [each["layers"] for each in contracts if "workbench.cli" in each.get("layers", ())]
     named = set.union(*layers)

@@ -23,7 +23,7 @@ def checks(node: ast.AST) -> bool:
 
 
 def test_every_test_can_fail():
-    found = [
+    problems = [
         f"{path.relative_to(ROOT)}:{node.name}"
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
@@ -31,7 +31,7 @@ def test_every_test_can_fail():
         and node.name.startswith("test_")
         and not any(checks(part) for part in ast.walk(node))
     ]
-    assert found == []
+    assert problems == []
 
 
 @pytest.mark.parametrize(

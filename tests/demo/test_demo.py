@@ -49,8 +49,10 @@ class Play:
         raise AssertionError("the script does not end")
 
     def _answer(self, text: str, calls: tuple[ReadCall, ...]) -> dict[str, Any]:
-        shown = [{"id": c.call_id, "type": "function", "function": {"name": c.tool, "arguments": "{}"}} for c in calls]
-        return {"role": "assistant", "content": text, **({"tool_calls": shown} if shown else {})}
+        tool_calls = [
+            {"id": c.call_id, "type": "function", "function": {"name": c.tool, "arguments": "{}"}} for c in calls
+        ]
+        return {"role": "assistant", "content": text, **({"tool_calls": tool_calls} if tool_calls else {})}
 
     def _settle(self, call: ReadCall, note: str | None) -> None:
         assert call.action is not None
@@ -59,8 +61,8 @@ class Play:
             assert not observation.is_error, observation.text
             result = observation.text
         else:
-            said = f" The user's note: {note}" if note else ""
-            result = f"The user rejected this action; it was not run.{said}"
+            note_text = f" The user's note: {note}" if note else ""
+            result = f"The user rejected this action; it was not run.{note_text}"
         self.results.append(result)
         self.messages.append({"role": "tool", "tool_call_id": call.call_id, "content": result})
 

@@ -30,13 +30,13 @@ def test_the_ends_are_whole_lines_that_both_have(before, after):
 @example("a\nb", "a\nb\n")
 @example("a\na\na\n", "a\na\n")
 def test_a_comparison_is_the_same_as_one_of_all_lines(before, after):
-    found = compare("f", before, after)
-    assert "".join(found.old) == before
-    assert "".join(found.new) == after
-    assert (found.old, found.new) == (split_lines(before), split_lines(after))
-    plain = hunks._between(matching_blocks(found.old, found.new), len(found.old), len(found.new))
-    assert sum(one.old_end - one.old for one in found.hunks) == sum(one.old_end - one.old for one in plain)
-    assert sum(one.new_end - one.new for one in found.hunks) == sum(one.new_end - one.new for one in plain)
+    diff = compare("f", before, after)
+    assert "".join(diff.old) == before
+    assert "".join(diff.new) == after
+    assert (diff.old, diff.new) == (split_lines(before), split_lines(after))
+    plain = hunks._between(matching_blocks(diff.old, diff.new), len(diff.old), len(diff.new))
+    assert sum(one.old_end - one.old for one in diff.hunks) == sum(one.old_end - one.old for one in plain)
+    assert sum(one.new_end - one.new for one in diff.hunks) == sum(one.new_end - one.new for one in plain)
 
 
 @given(LINES, LINES)

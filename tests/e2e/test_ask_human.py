@@ -31,9 +31,9 @@ def answers(sandbox: Sandbox) -> list[str]:
 def test_an_option_and_other_words_are_answers(sandbox: Sandbox):
     args = work(sandbox, ask(options=OPTIONS), ask("Which file?"))
     with Terminal(args, 110, 34, sandbox.env) as terminal:
-        terminal.wait_until(lambda shown: "Which order?" in shown and "1–2 choose" in shown, "the first question")
+        terminal.wait_until(lambda screen: "Which order?" in screen and "1–2 choose" in screen, "the first question")
         terminal.press("2")
-        terminal.wait_until(lambda shown: "Which file?" in shown and "enter send" in shown, "the second question")
+        terminal.wait_until(lambda screen: "Which file?" in screen and "enter send" in screen, "the second question")
         terminal.type("2 of them")
         terminal.wait_for("2 of them")
         terminal.press("enter")
@@ -51,7 +51,7 @@ def test_a_question_outlives_a_killed_engine_and_is_asked_again(sandbox: Sandbox
         engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
-        terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be put off")
+        terminal.wait_until(lambda screen: "The agent asks" not in screen, "the question to be put off")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
@@ -70,7 +70,7 @@ def test_words_sent_beside_a_question_wait_and_a_stop_ends_it(sandbox: Sandbox):
     with Terminal(work(sandbox, ask(options=OPTIONS)), 80, 24, sandbox.env) as terminal:
         terminal.wait_for("1–2 choose")
         terminal.press("escape")
-        terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be put off")
+        terminal.wait_until(lambda screen: "The agent asks" not in screen, "the question to be put off")
         say(terminal, "1")
         wait_for(lambda: kinds(sandbox).count("user_message") == 2, "the message to be in the log")
         assert kinds(sandbox)[-2:] == ["action_assessed", "user_message"]
@@ -86,16 +86,16 @@ def test_without_a_screen_the_run_stops_with_code_3_and_resume_asks(sandbox: San
     args = work(sandbox, ask("Which order?\nThe file has two.", options=[*OPTIONS, "\x1b[2Jnone"]))
     done = sandbox.ohw("run", *args)
     assert done.returncode == 3, done.stderr
-    told = done.stderr.splitlines()
-    at = told.index("Which order?")
-    assert told[at : at + 5] == [
+    lines = done.stderr.splitlines()
+    at = lines.index("Which order?")
+    assert lines[at : at + 5] == [
         "Which order?",
         "The file has two.",
         "  1. by date",
         "  2. by amount",
         "  3. \\e[2Jnone",
     ]
-    assert "ohw resume" in told[-1]
+    assert "ohw resume" in lines[-1]
     assert done.stdout == ""
     with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("1–3 choose")

@@ -14,9 +14,9 @@ from tests.terminal.terminal import Terminal
 
 
 def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_one(sandbox: Sandbox):
-    file, kept = sandbox.project / "notes.txt", sandbox.project / "kept"
+    file, directory = sandbox.project / "notes.txt", sandbox.project / "kept"
     file.write_text("one\ntwo\n")
-    kept.mkdir()
+    directory.mkdir()
     edit = {"command": "str_replace", "path": str(file), "old_str": "two", "new_str": "three"}
     three = Turn(
         calls=[
@@ -27,7 +27,7 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
     )
     with ModelServer([three, finish("As you wish.")]) as server:
         with Terminal(args(sandbox, server), 110, 44, sandbox.env) as terminal:
-            terminal.wait_until(lambda shown: "1 of 3" in shown and "y approve" in shown, "three questions")
+            terminal.wait_until(lambda screen: "1 of 3" in screen and "y approve" in screen, "three questions")
             wait_for(lambda: kinds(sandbox).count("action_assessed") == 3, "all of them to be in the log")
             engine_of(sandbox).kill()
             wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
@@ -35,7 +35,7 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
             assert terminal.wait_exit() == 143
         assert (file.read_text(), (sandbox.project / "marked").exists()) == ("one\ntwo\n", False)
         with Terminal(["resume", "--last"], 110, 44, sandbox.env) as terminal:
-            terminal.wait_until(lambda shown: "1 of 3" in shown and "y approve" in shown, "the same questions")
+            terminal.wait_until(lambda screen: "1 of 3" in screen and "y approve" in screen, "the same questions")
             assert all(
                 part in terminal.text() for part in ("◆ MEDIUM", "▲ HIGH", "$ rmdir kept", "$ echo ran >> marked")
             )
@@ -43,7 +43,7 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
             terminal.wait_for("Y approve all 2")
             terminal.press("Y")
             wait_for(lambda: (sandbox.project / "marked").exists(), "what was approved to run")
-            terminal.wait_until(lambda shown: "rmdir kept" in shown and "y approve" in shown, "the third alone")
+            terminal.wait_until(lambda screen: "rmdir kept" in screen and "y approve" in screen, "the third alone")
             assert "of 3" not in terminal.text()
             terminal.press("n")
             terminal.wait_for("Reason for the agent")
@@ -51,7 +51,7 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
             leave(terminal)
         results = [m["content"] for m in server.requests[-1].messages if m["role"] == "tool"]
     assert (file.read_text(), (sandbox.project / "marked").read_text()) == ("one\nthree\n", "ran\n")
-    assert kept.exists()
+    assert directory.exists()
     assert len(results) == 3
     assert "three" in results[0]
     assert "exit code 0" in results[1]

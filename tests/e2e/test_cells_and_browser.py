@@ -126,9 +126,9 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(sandbox: San
     assert [visit.path for visit in site.visits if visit.path.startswith("/sent")] == ["/sent?name=Ada"]
     staged = subprocess.run(["git", "-C", str(sandbox.project), "status", "-s"], capture_output=True, text=True)
     assert "A  a.txt" in staged.stdout
-    told = json.dumps([request.messages for request in asked[-1:]])
-    assert "A pear costs one crown." in told
-    assert "data:image/png" in told
+    messages = json.dumps([request.messages for request in asked[-1:]])
+    assert "A pear costs one crown." in messages
+    assert "data:image/png" in messages
     eventually(lambda: not sandbox.processes(), "a process is left")
 
 

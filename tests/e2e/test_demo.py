@@ -25,13 +25,13 @@ def shown_changes(picture: str) -> list[str]:
 
 
 def changes_on_disk(directory: Path) -> list[str]:
-    told = subprocess.run(["git", "diff", "-U0"], cwd=directory, capture_output=True, text=True, check=True).stdout
-    return [line for line in told.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    diff = subprocess.run(["git", "diff", "-U0"], cwd=directory, capture_output=True, text=True, check=True).stdout
+    return [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
 def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown(sandbox: Sandbox):
     with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
-        terminal.wait_until(lambda shown: "325000)" in shown and "y approve" in shown, "the first question", 60)
+        terminal.wait_until(lambda screen: "325000)" in screen and "y approve" in screen, "the first question", 60)
         (session,) = list_sessions(sandbox.locations)
         directory = Path(session.workspace)
         assert changes_on_disk(directory) == []
@@ -39,13 +39,15 @@ def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown
         terminal.wait_for("Reason for the agent")
         terminal.type("the test is right")
         terminal.press("enter")
-        terminal.wait_until(lambda shown: 'found["sign"]' in shown and "y approve" in shown, "the second question", 60)
-        shown = shown_changes(terminal.text())
-        assert len(shown) == 3
+        terminal.wait_until(
+            lambda screen: 'found["sign"]' in screen and "y approve" in screen, "the second question", 60
+        )
+        changes = shown_changes(terminal.text())
+        assert len(changes) == 3
         assert changes_on_disk(directory) == []
         terminal.press("y")
-        terminal.wait_until(lambda shown: "rm -rf" in shown and "y approve" in shown, "the third question", 60)
-        assert changes_on_disk(directory) == shown
+        terminal.wait_until(lambda screen: "rm -rf" in screen and "y approve" in screen, "the third question", 60)
+        assert changes_on_disk(directory) == changes
         assert re.search(r"deletes \d+ files? in ", terminal.text())  # what the analysis here says of it
         terminal.press("y")
         terminal.wait_for("✓ Finished", 60)

@@ -110,10 +110,10 @@ def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_anot
         terminal.wait_for("y approve")
         engine_of(sandbox).kill()
         began = time.monotonic()
-        shown = terminal.wait_for("The agent process stopped", 10)
+        screen_text = terminal.wait_for("The agent process stopped", 10)
         assert time.monotonic() - began < 2
-        assert "Your next answer or message restarts it" in shown
-        assert "y approve" in shown
+        assert "Your next answer or message restarts it" in screen_text
+        assert "y approve" in screen_text
         time.sleep(1)
         terminal.press("y")
         terminal.wait_for("All done.")
@@ -128,9 +128,9 @@ def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(sand
         engine = engine_of(sandbox)
         engine.suspend()
         try:
-            shown = terminal.wait_for("The agent process was stopped and does not respond", 10)
-            assert f"kill -CONT {engine.pid}" in shown.splitlines()[0]
-            assert "y approve" in shown
+            screen_text = terminal.wait_for("The agent process was stopped and does not respond", 10)
+            assert f"kill -CONT {engine.pid}" in screen_text.splitlines()[0]
+            assert "y approve" in screen_text
         finally:
             engine.resume()
         wait_for(lambda: "does not respond" not in terminal.text().splitlines()[0], "the line to go away")

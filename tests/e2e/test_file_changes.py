@@ -30,10 +30,10 @@ def test_a_run_tells_what_its_commands_changed(sandbox: Sandbox):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
     first, after = (event for event in events if event["kind"] == "version_taken")
-    found = {
+    changes = {
         file["path"].removeprefix(f"{sandbox.project}/"): (file["before"], file["after"]) for file in after["files"]
     }
-    assert found == {"a.txt": ("one\n", "one\ntwo\n"), "gone.txt": ("bye\n", None), "d/b.txt": (None, "new\n")}
+    assert changes == {"a.txt": ("one\n", "one\ntwo\n"), "gone.txt": ("bye\n", None), "d/b.txt": (None, "new\n")}
     assert first["files"] == []
     assert events[-1]["kind"] == "run_ended"
 
@@ -69,9 +69,9 @@ def test_what_another_program_changes_is_seen_while_the_engine_is_there(local_sa
     screen.send_command(SendMessage(text="go"))
     wait_for(lambda: any(event.kind == "version_taken" for event in log(local_sandbox)), "the first version")
     path.write_text("two\n")
-    told = wait_for(
+    changes = wait_for(
         lambda: [event for event in log(local_sandbox) if event.kind == "files_changed"], "the change to be seen"
     )
     screen.close()
-    assert (told[0].by, [(file.before, file.after) for file in told[0].files]) == ("other", [("one\n", "two\n")])
+    assert (changes[0].by, [(file.before, file.after) for file in changes[0].files]) == ("other", [("one\n", "two\n")])
     wait_for(lambda: not local_sandbox.processes(), "every process to be gone")

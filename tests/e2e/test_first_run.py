@@ -22,7 +22,7 @@ class Newcomer:
         self.terminal = terminal
 
     def sees(self, *words: str) -> str:
-        return self.terminal.wait_until(lambda shown: all(word in shown for word in words), f"{words}", 60)
+        return self.terminal.wait_until(lambda screen: all(word in screen for word in words), f"{words}", 60)
 
     def presses(self, key: str, is_so: Callable[[str], object], what: str) -> str:
         for _ in range(6):
@@ -38,7 +38,7 @@ class Newcomer:
         self.sees(words, "esc later")
         self.terminal.press("end")
         self.sees(words, "y approve")
-        self.presses("y", lambda shown: "Approve?" not in shown or words not in shown, "the question to be answered")
+        self.presses("y", lambda screen: "Approve?" not in screen or words not in screen, "the question to be answered")
 
     def writes(self, line: str) -> None:
         self.terminal.type(line)
@@ -47,24 +47,26 @@ class Newcomer:
 
     def gets_help(self, key: str, words: str, back: str) -> None:
         """Help opens over the screen, names a key of it, and escape leads back."""
-        self.presses(key, lambda shown: "Keys here" in shown and words in shown, f"help with {words!r}")
-        self.presses("escape", lambda shown: "Keys here" not in shown and back in shown, f"{back!r} again")
+        self.presses(key, lambda screen: "Keys here" in screen and words in screen, f"help with {words!r}")
+        self.presses("escape", lambda screen: "Keys here" not in screen and back in screen, f"{back!r} again")
 
 
 def first_screen(user: Newcomer) -> None:
     assert "F1 help" in user.sees("Welcome to ohw", "The demo", "esc not now")
     user.gets_help("f1", "Not now", "Welcome to ohw")
-    user.presses("escape", lambda shown: "/setup" in shown and "Welcome" not in shown, "the advice of the main screen")
+    user.presses(
+        "escape", lambda screen: "/setup" in screen and "Welcome" not in screen, "the advice of the main screen"
+    )
     user.writes("/setup")
     user.sees("Welcome to ohw", "The demo")
     user.terminal.press("end")
-    user.presses("enter", lambda shown: "Approve?" in shown, "the demo's first question")
+    user.presses("enter", lambda screen: "Approve?" in screen, "the demo's first question")
 
 
 def demo(user: Newcomer, sandbox: Sandbox) -> Path:
     user.sees("325000)", "y approve", "esc later")
     (session,) = list_sessions(sandbox.locations)
-    user.presses("n", lambda shown: "Reason for the agent" in shown, "the line for a reason")
+    user.presses("n", lambda screen: "Reason for the agent" in screen, "the line for a reason")
     user.terminal.type("the test is right")
     user.terminal.press("enter")
     user.approves('found["sign"]')
@@ -75,7 +77,7 @@ def demo(user: Newcomer, sandbox: Sandbox) -> Path:
 
 def review(user: Newcomer, file: Path) -> None:
     mended = file.read_text()
-    user.presses("f5", lambda shown: "hunk 1 of 1" in shown and "esc close" in shown, "the diff viewer")
+    user.presses("f5", lambda screen: "hunk 1 of 1" in screen and "esc close" in screen, "the diff viewer")
     user.gets_help("?", "In the diff", "hunk 1 of 1")
     user.terminal.press("x")
     user.sees("Reverted the hunk", "u to undo")
@@ -83,7 +85,7 @@ def review(user: Newcomer, file: Path) -> None:
     user.terminal.press("u")
     user.sees("Restored the hunk")
     wait_for(lambda: file.read_text() == mended, "the file to be mended again")
-    user.presses("escape", lambda shown: "enter send" in shown, "the main screen")
+    user.presses("escape", lambda screen: "enter send" in screen, "the main screen")
 
 
 def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
@@ -96,26 +98,26 @@ def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
     user.writes("/settings")
     user.sees("Settings · ~", "esc close")
     user.gets_help("?", "In the list", "/ filter")
-    user.presses("/", lambda shown: "filter by name" in shown, "the line to filter by")
+    user.presses("/", lambda screen: "filter by name" in screen, "the line to filter by")
     user.terminal.type("max_steps")
     user.sees("max_steps", "Steps")
     user.terminal.press("enter")
-    user.presses("enter", lambda shown: "Enter save · Esc cancel" in shown, "the line for the value")
+    user.presses("enter", lambda screen: "Enter save · Esc cancel" in screen, "the line for the value")
     user.terminal.type("x")
     user.sees("must be a whole number")
-    user.presses("backspace", lambda shown: "must be a whole number" not in shown, "an empty line")
+    user.presses("backspace", lambda screen: "must be a whole number" not in screen, "an empty line")
     user.terminal.type("55")
     user.terminal.press("enter")
     user.sees("✓ saved")
     assert tomllib.loads(file.read_text())["max_steps"] == 55
-    user.presses("escape", lambda shown: "Settings · ~" not in shown, "the main screen")
+    user.presses("escape", lambda screen: "Settings · ~" not in screen, "the main screen")
 
 
 def own_model(user: Newcomer, sandbox: Sandbox, address: str) -> None:
     user.writes("/setup")
     user.sees("Welcome to ohw", "Another model")
     user.terminal.press("end", "up", "up")
-    user.presses("enter", lambda shown: "Esc back" in shown, "the line for a name")
+    user.presses("enter", lambda screen: "Esc back" in screen, "the line for a name")
     user.terminal.type("small")
     user.terminal.press("enter")
     user.sees("✗ write it as PROVIDER/NAME")
@@ -125,7 +127,7 @@ def own_model(user: Newcomer, sandbox: Sandbox, address: str) -> None:
     user.terminal.type(f"openai/small {address}")
     user.terminal.press("enter")
     user.sees("✓ openai/small OK", "Enter starts with it")
-    user.presses("enter", lambda shown: "What should we work on?" in shown, "a session on that model")
+    user.presses("enter", lambda screen: "What should we work on?" in screen, "a session on that model")
     user.gets_help("f1", "In the prompt", "What should we work on?")
     user.writes("hello there")
     user.sees("Nice to meet you.")
@@ -147,9 +149,9 @@ def test_the_first_five_minutes_have_no_dead_end(sandbox: Sandbox, size):
             terminal.press("ctrl+q")
             assert terminal.wait_exit() == 0
             assert "ohw resume" in terminal.text()
-    kept = tomllib.loads(sandbox.locations.settings_file.read_text())
-    assert kept["model"] == "small"
-    assert kept["models"]["small"] == {"model": "openai/small", "api_base": server.base_url}
+    settings = tomllib.loads(sandbox.locations.settings_file.read_text())
+    assert settings["model"] == "small"
+    assert settings["models"]["small"] == {"model": "openai/small", "api_base": server.base_url}
     assert "sk-unused" not in sandbox.locations.settings_file.read_text()
     mine = next(each for each in list_sessions(sandbox.locations) if each.workspace == str(sandbox.project))
     assert mine.title == "hello there"

@@ -217,7 +217,7 @@ def sang(mark: Path) -> str:
 def leave(terminal: Terminal, shown_there: str) -> None:
     """Close the screen that lies on top; only then is typed again: escape and a letter in one burst are another key."""
     terminal.press("escape")
-    terminal.wait_until(lambda shown: shown_there not in shown, "the screen to close")
+    terminal.wait_until(lambda screen: shown_there not in screen, "the screen to close")
 
 
 def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mark: Path):
@@ -229,7 +229,7 @@ def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mar
         terminal.wait_for("Trust this directory?", 60)
         assert sang(mark) == ""
         terminal.press("enter")  # the cursor stands on no
-        terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
+        terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
         terminal.type("go")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)

@@ -107,12 +107,12 @@ def test_a_name_chosen_from_the_list_is_sent(sandbox: Sandbox):
 
 
 def test_plain_mode_and_run_send_it_too(sandbox: Sandbox):
-    given = ("say caf\udce9", "--model", sandbox.script(finish("All done.")), "--workspace", str(sandbox.project))
-    with Terminal(["--plain", *given], 110, 34, sandbox.env) as terminal:
+    arguments = ("say caf\udce9", "--model", sandbox.script(finish("All done.")), "--workspace", str(sandbox.project))
+    with Terminal(["--plain", *arguments], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("All done.")
         terminal.type("/quit\r")
         assert terminal.wait_exit() == 0
         assert "Traceback" not in terminal.text()
-    done = sandbox.ohw("run", *given)
+    done = sandbox.ohw("run", *arguments)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr

@@ -117,8 +117,8 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
     assert "asked-before" in json.dumps(second.messages)
     (session,) = list_sessions(sandbox.locations)
     with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
-        told = [event for event in store.events() if event.kind in ("settings_changed", "model_responded")]
-    assert [event.model for event in told] == ["two", "fake", "fake"]  # said before the call of the first had ended
+        events = [event for event in store.events() if event.kind in ("settings_changed", "model_responded")]
+    assert [event.model for event in events] == ["two", "fake", "fake"]  # said before the call of the first had ended
 
 
 def test_models_lists_profiles_and_keys_by_their_names_alone(sandbox: Sandbox):

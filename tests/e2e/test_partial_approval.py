@@ -18,8 +18,8 @@ AFTER = BEFORE.replace("line 2\n", "two\n").replace("line 12\n", "twelve\n").rep
 
 def editor(**arguments: Any) -> Turn:
     risk = "LOW" if arguments["command"] == "view" else "MEDIUM"
-    said = {"security_risk": risk, "summary": "use the editor", **arguments}
-    return Turn(calls=(Called("str_replace_editor", said),))
+    common = {"security_risk": risk, "summary": "use the editor", **arguments}
+    return Turn(calls=(Called("str_replace_editor", common),))
 
 
 def args(sandbox: Sandbox, server: ModelServer) -> tuple[str, ...]:
@@ -52,18 +52,20 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(sandbox: Sandbox):
         terminal.wait_for("1 of 3 hunks accepted")
         terminal.press("j")
         terminal.press("E")
-        terminal.wait_until(lambda shown: "✓ 3 edited" in shown and "y approve 1 of 3" in shown, "the answer to count")
+        terminal.wait_until(
+            lambda screen: "✓ 3 edited" in screen and "y approve 1 of 3" in screen, "the answer to count"
+        )
         terminal.press("y")
         leave(terminal)
-        told = result(server)
+        text = result(server)
     written = BEFORE.replace("line 23\n", "about-twenty-three\n").replace("\n", "\r\n").encode()
     assert file.read_bytes() == written
     assert file.stat().st_mode & 0o777 == 0o640
-    assert "1 of 3 hunks accepted" in told
-    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in told
-    assert "Hunk 2 (line 12): not accepted.\n-line 12\n+twelve\n" in told
-    assert "Hunk 3 (line 23): accepted, edited by the user.\n-twenty-three\n+about-twenty-three\n" in told
-    assert "    23\tabout-twenty-three\n" in told
+    assert "1 of 3 hunks accepted" in text
+    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in text
+    assert "Hunk 2 (line 12): not accepted.\n-line 12\n+twelve\n" in text
+    assert "Hunk 3 (line 23): accepted, edited by the user.\n-twenty-three\n+about-twenty-three\n" in text
+    assert "    23\tabout-twenty-three\n" in text
 
 
 def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(sandbox: Sandbox):
@@ -78,10 +80,10 @@ def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(sand
         terminal.wait_for("+ 25, by somebody else")
         terminal.press("y")
         leave(terminal)
-        told = result(server)
+        text = result(server)
     assert file.read_text() == BEFORE.replace("line 2\n", "two\n").replace("line 25", "25, by somebody else")
-    assert "notes.txt changed since you last saw it: +1 -1" in told
-    assert "-line 25\n+25, by somebody else" in told
+    assert "notes.txt changed since you last saw it: +1 -1" in text
+    assert "-line 25\n+25, by somebody else" in text
 
 
 def _after_a_change(file: Path, turn: Turn) -> Turn:

@@ -44,7 +44,7 @@ def test_the_persons_own_editor_takes_over_and_gives_back(sandbox: Sandbox):
         terminal.wait_for("Read it.")
         terminal.type("\x10theme")  # one burst: the palette's key, and what is for the palette
         terminal.wait_for("change theme (live preview)")
-        terminal.wait_until(lambda shown: "/help" not in shown, "the palette to be narrowed down")
+        terminal.wait_until(lambda screen: "/help" not in screen, "the palette to be narrowed down")
         terminal.press("escape")
         terminal.wait_for("Ask anything")
         terminal.press("ctrl+q")

@@ -99,9 +99,9 @@ def test_what_a_sub_agent_changes_is_put_back_and_said(project: Sandbox):
     model = delegating(project.home / "script.toml", agents, bash("touch after"))
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 3, done.stdout
-    said = done.stdout + done.stderr
-    assert f"{HOOK} (new), which no question showed, and put back" in said
-    assert "~/.bashrc" in said
+    output = done.stdout + done.stderr
+    assert f"{HOOK} (new), which no question showed, and put back" in output
+    assert "~/.bashrc" in output
     assert not (project.project / HOOK).exists()
     assert not (project.project / "after").exists()
 

@@ -58,10 +58,10 @@ def test_nothing_more_runs_when_the_workspace_is_gone(sandbox: Sandbox, taken: s
     script.write_text(taken.format(sandbox.project))
     done = run(sandbox, bash_turn(f"sh {script}", risk="HIGH"), later, finish_turn("Done."), json_lines=True)
     (end,) = [line for line in map(json.loads, done.stdout.splitlines()) if line["kind"] == "run_ended"]
-    said = f"the folder {sandbox.project} was moved, deleted or replaced"
-    assert end["detail"] == said
+    message = f"the folder {sandbox.project} was moved, deleted or replaced"
+    assert end["detail"] == message
     assert done.returncode == 1
-    assert f"{said}; once it is back: ohw resume" in done.stderr
+    assert f"{message}; once it is back: ohw resume" in done.stderr
     assert "to go on" not in done.stderr
     assert not path.exists()
     assert not Path(f"{sandbox.project}-moved/sub").exists()
@@ -76,10 +76,10 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(sandbox: Sandbox, place
     os.mkfifo(directory / place)
     for words in (["sessions"], ["tools"], ["run", "go", "--model", sandbox.script(bash("echo hi"), finish())]):
         done = sandbox.ohw(*words)
-        told = done.stdout + done.stderr
-        assert "Traceback" not in told
+        output = done.stdout + done.stderr
+        assert "Traceback" not in output
         assert done.returncode == (2 if place == "settings.toml" else 0)
-        assert place != "settings.toml" or "not a regular file" in told
+        assert place != "settings.toml" or "not a regular file" in output
     assert "fifo" not in sandbox.ohw("sessions").stdout
 
 

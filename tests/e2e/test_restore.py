@@ -31,11 +31,11 @@ def built(sandbox: Sandbox) -> None:
 
 def test_a_deleted_folder_that_is_ignored_comes_back(sandbox: Sandbox):
     built(sandbox)
-    found = events(sandbox, "rm -rf build")
+    log = events(sandbox, "rm -rf build")
     assert not (sandbox.project / "build").exists()
-    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
     assert "deletes 3 files in build/ (not in git; a copy is kept)" in reasons
-    assert any("`ohw restore" in event["notice"] for event in found if event["kind"] == "version_taken")
+    assert any("`ohw restore" in event["notice"] for event in log if event["kind"] == "version_taken")
 
     listed = sandbox.ohw("restore").stdout
     assert "rm -rf build" in listed
@@ -48,8 +48,8 @@ def test_a_deleted_folder_that_is_ignored_comes_back(sandbox: Sandbox):
 
 def test_a_sign_that_hides_takes_nothing_from_what_is_said_and_kept(sandbox: Sandbox):
     built(sandbox)
-    found = events(sandbox, "rm -rf build; echo 'p\u0430x\u200b'")
-    asked = [event for event in found if event["kind"] == "action_assessed" and len(event["segments"]) > 1]
+    log = events(sandbox, "rm -rf build; echo 'p\u0430x\u200b'")
+    asked = [event for event in log if event["kind"] == "action_assessed" and len(event["segments"]) > 1]
     assert [(one["risk"], one["reason"]) for one in asked[0]["segments"]] == [
         ("HIGH", "holds control codes or invisible signs"),
         ("MEDIUM", "deletes 3 files in build/ (not in git; a copy is kept)"),
@@ -78,8 +78,8 @@ def test_newer_work_is_overwritten_only_by_force(sandbox: Sandbox):
 def test_what_the_versions_hold_comes_back_in_the_same_way(sandbox: Sandbox):
     (sandbox.project / "src").mkdir()
     (sandbox.project / "src/a.py").write_text("x = 1\n")
-    found = events(sandbox, "rm -rf src")
-    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    log = events(sandbox, "rm -rf src")
+    reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
     assert "deletes 1 file in src/ (`ohw restore` restores it)" in reasons
     copy = sandbox.ohw("restore").stdout.split()[0]
     assert "1 file restored" in sandbox.ohw("restore", copy).stdout
@@ -108,16 +108,16 @@ def odd_files(directory: Path) -> None:
 
 def tree_of(directory: Path) -> dict[str, object]:
     """What is below a directory: kind, permissions and content by name."""
-    found: dict[str, object] = {}
+    entries: dict[str, object] = {}
     for path in sorted(directory.rglob("*")):
         mode = path.lstat().st_mode
         content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
-        found[str(path.relative_to(directory))] = (
+        entries[str(path.relative_to(directory))] = (
             stat.S_IFMT(mode),
             0 if path.is_symlink() else stat.S_IMODE(mode),
             content,
         )
-    return found
+    return entries
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_what_is_too_large_to_keep_is_said_before(sandbox: Sandbox):
     (sandbox.project / "build").mkdir()
     with (sandbox.project / "build/large").open("wb") as file:
         file.truncate(150_000_000)
-    found = events(sandbox, "rm -rf build")
-    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    log = events(sandbox, "rm -rf build")
+    reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
     assert any("can NOT be restored" in reason for reason in reasons)
     assert (sandbox.project / "build/large").exists(), "it was not asked about"
 
@@ -184,10 +184,10 @@ def test_git_history_goes_only_when_it_was_asked_about(sandbox: Sandbox):
     inner.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(inner)], check=True)
     (inner / "a.c").write_text("int a;\n")
-    found = events(sandbox, "rm -rf vendor")
-    reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
+    log = events(sandbox, "rm -rf vendor")
+    reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
     assert any("with git history, which can NOT be restored" in reason for reason in reasons), reasons
-    assert [event["needs_decision"] for event in found if event["kind"] == "action_assessed"] == [False, True]
+    assert [event["needs_decision"] for event in log if event["kind"] == "action_assessed"] == [False, True]
     assert (inner / "a.c").read_text() == "int a;\n"
 
 
@@ -205,18 +205,18 @@ def test_a_sub_agents_command_has_its_copy_too_and_the_parent_says_so(sandbox: S
     built(sandbox)
     model = delegating(sandbox.home / "script.toml", {"cleaner": [bash("rm -rf build", "HIGH"), finish("clean")]})
     done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", model)
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    (kept,) = [event for event in told if event["kind"] == "version_taken" and event["copy_id"]]
-    assert "a copy of 3 files is kept" in kept["notice"]
-    assert sandbox.ohw("restore", kept["copy_id"]).returncode == 0
+    log = [json.loads(line) for line in done.stdout.splitlines()]
+    (copied,) = [event for event in log if event["kind"] == "version_taken" and event["copy_id"]]
+    assert "a copy of 3 files is kept" in copied["notice"]
+    assert sandbox.ohw("restore", copied["copy_id"]).returncode == 0
     assert (sandbox.project / "build/deep/2.o").exists()
 
 
 def test_a_key_on_the_actions_page_brings_the_copy_back(sandbox: Sandbox):
     built(sandbox)
     model = sandbox.script(bash("touch begun"), bash("rm -rf build"), finish())
-    given = ("go", "--mode", "never", "--model", model, "--workspace", str(sandbox.project))
-    with Terminal(given, 120, 34, sandbox.env) as terminal:
+    arguments = ("go", "--mode", "never", "--model", model, "--workspace", str(sandbox.project))
+    with Terminal(arguments, 120, 34, sandbox.env) as terminal:
         terminal.never_ask()
         terminal.wait_for("✓ Finished")
         terminal.press("f2", "up", "up")

@@ -62,9 +62,9 @@ def test_what_cannot_be_resumed_is_one_line(sandbox: Sandbox):
     path = session_path(sandbox.locations, "20260101-broken-0000")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"no session" * 500)
-    for args, told in ((["resume", path.stem], "cannot be opened"), (["resume", "--last"], "no session yet")):
+    for args, message in ((["resume", path.stem], "cannot be opened"), (["resume", "--last"], "no session yet")):
         with Terminal(args, 110, 30, sandbox.env) as terminal:
             assert terminal.wait_exit() in (1, 2)
-            assert told in " ".join(terminal.text().split())
+            assert message in " ".join(terminal.text().split())
             assert "Traceback" not in terminal.text()
     assert path.read_bytes() == b"no session" * 500

@@ -30,10 +30,10 @@ def git_project(directory: Path) -> None:
     subprocess.run(["git", "add", "."], cwd=directory, check=True)
 
 
-@pytest.mark.parametrize("said", ["/exit", " /exit\n"])
-def test_exit_as_the_prompt_begins_nothing(sandbox: Sandbox, said: str):
+@pytest.mark.parametrize("prompt", ["/exit", " /exit\n"])
+def test_exit_as_the_prompt_begins_nothing(sandbox: Sandbox, prompt: str):
     with ModelServer([Turn("never asked")]) as server:
-        done = sandbox.ohw("run", "-", *with_server(server, "--json"), stdin=said)
+        done = sandbox.ohw("run", "-", *with_server(server, "--json"), stdin=prompt)
         assert server.requests == []
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == "ohw: /exit ends a run; none was started\n"
@@ -134,11 +134,11 @@ def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(s
     ]
     with ModelServer(turns) as server:
         done = sandbox.ohw("run", "hello", *with_server(server, "--mode", "never"))
-        told = json.dumps(server.requests[-1].messages)
+        messages = json.dumps(server.requests[-1].messages)
     assert done.returncode == 0, done.stderr
     assert not (sandbox.project / "broken").exists()
-    assert "execute_bash" in told
-    assert "launch_rocket" in told
+    assert "execute_bash" in messages
+    assert "launch_rocket" in messages
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -182,7 +182,7 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (("run", "hello"), "no model is set"),
         (("run", "hello", "--model", "scripted/demo", "--workspace", "missing"), "does not exist"),
@@ -192,13 +192,13 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(sandbox: Sandbox):
         (("hello",), "not a terminal"),
     ],
 )
-def test_what_makes_no_sense_is_one_line_and_code_2(sandbox: Sandbox, args: tuple[str, ...], told: str):
+def test_what_makes_no_sense_is_one_line_and_code_2(sandbox: Sandbox, args: tuple[str, ...], message: str):
     (sandbox.project / "file").write_text("")
     done = sandbox.ohw(*args)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("ohw: ")
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -30,10 +30,10 @@ def last_line(sandbox: Sandbox, done: CompletedProcess[str]) -> str:
     assert [event.text for event in events if isinstance(event, UserMessage)] == ["hello"]
     end = events[-1]
     assert isinstance(end, RunEnded)
-    *_, told, how_to_go_on = done.stderr.splitlines()
-    assert told == f"{end.reason}: {end.detail}"
+    *_, message, how_to_go_on = done.stderr.splitlines()
+    assert message == f"{end.reason}: {end.detail}"
     assert how_to_go_on.startswith("resume with: ohw resume ")
-    return told
+    return message
 
 
 def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(sandbox: Sandbox):

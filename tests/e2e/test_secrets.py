@@ -56,8 +56,8 @@ def test_a_planted_secret_is_nowhere_but_where_it_was(sandbox: Sandbox):
     texts |= {path.name: path.read_bytes().decode(errors="replace") for path in files_below(sandbox.locations.data)}
     texts |= {path.name: path.read_bytes().decode(errors="replace") for path in files_below(sandbox.locations.state)}
     assert [(name, secret) for name, text in texts.items() for secret in SECRETS if secret in text] == []
-    said = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "key of other", "GitHub token", "DB_PASSWORD")
-    assert [name for name in said if f"‹secret {name}›" not in requests] == []
+    names = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "key of other", "GitHub token", "DB_PASSWORD")
+    assert [name for name in names if f"‹secret {name}›" not in requests] == []
     assert "4a71ebf2c0ffee00112233445566778899aabbcc" in requests
     assert (sandbox.project / ".env").read_text().startswith(f"DB_PASSWORD={UNKNOWN}")
 

@@ -22,17 +22,19 @@ def test_one_finds_an_older_session_by_its_words_goes_to_it_and_comes_back(sandb
         terminal.press("enter")
         terminal.wait_for("›  older work")
         terminal.press("enter")
-        terminal.wait_until(lambda shown: "Sessions ·" not in shown and "older work" in shown, "the older one")
+        terminal.wait_until(lambda screen: "Sessions ·" not in screen and "older work" in screen, "the older one")
         terminal.press("ctrl+o")
         terminal.wait_for("Sessions · 2")
         terminal.press("/")
         terminal.wait_for("Filter by title")
         terminal.type("second")
-        terminal.wait_until(lambda shown: "second task" in shown and "older work  " not in shown, "the filter to work")
+        terminal.wait_until(
+            lambda screen: "second task" in screen and "older work  " not in screen, "the filter to work"
+        )
         terminal.press("enter")
         terminal.wait_for("›  second task")
         terminal.press("enter")
-        terminal.wait_until(lambda shown: "Sessions ·" not in shown and "second task" in shown, "the later one")
+        terminal.wait_until(lambda screen: "Sessions ·" not in screen and "second task" in screen, "the later one")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 
@@ -51,7 +53,9 @@ def test_a_session_with_a_flipped_bit_is_said_so_repaired_and_gone_on_with(sandb
     assert "Uhe parser" not in listed.stdout + sandbox.ohw("export", path.stem).stdout
     options = ("resume", path.stem, "--workspace", str(sandbox.project), "--model", model)
     with Terminal(options, 110, 34, sandbox.env) as terminal:
-        terminal.wait_until(lambda shown: "checksum" in shown and "repair" in shown, "what is damaged, and the advice")
+        terminal.wait_until(
+            lambda screen: "checksum" in screen and "repair" in screen, "what is damaged, and the advice"
+        )
         terminal.press("ctrl+q")
         terminal.wait_exit()
     with Terminal((*options, "--plain"), 110, 34, sandbox.env) as terminal:
@@ -65,7 +69,7 @@ def test_a_session_with_a_flipped_bit_is_said_so_repaired_and_gone_on_with(sandb
     assert path.with_name(f"{path.name}.damaged").read_bytes() == data
     assert sandbox.ohw("sessions", "repair").stdout == "No session is damaged.\n"
     with Terminal(options, 110, 34, sandbox.env) as terminal:
-        terminal.wait_until(lambda shown: "damaged and" in shown and "lost" in shown, "what was lost")
+        terminal.wait_until(lambda screen: "damaged and" in screen and "lost" in screen, "what was lost")
         terminal.type("go on")
         terminal.press("enter")
         terminal.wait_for("nothing more that I can say")

@@ -74,7 +74,7 @@ def test_a_tiny_terminal_is_no_reason_to_fail(sandbox: Sandbox):
     args = ("make it", "--model", model, "--workspace", str(sandbox.project))
     with Terminal(args, 20, 5, sandbox.env) as terminal:
         wait_for(lambda: [entry for entry in list_sessions(sandbox.locations) if entry.events >= 5], "the question")
-        terminal.wait_until(lambda shown: len(shown.split()) > 2, "something to be shown")
+        terminal.wait_until(lambda screen: len(screen.split()) > 2, "something to be shown")
         terminal.resize(110, 34)
         terminal.wait_for("y approve")
         terminal.resize(1, 1)
@@ -122,7 +122,7 @@ def test_a_damaged_session_is_one_line_and_its_file_is_left_as_it_is(sandbox: Sa
     assert "damaged" in sandbox.ohw("sessions").stdout
     with Terminal(["resume", session.id], 110, 30, sandbox.env) as terminal:
         assert terminal.wait_exit() == 1
-        told = " ".join(terminal.text().split())
-    assert told.startswith(f"ohw: the session {session.id} cannot be opened")
-    assert "Traceback" not in told
+        screen_text = " ".join(terminal.text().split())
+    assert screen_text.startswith(f"ohw: the session {session.id} cannot be opened")
+    assert "Traceback" not in screen_text
     assert path.read_bytes() == left

@@ -238,8 +238,8 @@ def test_no_command_of_an_agent_reads_or_traces_its_engine(sandbox: Sandbox):
     model = sandbox.script(bash("python3 reads.py > out.txt"), finish())
     command = ("run", "go", "--model", model, "--mode", "never")
     process = sandbox.start(*command, preexec_fn=_without_roots_power)
-    said = process.communicate(timeout=90)
-    assert process.returncode == 0, said
+    output = process.communicate(timeout=90)
+    assert process.returncode == 0, output
     assert set((sandbox.project / "out.txt").read_text().splitlines()) == {"PermissionError"}
 
 

@@ -42,7 +42,7 @@ def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answ
     assert f"may execute_bash run for the sub-agent writer? Answer it with `ohw resume {own}`" in done.stderr
     assert not (sandbox.project / "one.txt").exists()
     with Terminal(["resume", own], 130, 40, sandbox.env) as terminal:
-        terminal.wait_until(lambda shown: "y approve" in shown and "sub-agent writer" in shown, "the question")
+        terminal.wait_until(lambda screen: "y approve" in screen and "sub-agent writer" in screen, "the question")
         terminal.press("y")
         terminal.wait_for("✓ Finished")
         terminal.wait_for("I wrote it.")
@@ -54,7 +54,7 @@ def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answ
 
 def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
-        terminal.wait_until(lambda shown: "y approve" in shown and "sub-agent writer" in shown, "the question")
+        terminal.wait_until(lambda screen: "y approve" in screen and "sub-agent writer" in screen, "the question")
         assert not (sandbox.project / "one.txt").exists()
         terminal.press("y")
         terminal.wait_for("✓ Finished")
@@ -72,7 +72,7 @@ def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_wi
         engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
-        terminal.wait_until(lambda shown: "y approve" not in shown, "the question to be put off")
+        terminal.wait_until(lambda screen: "y approve" not in screen, "the question to be put off")
         say(terminal, "what happened?")
         terminal.wait_for("queued")
         terminal.press("f8")
@@ -90,7 +90,7 @@ def test_a_screen_closed_beside_a_question_of_a_sub_agent_leaves_no_process(sand
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")
-        terminal.wait_until(lambda shown: "y approve" not in shown, "the question to be put off")
+        terminal.wait_until(lambda screen: "y approve" not in screen, "the question to be put off")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     wait_for(lambda: not sandbox.processes(), "every process to be gone")

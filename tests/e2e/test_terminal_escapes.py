@@ -79,7 +79,7 @@ def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
         terminal.wait_for(mark)
     yield
     terminal.press("escape")
-    terminal.wait_until(lambda shown: marks[0] not in shown, f"{marks[0]!r} to be closed")
+    terminal.wait_until(lambda screen: marks[0] not in screen, f"{marks[0]!r} to be closed")
 
 
 def configure(sandbox: Sandbox) -> None:
@@ -141,7 +141,7 @@ def show_questions(terminal: Terminal) -> None:
     for mark in ("The agent asks", safe("query"), safe("option"), "enter send"):
         terminal.wait_for(mark)
     terminal.press("1")
-    terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be answered")
+    terminal.wait_until(lambda screen: "The agent asks" not in screen, "the question to be answered")
     terminal.wait_for(safe("done"))
 
 
@@ -152,12 +152,12 @@ def show_panels(terminal: Terminal) -> None:
     terminal.type("@")
     terminal.wait_for(safe("file"))
     terminal.press("backspace")
-    terminal.wait_until(lambda shown: safe("file") not in shown, "the list to be closed")
+    terminal.wait_until(lambda screen: safe("file") not in screen, "the list to be closed")
     terminal.press("ctrl+r")
     terminal.wait_for("Sent before")
     terminal.wait_for("│ › " + safe("prompt"))
     terminal.press("escape")
-    terminal.wait_until(lambda shown: "Sent before" not in shown, "the list to be closed")
+    terminal.wait_until(lambda screen: "Sent before" not in screen, "the list to be closed")
 
 
 def show_screens(terminal: Terminal) -> None:
@@ -233,7 +233,7 @@ def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_an
     with Terminal(args, 110, 34, env) as terminal:
         terminal.wait_for(safe("folder"))
         terminal.wait_for(safe("tool"))  # the question whether the directory is trusted
-        terminal.wait_until(lambda shown: b"\x1b]2;ohw folder" in terminal.raw, "the title")
+        terminal.wait_until(lambda screen: b"\x1b]2;ohw folder" in terminal.raw, "the title")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     assert strange(terminal.raw) == []

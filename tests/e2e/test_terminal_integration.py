@@ -109,9 +109,11 @@ def test_a_selection_is_copied_by_the_terminal_and_by_the_system(sandbox: Sandbo
     program.chmod(0o755)
     more = {"WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
     with screen(sandbox, finish("A sentence to copy."), **more) as terminal:
-        shown = terminal.wait_for("│  A sentence to copy.")
+        screen_text = terminal.wait_for("│  A sentence to copy.")
         terminal.wait_for("✓ Finished")
-        row = next(at for at, line in enumerate(shown.splitlines(), 1) if line.startswith("│  A sentence to copy."))
+        row = next(
+            at for at, line in enumerate(screen_text.splitlines(), 1) if line.startswith("│  A sentence to copy.")
+        )
         column = 4
         terminal.type(f"\x1b[<0;{column};{row}M\x1b[<32;{column + 5};{row}M\x1b[<32;{column + 10};{row}M")
         terminal.type(f"\x1b[<0;{column + 10};{row}m")
@@ -211,10 +213,10 @@ def test_two_hundred_sizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
 def approves(terminal: Terminal) -> None:
     """Press the key until it counts: what is shown may still be a frame of a size in which the text was not whole."""
     for _ in range(10):
-        terminal.wait_until(lambda shown: "y approve" in shown or "All done." in shown, "the question", 60)
+        terminal.wait_until(lambda screen: "y approve" in screen or "All done." in screen, "the question", 60)
         terminal.press("y")
         try:
-            terminal.wait_until(lambda shown: "Approve?" not in shown, "the question to be answered", 10)
+            terminal.wait_until(lambda screen: "Approve?" not in screen, "the question to be answered", 10)
         except AssertionError:
             continue
         return

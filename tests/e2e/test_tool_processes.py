@@ -53,14 +53,14 @@ def settings(sandbox: Sandbox, text: str) -> None:
 
 def ten_known_servers(sandbox: Sandbox) -> str:
     """In the shape of the settings; what they offer is known from before."""
-    told = {f"server{number}": fake_server(sandbox.home) for number in range(10)}
-    found = find_servers(told, sandbox.locations.settings_file, sandbox.project, [])
-    for server in found.servers:
+    settings = {f"server{number}": fake_server(sandbox.home) for number in range(10)}
+    servers = find_servers(settings, sandbox.locations.settings_file, sandbox.project, [])
+    for server in servers.servers:
         PinStore(sandbox.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
     lines = [
         f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
         f"startTimeout = {server['startTimeout']}\nfirstWait = 60\n"
-        for name, server in told.items()
+        for name, server in settings.items()
     ]
     return "\n".join(lines)
 
@@ -120,8 +120,8 @@ def test_no_process_of_any_kind_before_trust(sandbox: Sandbox, watched: Path):
 @pytest.mark.parametrize("is_killed", [True, False])
 def test_no_process_is_left_also_after_a_kill(sandbox: Sandbox, chromium: str, is_killed: bool):
     """A server, a cell and a command each with a child that left its session, and a browser with its own."""
-    told = fake_server(sandbox.home, {"stays": True})
-    server = f"[mcpServers.fake]\ncommand = {json.dumps(told['command'])}\nargs = {json.dumps(told['args'])}\n"
+    stays = fake_server(sandbox.home, {"stays": True})
+    server = f"[mcpServers.fake]\ncommand = {json.dumps(stays['command'])}\nargs = {json.dumps(stays['args'])}\n"
     settings(sandbox, f"{server}startTimeout = 60\nfirstWait = 60\n{ALL_ON}")
     last = [bash("touch reached; sleep 703")] if is_killed else [bash("touch reached"), finish("All done.")]
     with Site({"/": lambda visit: visit.answer(b"<title>Shop</title><p>Words</p>")}) as site:
@@ -137,12 +137,12 @@ def test_no_process_is_left_also_after_a_kill(sandbox: Sandbox, chromium: str, i
             wait_for((sandbox.project / "reached").exists, "the last command", 150)
             (engine,) = [each for each in sandbox.processes() if "workbench.engine" in each.cmdline()]
             running = engine.children(recursive=True)
-            shown = []
+            frames = []
             for process in running:
                 with contextlib.suppress(psutil.NoSuchProcess):  # a short one of the browser's
-                    shown.append(" ".join(process.cmdline()))
+                    frames.append(" ".join(process.cmdline()))
             for mark in ("sleep 600", "sleep 701", "sleep 702", "mcp_server.py", "--type=zygote", "--type=renderer"):
-                assert any(mark in line for line in shown), (mark, shown)
+                assert any(mark in line for line in frames), (mark, frames)
             if is_killed:
                 os.kill(engine.pid, signal.SIGKILL)
                 wait_for(

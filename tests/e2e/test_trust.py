@@ -83,7 +83,7 @@ def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(sandbox: Sa
         assert engines(sandbox) == []
         assert not marker.exists()
         terminal.press("enter")  # the cursor stands on no
-        terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
+        terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
         assert not marker.exists()
@@ -105,8 +105,8 @@ def test_yes_is_kept_until_something_changes(sandbox: Sandbox, marker):
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     with Terminal([*arguments, "go"], 120, 40, sandbox.env) as terminal:
-        shown = terminal.wait_for("All done.", 60)
-        assert "Trust this directory?" not in shown
+        screen = terminal.wait_for("All done.", 60)
+        assert "Trust this directory?" not in screen
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     (sandbox.project / ".ohw/tools/evil.py").write_text("raise SystemExit\n")

@@ -22,15 +22,17 @@ def test_the_next_same_command_runs_by_the_rule(local_sandbox: Sandbox, scope: s
     assert question.needs_decision
     assert question.always == "allow $ touch made"
 
-    said = {"action_id": question.action_id, "fingerprint": question.fingerprint, "scope": scope}
-    connection.send_command(AllowAlways(**said, rule="allow $ touch *"))
+    answer = {"action_id": question.action_id, "fingerprint": question.fingerprint, "scope": scope}
+    connection.send_command(AllowAlways(**answer, rule="allow $ touch *"))
     assert "not the rule that was shown" in refusal(connection).reason
-    connection.send_command(AllowAlways(**said, rule=question.always))
+    connection.send_command(AllowAlways(**answer, rule=question.always))
     receive_until(connection, lambda message: isinstance(message, RunEnded))
     connection.close()
 
     decisions = [(event.by, event.rule) for event in log(local_sandbox) if isinstance(event, ActionDecided)]
     assert decisions[:2] == [("person", "allow $ touch made"), ("rule", "allow $ touch made")]
-    kept = [rule.text for rule in read_rules(local_sandbox.locations.rules_file, "person").rules]
-    told = [event.rule for event in log(local_sandbox) if isinstance(event, SettingsChanged)]
-    assert (kept, told) == (([], ["allow $ touch made"]) if scope == "session" else (["allow $ touch made"], []))
+    rules = [rule.text for rule in read_rules(local_sandbox.locations.rules_file, "person").rules]
+    rules_changed = [event.rule for event in log(local_sandbox) if isinstance(event, SettingsChanged)]
+    assert (rules, rules_changed) == (
+        ([], ["allow $ touch made"]) if scope == "session" else (["allow $ touch made"], [])
+    )

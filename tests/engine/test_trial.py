@@ -24,8 +24,8 @@ def _a_home_of_its_own(tmp_path, monkeypatch):
 
 def test_a_model_that_answers_works():
     with ModelServer([Turn("ready")]) as server:
-        found = ModelSource("vLLM", ("openai/qwen", "openai/other"), server.base_url)
-        outcome = ModelTest.of(found).result()
+        source = ModelSource("vLLM", ("openai/qwen", "openai/other"), server.base_url)
+        outcome = ModelTest.of(source).result()
         (request,) = server.requests
     assert outcome.works
     assert outcome.line.startswith('openai/qwen OK ("ready") in ')
@@ -64,5 +64,5 @@ def test_it_can_be_stopped_before_there_is_an_answer():
 
 
 def test_of_some_providers_only_the_key_is_known():
-    found = sources_of_keys({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY})
-    assert [(each.models[0], each.is_named) for each in found] == [("openai/gpt-5", True), ("mistral/NAME", False)]
+    sources = sources_of_keys({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY})
+    assert [(each.models[0], each.is_named) for each in sources] == [("openai/gpt-5", True), ("mistral/NAME", False)]

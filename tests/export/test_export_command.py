@@ -26,9 +26,9 @@ def recorded(sandbox: Sandbox) -> str:
 
 def test_a_session_goes_out_in_each_form_and_comes_back(sandbox: Sandbox):
     name = recorded(sandbox)
-    shown = sandbox.ohw("export", name[:12])
-    assert shown.returncode == 0
-    assert "All **done**." in shown.stdout
+    done = sandbox.ohw("export", name[:12])
+    assert done.returncode == 0
+    assert "All **done**." in done.stdout
     page = sandbox.home / "page.html"
     assert sandbox.ohw("export", "-o", str(page)).returncode == 0
     assert "<strong>done</strong>" in page.read_text()
@@ -157,7 +157,7 @@ def test_what_cannot_be_exported_or_imported_is_one_line(sandbox: Sandbox):
     deep, moving = sandbox.home / "deep.jsonl", sandbox.home / "moving.jsonl"
     deep.write_text("[" * 100_000)
     moving.write_text(hostile(sandbox).replace(str(sandbox.project), "../.."))
-    for args, told in (
+    for args, message in (
         (["export", name, "--at", "9999"], "there is no 9999"),
         (["export", name, "--at", "x"], "not 'x'"),
         (["export", name, "--size", "1x1"], "--size"),
@@ -171,6 +171,6 @@ def test_what_cannot_be_exported_or_imported_is_one_line(sandbox: Sandbox):
     ):
         done = sandbox.ohw(*args)
         assert done.returncode in (1, 2)
-        assert told in done.stderr
+        assert message in done.stderr
         assert done.stderr.count("\n") == 1
     assert len(list_sessions(sandbox.locations)) == 1

@@ -45,9 +45,9 @@ def test_a_picture_shows_the_session_at_that_event_and_nothing_later():
 def test_a_picture_shows_a_waiting_question():
     script = Script().start().user("clean up")
     script.ask("execute_bash", command="rm -rf build")
-    shown = words_of(picture(script.events, (100, 30), "ohw-dark"))
-    assert "Approve?" in shown
-    assert "rm -rf build" in shown
+    words = words_of(picture(script.events, (100, 30), "ohw-dark"))
+    assert "Approve?" in words
+    assert "rm -rf build" in words
 
 
 def test_a_recording_is_valid_and_plays_to_what_the_screen_showed():

@@ -58,8 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         with contextlib.suppress(OSError):
             if fault:
-                said = {"type": "error", "error": {"type": fault.code, "message": fault.message}}
-                self.wfile.write(json.dumps(said).encode())
+                error = {"type": "error", "error": {"type": fault.code, "message": fault.message}}
+                self.wfile.write(json.dumps(error).encode())
                 return
             for event in _events(model.cut, model.thinks):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())

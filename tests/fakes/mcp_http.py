@@ -60,9 +60,9 @@ class HttpServer:
         headers = {name.lower(): value for name, value in handler.headers.items()}
         self.requests.append((handler.command, handler.path, headers))
 
-    def send(self, handler: BaseHTTPRequestHandler, code: int, told: Any = None, **headers: str) -> None:
+    def send(self, handler: BaseHTTPRequestHandler, code: int, body: Any = None, **headers: str) -> None:
         self.send_body(
-            handler, code, json.dumps(told).encode() if told is not None else b"", "application/json", headers
+            handler, code, json.dumps(body).encode() if body is not None else b"", "application/json", headers
         )
 
     def send_body(
@@ -97,14 +97,14 @@ class HttpServer:
         if method == "initialize":
             self.sessions += 1
             more = {"Mcp_Session_Id": str(self.sessions)}
-        told = {"jsonrpc": "2.0", "id": request["id"], "result": self._result(method, request)}
+        response = {"jsonrpc": "2.0", "id": request["id"], "result": self._result(method, request)}
         way = str((request.get("params") or {}).get("arguments", {}).get("text", "")).rpartition(" ")[2]
-        self.send_as(handler, told, way, more)
+        self.send_as(handler, response, way, more)
         return None
 
-    def send_as(self, handler: BaseHTTPRequestHandler, told: Any, way: str, more: dict[str, str]) -> None:
+    def send_as(self, handler: BaseHTTPRequestHandler, payload: Any, way: str, more: dict[str, str]) -> None:
         """As JSON, as `events`, or `packed`."""
-        body = json.dumps(told).encode()
+        body = json.dumps(payload).encode()
         kind = "application/json"
         if way == "events":
             body, kind = b"event: message\r\ndata: " + body + b"\r\n\r\n", "text/event-stream"

@@ -244,8 +244,8 @@ METHODS = {
 def answer(request):
     method = request.get("method", "")
     if request.get("id") in WISHES:
-        told = request.get("result") or {"refused": request["error"]["message"]}
-        say({"id": WISHES.pop(request["id"]), "result": text(json.dumps(told))})
+        result = request.get("result") or {"refused": request["error"]["message"]}
+        say({"id": WISHES.pop(request["id"]), "result": text(json.dumps(result))})
         return
     if "id" not in request or not method or (method == "initialize" and OPTIONS.get("mute")):
         return

@@ -31,13 +31,13 @@ class OAuthServer(HttpServer):
 
     def got(self, handler: BaseHTTPRequestHandler) -> None:
         parts = urlsplit(handler.path)
-        told = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        parameters = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if parts.path.startswith("/.well-known/oauth-protected-resource"):
             self.send(handler, 200, {"resource": self.url, "authorization_servers": [self.base]})
         elif parts.path.startswith("/.well-known/oauth-authorization-server"):
             self.send(handler, 200, self._metadata())
         elif parts.path == "/authorize":
-            self._authorize(handler, told)
+            self._authorize(handler, parameters)
         else:
             self.send(handler, 405)
 
@@ -52,16 +52,18 @@ class OAuthServer(HttpServer):
             "token_endpoint_auth_methods_supported": ["none"],
         }
 
-    def _authorize(self, handler: BaseHTTPRequestHandler, told: dict[str, str]) -> None:
+    def _authorize(self, handler: BaseHTTPRequestHandler, parameters: dict[str, str]) -> None:
         """The user is here with a browser, and says yes at once."""
-        known = told["redirect_uri"] in self.clients.get(told["client_id"], ())
-        if not known or told["code_challenge_method"] != "S256" or told["response_type"] != "code":
+        known = parameters["redirect_uri"] in self.clients.get(parameters["client_id"], ())
+        if not known or parameters["code_challenge_method"] != "S256" or parameters["response_type"] != "code":
             self.send(handler, 400)
             return
         back = {"error": "access_denied"} if self.mode == "denied" else {"code": self._made("code")}
         if "code" in back:
-            self.codes[back["code"]] = told
-        self.send(handler, 302, Location=f"{told['redirect_uri']}?{urlencode({**back, 'state': told['state']})}")
+            self.codes[back["code"]] = parameters
+        self.send(
+            handler, 302, Location=f"{parameters['redirect_uri']}?{urlencode({**back, 'state': parameters['state']})}"
+        )
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         if handler.path == "/mcp":
@@ -78,32 +80,32 @@ class OAuthServer(HttpServer):
         if handler.path == "/register":
             self._register(handler)
         else:
-            told = {name: values[0] for name, values in parse_qs(self._body(handler).decode()).items()}
-            self.asked.append(told)
-            code, said = self._given(told)
-            self.send(handler, code, said)
+            parameters = {name: values[0] for name, values in parse_qs(self._body(handler).decode()).items()}
+            self.asked.append(parameters)
+            code, response = self._given(parameters)
+            self.send(handler, code, response)
 
     def _register(self, handler: BaseHTTPRequestHandler) -> None:
         import json
 
-        told = json.loads(self._body(handler))
+        parameters = json.loads(self._body(handler))
         name = self._made("client")
-        self.clients[name] = told["redirect_uris"]
-        self.send(handler, 201, {**told, "client_id": name, "token_endpoint_auth_method": "none"})
+        self.clients[name] = parameters["redirect_uris"]
+        self.send(handler, 201, {**parameters, "client_id": name, "token_endpoint_auth_method": "none"})
 
-    def _given(self, told: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        if told["grant_type"] == "authorization_code":
-            asked = self.codes.pop(told["code"], {})
-            digest = hashlib.sha256(told["code_verifier"].encode()).digest()
+    def _given(self, parameters: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        if parameters["grant_type"] == "authorization_code":
+            asked = self.codes.pop(parameters["code"], {})
+            digest = hashlib.sha256(parameters["code_verifier"].encode()).digest()
             proof = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-            if asked.get("code_challenge") != proof or asked["redirect_uri"] != told["redirect_uri"]:
+            if asked.get("code_challenge") != proof or asked["redirect_uri"] != parameters["redirect_uri"]:
                 return 400, {"error": "invalid_grant"}
         elif self.mode == "down":
             return 503, {}
-        elif self.mode == "over" or told["refresh_token"] not in self.refresh:
+        elif self.mode == "over" or parameters["refresh_token"] not in self.refresh:
             return 400, {"error": "invalid_grant"}
         else:
-            self.refresh.discard(told["refresh_token"])  # each is good for once
+            self.refresh.discard(parameters["refresh_token"])  # each is good for once
         access, refresh = self._made("access"), self._made("refresh")
         self.access.add(access)
         self.refresh.add(refresh)

@@ -140,8 +140,8 @@ def ollama_chat(turn: Turn) -> Iterator[bytes]:
 
 def ollama_generate(turn: Turn) -> Iterator[bytes]:
     """JSON lines of Ollama's /api/generate; a call is the one JSON object of the text."""
-    said = "".join(json.dumps({"name": call.name, "arguments": _arguments(call)}) for call in turn.calls)
-    for part in pieces(turn.text + said, turn.piece):
+    calls = "".join(json.dumps({"name": call.name, "arguments": _arguments(call)}) for call in turn.calls)
+    for part in pieces(turn.text + calls, turn.piece):
         yield _line({"response": part, "done": False})
     yield _line({"response": "", **_ollama_end(turn)})
 

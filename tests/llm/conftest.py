@@ -40,7 +40,7 @@ class Caller:
 
         return join
 
-    def said(self, kind: str) -> str:
+    def streamed(self, kind: str) -> str:
         return "".join(delta.text for delta in self.deltas if delta.kind == kind)
 
 

@@ -31,7 +31,7 @@ def serving(cut: str = "", fault: Fault | None = None, thinks: bool = False) -> 
 def test_text_streams_and_the_call_is_whole():
     with serving() as caller:
         response = caller.ask("go", (TOOL,))
-    assert response.text == "Hello there" == caller.said("text")
+    assert response.text == "Hello there" == caller.streamed("text")
     (call,) = response.tool_calls
     assert (call.id, call.name, call.arguments) == ("toolu_1", "execute_bash", '{"command": "ls"}')
     assert (response.finish_reason, response.incomplete) == ("tool_calls", False)
@@ -72,7 +72,7 @@ def test_a_stream_that_breaks_off_is_no_whole_answer_and_its_call_is_dropped(cut
 def test_a_cancel_in_a_silence_closes_the_connection():
     with serving("silent") as caller:
         join = caller.ask_aside()
-        assert wait_until(lambda: "there" in caller.said("text"))
+        assert wait_until(lambda: "there" in caller.streamed("text"))
         caller.cancel.set()
         assert join().finish_reason == "interrupted"
         assert caller.server.gone.wait(60)
@@ -91,10 +91,10 @@ def test_a_cancel_in_a_silence_closes_the_connection():
 def test_errors_are_the_providers_own_sentence(fault, line):
     with serving(fault=fault) as caller, pytest.raises(ModelError, match=line) as caught:
         caller.ask()
-    said = str(caught.value)
-    assert KEY not in said
-    assert "litellm" not in said
-    assert "{" not in said
+    message = str(caught.value)
+    assert KEY not in message
+    assert "litellm" not in message
+    assert "{" not in message
     assert len(caller.server.requests) == (2 if fault.status == 529 else 1)
 
 
@@ -112,7 +112,7 @@ def test_signed_thinking_is_joined_and_what_is_cut_is_left_out():
     with serving(thinks=True) as caller:
         response = caller.ask("go", (TOOL,))
     assert response.thinking == (THOUGHT, HIDDEN)
-    assert response.reasoning == "Let me see." == caller.said("reasoning")
+    assert response.reasoning == "Let me see." == caller.streamed("reasoning")
     with serving("in text", thinks=True) as caller:
         assert caller.ask("go", (TOOL,)).thinking == ()
 

@@ -73,8 +73,8 @@ def test_content_comes_as_text_or_as_parts():
 @pytest.mark.parametrize("choice", ["none", "required"])
 def test_the_choice_of_tools_goes_along_with_the_tools(serve, choice):
     caller = serve(Turn("ok"), Turn("ok"), Turn("ok"))
-    for tools, wanted in (((TOOL,), choice), ((), choice), ((TOOL,), "auto")):
-        request = ModelRequest(HELLO, tools, wanted)
+    for tools, expected in (((TOOL,), choice), ((), choice), ((TOOL,), "auto")):
+        request = ModelRequest(HELLO, tools, expected)
         caller.model.respond(request, caller.deltas.append, caller.cancel)
-    said = [request.body.get("tool_choice") for request in caller.server.requests]
-    assert said == [choice, None, None]
+    choices = [request.body.get("tool_choice") for request in caller.server.requests]
+    assert choices == [choice, None, None]

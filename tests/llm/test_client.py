@@ -14,8 +14,8 @@ TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {
 def test_text_and_reasoning_stream_and_are_joined(serve):
     caller = serve(Turn("Hello there, dear world.", reasoning="I think of an answer."))
     response = caller.ask()
-    assert response.text == "Hello there, dear world." == caller.said("text")
-    assert response.reasoning == "I think of an answer." == caller.said("reasoning")
+    assert response.text == "Hello there, dear world." == caller.streamed("text")
+    assert response.reasoning == "I think of an answer." == caller.streamed("reasoning")
     assert (response.finish_reason, response.incomplete, response.model) == ("stop", False, "fake")
     assert (response.usage.input, response.usage.output) == (100, 20)
     assert response.cost is None

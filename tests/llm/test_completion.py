@@ -27,16 +27,16 @@ def test_the_answer_comes_with_what_it_took(serve):
 
 
 @pytest.mark.parametrize(
-    ("turn", "said"),
+    ("turn", "message"),
     [
         (Turn("half of it", finish="length"), "length limit"),
         (Turn("half of it, and the connection is gone", cut_after=2), "broke off"),
         (Fault(401, f"Incorrect API key provided: {KEY}"), "could not be asked"),
     ],
 )
-def test_half_an_answer_is_none(serve, turn, said):
+def test_half_an_answer_is_none(serve, turn, message):
     caller = serve(turn, tries=1)
-    with pytest.raises(CompletionError, match=said) as raised:
+    with pytest.raises(CompletionError, match=message) as raised:
         ModelCompletion(lambda: caller.model)("the question")
     assert "Nothing was changed" in str(raised.value)
     assert KEY not in str(raised.value)

@@ -20,10 +20,10 @@ def serving(path: str, body: bytes, status: int = 200) -> Iterator[int]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path == path
-            self.send_response(status if found else 404)
+            is_known = self.path == path
+            self.send_response(status if is_known else 404)
             self.end_headers()
-            self.wfile.write(body if found else b"not here")
+            self.wfile.write(body if is_known else b"not here")
 
         def log_message(self, *_: object) -> None:
             """Stay silent."""
@@ -76,13 +76,13 @@ def test_a_silent_server_and_a_closed_port_keep_nobody_from_being_found():
         with socket.create_server(("127.0.0.1", 0)) as gone:
             closed = gone.getsockname()[1]
         servers = [LocalServer("Silent", silent.getsockname()[1], "/m", ""), LocalServer("Closed", closed, "/m", "")]
-        found = sources_of_servers([*servers, LocalServer("There", port, "/m", "openai/")], limit=6)
-    assert [each.models for each in found] == [("openai/a",)]
+        sources = sources_of_servers([*servers, LocalServer("There", port, "/m", "openai/")], limit=6)
+    assert [each.models for each in sources] == [("openai/a",)]
 
 
 def test_keys_are_found_by_their_variables_and_never_shown():
     env = {"ANTHROPIC_API_KEY": "sk-hidden", "OPENAI_API_KEY": " ", "MY_API_KEY": "sk-other"}
-    found = sources_of_keys(env)
-    assert [each.what for each in found] == ["A key in ANTHROPIC_API_KEY"]
-    assert found[0].options.startswith("--model anthropic/")
-    assert "sk-" not in repr(found)
+    sources = sources_of_keys(env)
+    assert [each.what for each in sources] == ["A key in ANTHROPIC_API_KEY"]
+    assert sources[0].options.startswith("--model anthropic/")
+    assert "sk-" not in repr(sources)

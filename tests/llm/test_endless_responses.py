@@ -99,9 +99,9 @@ def serving(body: Callable[[], Iterator[bytes]]) -> Iterator[tuple[str, list[str
         listening.close()
 
 
-def answered(model: ProviderModel, said: list[Delta], cancel: Cancel | None = None) -> ModelResponse | ModelError:
+def answered(model: ProviderModel, deltas: list[Delta], cancel: Cancel | None = None) -> ModelResponse | ModelError:
     try:
-        return model.respond(ASK, said.append, cancel or Cancel())
+        return model.respond(ASK, deltas.append, cancel or Cancel())
     except ModelError as error:
         return error
     finally:
@@ -111,15 +111,15 @@ def answered(model: ProviderModel, said: list[Delta], cancel: Cancel | None = No
 @pytest.mark.parametrize("body", [text, reasoning, calls, arguments, a_line, an_answer_at_once, an_error])
 def test_an_answer_without_end_is_cut_told_and_not_asked_for_again(monkeypatch, body):
     monkeypatch.setattr(exchange, "MOST_BYTES", 30_000_000)
-    said: list[Delta] = []
+    deltas: list[Delta] = []
     with serving(body) as (address, asked):
         before, begun = psutil.Process().memory_info().rss, time.monotonic()
-        outcome = answered(ProviderModel("openai/x", api_base=address), said)
+        outcome = answered(ProviderModel("openai/x", api_base=address), deltas)
         assert time.monotonic() - begun < 30
         assert psutil.Process().memory_info().rss - before < 300_000_000
     assert len(asked) == 1
-    told = str(outcome) if isinstance(outcome, ModelError) else said[-1].text
-    assert "sent an answer without end" in told
+    message = str(outcome) if isinstance(outcome, ModelError) else deltas[-1].text
+    assert "sent an answer without end" in message
     if body in (text, reasoning):
         assert isinstance(outcome, ModelResponse)
         assert (outcome.finish_reason, outcome.incomplete, outcome.tool_calls) == ("cut", True, ())
@@ -142,7 +142,7 @@ def test_no_route_reads_without_end(monkeypatch, model):
 
 
 def test_whoever_shows_an_answer_slowly_is_not_overtaken_and_a_cancel_ends_it_at_once(monkeypatch):
-    cancel, said = Cancel(), list[Delta]()
+    cancel, deltas = Cancel(), list[Delta]()
     read = 0
 
     def counted() -> Iterator[bytes]:
@@ -152,7 +152,7 @@ def test_whoever_shows_an_answer_slowly_is_not_overtaken_and_a_cancel_ends_it_at
             yield piece
 
     def show(delta: Delta) -> None:
-        said.append(delta)
+        deltas.append(delta)
         time.sleep(0.05)
 
     with serving(counted) as (address, _):
@@ -160,7 +160,7 @@ def test_whoever_shows_an_answer_slowly_is_not_overtaken_and_a_cancel_ends_it_at
         ended: list[ModelResponse] = []
         thread = threading.Thread(target=lambda: ended.append(model.respond(ASK, show, cancel)))
         thread.start()
-        wait_until(lambda: len(said) > 20)
+        wait_until(lambda: len(deltas) > 20)
         time.sleep(1)
         assert read < 12_000, "what nobody has looked at yet waits in the connection"
         begun = time.monotonic()

@@ -25,9 +25,9 @@ def refused(caller) -> str:
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
 def test_a_failing_server_is_tried_again_and_answers_once(serve, status):
     caller = serve(Fault(status), Turn("back again"))
-    assert caller.ask().text == "back again" == caller.said("text")
+    assert caller.ask().text == "back again" == caller.streamed("text")
     assert len(caller.server.requests) == 2
-    assert "try 2 of 5" in caller.said("status")
+    assert "try 2 of 5" in caller.streamed("status")
 
 
 def test_a_rate_limit_waits_as_long_as_the_provider_asks(serve):
@@ -35,8 +35,8 @@ def test_a_rate_limit_waits_as_long_as_the_provider_asks(serve):
     response = caller.ask()
     assert response.text == "served"
     assert response.latency >= 2
-    assert "in 2 s" in caller.said("status")
-    assert "in 1 s" in caller.said("status")
+    assert "in 2 s" in caller.streamed("status")
+    assert "in 1 s" in caller.streamed("status")
 
 
 def test_trying_again_ends_at_the_cap(serve):
@@ -152,7 +152,7 @@ def test_a_stream_cut_in_the_text_keeps_what_came(serve):
     response = caller.ask()
     assert response.text == "twelve chars and then tw"
     assert (response.incomplete, response.finish_reason) == (True, "cut")
-    assert "broke" in caller.said("status")
+    assert "broke" in caller.streamed("status")
     assert len(caller.server.requests) == 1
 
 
@@ -209,7 +209,7 @@ def test_cancel_while_nothing_comes(serve):
 def test_cancel_in_the_stream_keeps_the_text_and_closes_the_connection(serve):
     caller = serve(Turn("first words, and then a silence", cut_after=2, then="stall"))
     join = caller.ask_aside()
-    assert wait_until(lambda: "first" in caller.said("text"))
+    assert wait_until(lambda: "first" in caller.streamed("text"))
     caller.cancel.set()
     response = join()
     assert (response.text, response.finish_reason) == ("first words,", "interrupted")
@@ -219,7 +219,7 @@ def test_cancel_in_the_stream_keeps_the_text_and_closes_the_connection(serve):
 def test_cancel_while_waiting_for_the_next_try(serve):
     caller = serve(Fault(429, headers={"retry-after": "100"}))
     join = caller.ask_aside()
-    assert wait_until(lambda: "in 100 s" in caller.said("status"))
+    assert wait_until(lambda: "in 100 s" in caller.streamed("status"))
     caller.cancel.set()
     assert join().finish_reason == "interrupted"
     assert len(caller.server.requests) == 1
@@ -228,7 +228,7 @@ def test_cancel_while_waiting_for_the_next_try(serve):
 def test_the_model_can_be_called_again_after_a_cancel(serve):
     caller = serve(Turn("first words, and then", cut_after=2, then="stall"), Turn("again"))
     join = caller.ask_aside()
-    assert wait_until(lambda: bool(caller.said("text")))
+    assert wait_until(lambda: bool(caller.streamed("text")))
     caller.cancel.set()
     join()
     caller.cancel = Cancel()
@@ -267,7 +267,7 @@ def test_an_error_in_the_stream_without_a_status_invents_none(serve):
     caller = serve(*[Turn(raw=(chunk,))] * 2, tries=2)
     line = refused(caller)
     assert "is failing: engine overloaded" in line
-    assert "None" not in line + caller.said("status")
+    assert "None" not in line + caller.streamed("status")
     assert len(caller.server.requests) == 2
 
 

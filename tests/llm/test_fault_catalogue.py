@@ -78,7 +78,7 @@ class Trial(Harness):
         return join
 
     @property
-    def said(self) -> str:
+    def status_lines(self) -> str:
         """Every line that was shown beside what the engine does."""
         return "\n".join(live.detail for live in self.live if isinstance(live, EngineState) and live.detail)
 
@@ -138,7 +138,7 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 def test_l01_a_rate_limit_is_waited_for_with_a_countdown(trial):
     d = trial(Fault(429, headers={"retry-after": "1.2"}), Turn("here")).ask()
-    assert re.search("the provider limits the rate; try 2 of 5 in [12] s", d.said)
+    assert re.search("the provider limits the rate; try 2 of 5 in [12] s", d.status_lines)
     assert d.answers[0].latency >= 1.2
     assert len(d.server.requests) == 2
     assert d.live[-1].detail == "", "the line goes when the answer is there"
@@ -148,7 +148,7 @@ def test_l01_a_rate_limit_is_waited_for_with_a_countdown(trial):
 def test_l01_escape_cancels_the_countdown(trial):
     d = trial(Fault(429, headers={"retry-after": "100"}))
     join = d.ask_aside()
-    assert wait_until(lambda: "in 100 s" in d.said)
+    assert wait_until(lambda: "in 100 s" in d.status_lines)
     d.session.interrupt()
     join()
     assert d.end[0] == "interrupted"
@@ -177,7 +177,7 @@ def test_l03_a_failing_server_is_asked_again_and_the_answer_is_there_once(trial,
     d = trial(Fault(status), Fault(status), Turn("I note it.", calls=(note("once"),))).ask()
     assert d.notes == ["once"]
     assert [answer.text for answer in d.answers] == ["I note it.", LAST]
-    assert f"busy (HTTP {status}); try 3 of 5" in d.said
+    assert f"busy (HTTP {status}); try 3 of 5" in d.status_lines
     check_usable(d)
 
 
@@ -186,7 +186,7 @@ def test_l04_a_refused_key_is_not_tried_again_and_not_shown(trial, status):
     d = trial(Fault(status, f"Incorrect API key provided: {KEY}")).ask()
     assert len(d.server.requests) == 1
     assert "OPENAI_API_KEY" in d.end[1]
-    assert KEY not in d.said + d.end[1]
+    assert KEY not in d.status_lines + d.end[1]
     assert KEY.encode() not in d.path.read_bytes()
     check_usable(d)
 
@@ -208,7 +208,7 @@ def test_l06_refused_pairs_are_sent_once_more_in_words(trial):
     refused = Fault(400, PAIRING, "invalid_request_error")
     d = trial(Turn("I note it.", calls=(note("one"),)), refused, Turn("that worked")).ask()
     assert d.answers[-1].text == "that worked"
-    assert "rejected the order of calls and results" in d.said
+    assert "rejected the order of calls and results" in d.status_lines
     first, second = d.server.requests[1:]
     assert "tool_calls" in str(first.messages)
     assert not any("tool_calls" in message or message["role"] == "tool" for message in second.messages)
@@ -291,9 +291,9 @@ def test_l11_l12_a_call_that_was_cut_short_is_never_run(trial, finish):
     half = note("never").text[:-12]
     d = trial(Turn(calls=(Called("note", half),), finish=finish), Turn(calls=(note("smaller"),))).ask()
     assert d.notes == ["smaller"]
-    told = d.server.requests[1].messages[-1]["content"]
-    assert "was not run" in told
-    assert ("Make it smaller" if finish == "length" else "cut off") in told
+    content = d.server.requests[1].messages[-1]["content"]
+    assert "was not run" in content
+    assert ("Make it smaller" if finish == "length" else "cut off") in content
     check_usable(d)
 
 
@@ -379,9 +379,11 @@ def test_l17_forty_calls_with_a_question_and_a_hung_one_among_them(trial):
     d = trial(Turn(calls=calls)).ask()
     assert d.session.phase == "deciding"
     assert len(d.notes) == 5
-    shown = d.session.question
-    assert shown is not None
-    d.session.decide(shown.proposed.action_id, "rejected", fingerprint=shown.assessed.fingerprint, note="not this")
+    question = d.session.question
+    assert question is not None
+    d.session.decide(
+        question.proposed.action_id, "rejected", fingerprint=question.assessed.fingerprint, note="not this"
+    )
     thread = threading.Thread(target=d.run)
     thread.start()
     assert d.hang.began.wait(60)
@@ -509,8 +511,8 @@ def test_l25_escape_keeps_the_log_whole_and_the_queued_message(trial, moment):
     join()
     assert d.notes == []
     check_usable(d)
-    said = [m["content"] for m in d.server.requests[-1].messages if m["role"] == "user"]
-    assert said.count("and this too") == 1
+    user_messages = [m["content"] for m in d.server.requests[-1].messages if m["role"] == "user"]
+    assert user_messages.count("and this too") == 1
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("ask", False), ("plan", False), ("never", False)])
@@ -527,10 +529,10 @@ def test_l26_another_mode_never_decides_the_open_question(trial, mode, ran):
 
 def test_l26_another_model_leaves_the_open_question_as_it_is(trial):
     d = trial(Turn(calls=(note("risky", "HIGH"),))).ask()
-    shown = d.session.question
+    question = d.session.question
     d.session.set(model="openai/other")
     d.run()
-    assert d.session.question is shown
+    assert d.session.question is question
     assert d.notes == []
     d.answer("rejected")
     check_usable(d)

@@ -42,7 +42,7 @@ def test_a_model_that_may_have_eyes_gets_the_image():
         caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     (request,) = caller.server.requests
     assert request.messages == LOOK.messages
-    assert caller.said("status") == ""
+    assert caller.streamed("status") == ""
 
 
 def test_a_model_known_to_have_none_is_told_that_there_was_one():
@@ -51,7 +51,7 @@ def test_a_model_known_to_have_none_is_told_that_there_was_one():
     (request,) = caller.server.requests
     assert not has_pictures(request.messages)
     assert request.messages[0]["content"].startswith("what is this?\n[An image stood here.")
-    assert "openai/x takes no images; they are not sent" in caller.said("status")
+    assert "openai/x takes no images; they are not sent" in caller.streamed("status")
     assert has_pictures(LOOK.messages), "the history keeps it"
 
 
@@ -69,7 +69,7 @@ def test_an_image_that_is_refused_is_left_out_once_and_that_is_said(fault):
         response = caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     assert response.text == "without it, then"
     assert [has_pictures(request.messages) for request in caller.server.requests] == [True, False]
-    assert f"refused the images, so they are left out: {fault.message}" in caller.said("status")
+    assert f"refused the images, so they are left out: {fault.message}" in caller.streamed("status")
 
 
 def test_a_refusal_without_an_image_in_the_request_is_an_error_as_any():

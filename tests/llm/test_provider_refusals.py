@@ -174,7 +174,7 @@ def test_tries_end_in_time_whatever_each_of_them_takes(monkeypatch, took, asked,
 
 
 def test_a_wait_that_is_asked_for_is_shown_second_by_second(monkeypatch):
-    clock, told = Clock(monkeypatch), []
+    clock, notices = Clock(monkeypatch), []
     faults = iter([CallFault("rate", 429, retry_after=7), None])
 
     def call() -> str:
@@ -183,9 +183,9 @@ def test_a_wait_that_is_asked_for_is_shown_second_by_second(monkeypatch):
             raise fault
         return "here"
 
-    assert with_retries(call, lambda delta: told.append(delta.text), clock.cancel) == "here"
+    assert with_retries(call, lambda delta: notices.append(delta.text), clock.cancel) == "here"
     assert clock.now == 7
-    assert [text.rpartition(" in ")[2] for text in told] == [f"{left} s" for left in range(7, 0, -1)]
+    assert [text.rpartition(" in ")[2] for text in notices] == [f"{left} s" for left in range(7, 0, -1)]
 
 
 def test_a_wait_too_long_to_be_worth_it_is_told_at_once(trial):

@@ -226,8 +226,8 @@ def test_vertex_is_asked_with_a_token_of_the_account_and_not_with_the_key(route)
 )
 def test_a_package_that_a_provider_needs_is_named_with_the_command_that_installs_it(module, package):
     fault = fault_of(ModuleNotFoundError(f"No module named '{module}'"))
-    told = str(model_error(fault, "vertex_ai/gemini-x", None))
-    assert told.endswith(
+    message = str(model_error(fault, "vertex_ai/gemini-x", None))
+    assert message.endswith(
         f"is not installed: No module named '{module}': run pip install '{package}' beside the workbench"
     )
 

@@ -30,10 +30,10 @@ def heard(route: Route, status: int, host: str = "127.0.0.1") -> int:
         with asking(route, server, tries=3) as model, pytest.raises(ModelError) as caught:
             ask(model)
         assert len(server.requests) == 1, "it is not tried again"
-    said = str(caught.value)
-    assert target in said
-    assert "was not sent there" in said
-    assert KEY not in said
+    message = str(caught.value)
+    assert target in message
+    assert "was not sent there" in message
+    assert KEY not in message
     return len(thief.requests)
 
 

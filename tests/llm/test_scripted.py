@@ -86,7 +86,7 @@ def test_a_turn_is_streamed_and_its_placeholders_are_filled(script):
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "text"),
     [
         ("a file", "I saw it."),
         ("ls: no such file", "It is not there."),
@@ -94,10 +94,10 @@ def test_a_turn_is_streamed_and_its_placeholders_are_filled(script):
         ("The user rejected this action; it was not run.", "My script is over"),
     ],
 )
-def test_the_next_turn_follows_what_happened_also_in_a_new_process(script, result, said):
+def test_the_next_turn_follows_what_happened_also_in_a_new_process(script, result, text):
     first = ask(script, START)
     messages = after_look(first, result)
-    assert said in ask(script, messages).text
+    assert text in ask(script, messages).text
     assert ask(script, messages).id == ask(script, messages).id
 
 
@@ -114,7 +114,7 @@ def test_a_script_that_is_over_says_so_and_waits(script):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "it has no [[turn]]"),
         ("[[turn]\n", "not usable"),
@@ -137,12 +137,12 @@ def test_a_script_that_is_over_says_so_and_waits(script):
         ("turn = [3]", "a turn must be a table"),
     ],
 )
-def test_a_mistake_in_a_script_is_one_line_that_names_it(tmp_path, text, said):
+def test_a_mistake_in_a_script_is_one_line_that_names_it(tmp_path, text, message):
     path = tmp_path / "bad.toml"
     path.write_text(text)
     with pytest.raises(ModelError) as caught:
         open_model(f"scripted/{path}")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 

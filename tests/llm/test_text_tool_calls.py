@@ -134,10 +134,10 @@ def test_the_example_calls_only_tools_that_are_there_and_calls_them_rightly():
         "count", {"what": {"type": "string", "enum": ["words", "lines"]}, "most": {"type": "integer"}}, ["what", "most"]
     )
     for tools in ([other], [BASH], [EDITOR, FINISH], TOOLS):
-        shown = to_text([{"role": "user", "content": "Hi"}], tools)[0]["content"]
+        text = to_text([{"role": "user", "content": "Hi"}], tools)[0]["content"]
         names = {each["function"]["name"] for each in tools}
-        assert set(re.findall(r"<function=(\w+)>", shown)) <= names
-        for part in re.findall(r"<function=.*?</function>", shown, re.DOTALL):
+        assert set(re.findall(r"<function=(\w+)>", text)) <= names
+        for part in re.findall(r"<function=.*?</function>", text, re.DOTALL):
             assert read(part, tools)[1]
     assert to_text([{"role": "user", "content": "Hi"}], [])[0]["content"] == "Hi"
 
@@ -206,7 +206,7 @@ def test_text_inside_a_call_but_outside_its_parameters_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("<function=rm>\n</function>", "no function `rm`; there are: execute_bash, str_replace_editor, finish"),
         (
@@ -227,8 +227,8 @@ def test_text_inside_a_call_but_outside_its_parameters_is_refused():
         ),
     ],
 )
-def test_wrong_calls_are_refused_with_what_is_allowed(text, said):
-    with pytest.raises(FunctionCallValidationError, match=re.escape(said)):
+def test_wrong_calls_are_refused_with_what_is_allowed(text, message):
+    with pytest.raises(FunctionCallValidationError, match=re.escape(message)):
         read(text)
 
 
@@ -265,11 +265,11 @@ def test_an_unescaped_closing_tag_inside_a_value_is_not_its_end():
 
 
 def test_all_calls_of_a_message_are_returned_and_what_is_said_between_is_kept():
-    said, calls = read(
+    message, calls = read(
         "First.\n\n<function=execute_bash>\n<parameter=command>a</parameter>\n</function>\nThen\n"
         "<function=finish>\n</function>"
     )
-    assert said == "First.\nThen"
+    assert message == "First.\nThen"
     assert calls == [("execute_bash", {"command": "a"}), ("finish", {})]
 
 

@@ -37,21 +37,21 @@ class Chatting:
 
 
 def ask(model, messages=ASKED, tools=(BASH, FINISH)):
-    shown: list[Delta] = []
-    response = TextCallModel(model).respond(ModelRequest(messages, tools), shown.append, Cancel())
-    return response, "".join(delta.text for delta in shown if delta.kind == "text")
+    text: list[Delta] = []
+    response = TextCallModel(model).respond(ModelRequest(messages, tools), text.append, Cancel())
+    return response, "".join(delta.text for delta in text if delta.kind == "text")
 
 
 def test_tools_go_out_as_text_and_a_call_comes_back_as_one():
     model = Chatting(
         "I look.\n\n<function=execute_bash>\n<parameter=command>ls</parameter>\n<parameter=timeout>3</parameter>\n"
     )
-    response, shown = ask(model)
+    response, text = ask(model)
     (request,) = model.requests
     assert (request.tools, request.stop) == ((), ("</function",))
     assert "BEGIN FUNCTION #1: execute_bash" in request.messages[0]["content"]
     assert response.text == "I look."
-    assert shown.rstrip() == "I look."
+    assert text.rstrip() == "I look."
     assert response.finish_reason == "tool_calls"
     ((name, arguments),) = [(each.name, json.loads(each.arguments)) for each in response.tool_calls]
     assert (name, arguments) == ("execute_bash", {"command": "ls", "timeout": 3})
@@ -66,12 +66,12 @@ def test_history_with_calls_is_text_for_the_model_also_calls_whose_arguments_wer
         {"role": "tool", "tool_call_id": "c2", "content": "no JSON"},
     ]
     model = Chatting("Fine.")
-    response, shown = ask(model, history)
+    response, text = ask(model, history)
     sent = model.requests[0].messages
     assert [message["role"] for message in sent] == ["system", "user", "assistant", "user", "user"]
     assert "{'command'" in sent[2]["content"]
     assert sent[3]["content"] == "EXECUTION RESULT of [execute_bash]:\na.txt"
-    assert (response.text, shown, response.tool_calls) == ("Fine.", "Fine.", ())
+    assert (response.text, text, response.tool_calls) == ("Fine.", "Fine.", ())
 
 
 @pytest.mark.parametrize(
@@ -121,22 +121,24 @@ pieces = st.lists(
 
 
 def streamed(text: str, cuts: list[int]) -> dict[str, str]:
-    shown: list[Delta] = []
-    hider = CallHider(shown.append)
+    streamed_text: list[Delta] = []
+    hider = CallHider(streamed_text.append)
     edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     for start, end in itertools.pairwise(edges):
         hider.add(Delta("text", text[start:end]))
     hider.end()
-    return {kind: "".join(delta.text for delta in shown if delta.kind == kind) for kind in ("text", "reasoning")}
+    return {
+        kind: "".join(delta.text for delta in streamed_text if delta.kind == kind) for kind in ("text", "reasoning")
+    }
 
 
 @given(pieces, pieces, st.lists(st.integers(0, 200), max_size=12))
 def test_words_stream_whole_and_a_call_never_shows_however_it_is_cut(words, rest, cuts):
     whole = words + "<function=execute_bash>" + rest
     expected = words if "<function=" not in words and "<tool_call>" not in words and "<think>" not in words else None
-    shown = streamed(whole, cuts)["text"]
-    assert "<function=" not in shown
-    assert expected is None or shown == expected
+    text = streamed(whole, cuts)["text"]
+    assert "<function=" not in text
+    assert expected is None or text == expected
 
 
 @given(st.lists(st.integers(0, 60), max_size=10))

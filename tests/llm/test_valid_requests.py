@@ -13,12 +13,12 @@ SYSTEM = {"role": "system", "content": "the rules"}
 ANY_LOG = st.one_of(logs, damaged_logs())
 
 
-def as_anthropic(found: list[dict]) -> list[dict]:
+def as_anthropic(messages: list[dict]) -> list[dict]:
     """The messages in the form in which litellm sends them there."""
     load_litellm()
     from litellm.litellm_core_utils.prompt_templates.factory import anthropic_messages_pt
 
-    return anthropic_messages_pt([dict(message) for message in found], "claude-sonnet-4-5", "anthropic")
+    return anthropic_messages_pt([dict(message) for message in messages], "claude-sonnet-4-5", "anthropic")
 
 
 @settings(max_examples=500, deadline=None)
@@ -47,10 +47,10 @@ def test_requests_are_valid_at_every_moment_they_are_asked_for(log, asked):
 @settings(max_examples=200, deadline=None)
 @given(ANY_LOG)
 def test_a_history_told_in_words_is_valid_and_holds_no_call(log):
-    told = in_words([SYSTEM, *messages(log)])
-    assert not has_calls(told)
-    assert openai_faults(told) == []
-    assert told[0] == SYSTEM
+    summary = in_words([SYSTEM, *messages(log)])
+    assert not has_calls(summary)
+    assert openai_faults(summary) == []
+    assert summary[0] == SYSTEM
 
 
 def test_the_validators_refuse_what_providers_refuse():

@@ -63,8 +63,8 @@ class Place:
 
 def approve_all(where: Locations, table: dict[str, Any], directory: Path) -> None:
     """The user has looked at what these servers offer, and approved it."""
-    for name, told in table.items():
-        server = read_server(name, told, "here", str(directory))
+    for name, settings in table.items():
+        server = read_server(name, settings, "here", str(directory))
         pins = PinStore(where)
         client = MCPClient.opened(server, pins)
         try:

@@ -24,8 +24,8 @@ def call(tool: str, text: str) -> Turn:
 
 def bring(sandbox: Sandbox, options=None, **more) -> None:
     """The directory's own servers."""
-    told = {"mcpServers": {"fake": fake_server(sandbox.home, options, **more)}}
-    (sandbox.project / ".mcp.json").write_text(json.dumps(told))
+    settings = {"mcpServers": {"fake": fake_server(sandbox.home, options, **more)}}
+    (sandbox.project / ".mcp.json").write_text(json.dumps(settings))
 
 
 def settings(sandbox: Sandbox, text: str) -> None:
@@ -62,9 +62,9 @@ def test_no_server_of_a_folder_starts_before_trust(sandbox: Sandbox):
 def approve(sandbox: Sandbox, **env: str) -> str:
     """Look at what the server says and approve it; what was shown."""
     assert sandbox.ohw("mcp", "test", "fake", **env).returncode == 0
-    shown = sandbox.ohw("mcp", "changes", "fake").stdout
+    output = sandbox.ohw("mcp", "changes", "fake").stdout
     assert "approved:" in sandbox.ohw("mcp", "approve", "fake").stdout
-    return shown
+    return output
 
 
 @pytest.mark.parametrize(("mode", "code"), [("medium", 3), ("high", 0), ("plan", 0)])

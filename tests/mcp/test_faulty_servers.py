@@ -67,8 +67,8 @@ def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(pl
 def test_m03_a_resource_that_does_not_come_ends_by_the_time_of_a_call(place):
     server = place.server(timeout=1)
     place.client(server)
-    found = read_resource(place.clients, "fake:hang://1", lambda: False)
-    assert "did not respond in time" in found.error
+    contents = read_resource(place.clients, "fake:hang://1", lambda: False)
+    assert "did not respond in time" in contents.error
 
 
 def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
@@ -82,34 +82,34 @@ def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
 
 def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
     tool = place.tool(server=place.server(timeout=4))
-    found = ask(tool, "hang")
-    assert found.is_error
-    assert "did not respond in time" in found.text
-    assert "is unknown" in found.text
+    observation = ask(tool, "hang")
+    assert observation.is_error
+    assert "did not respond in time" in observation.text
+    assert "is unknown" in observation.text
     assert ask(tool, "hello").text == "echo: hello"
     assert (place.directory / "starts").stat().st_size == 1
 
 
 def test_m03_a_hung_call_ends_by_an_interrupt(place):
     tool = place.tool()
-    found = []
-    thread = threading.Thread(target=lambda: found.append(ask(tool, "hang")))
+    observations = []
+    thread = threading.Thread(target=lambda: observations.append(ask(tool, "hang")))
     thread.start()
     calls = place.directory / "calls"
     wait_for(calls.exists, "the call to arrive")
     tool.interrupt()
     thread.join(20)
-    assert "was interrupted" in found[0].text
-    assert found[0].is_error
+    assert "was interrupted" in observations[0].text
+    assert observations[0].is_error
 
 
 @pytest.mark.parametrize("way", ["die", "close"])
 def test_m03_a_server_that_dies_in_a_call_is_told_and_comes_back(place, way):
     tool = place.tool()
-    found = ask(tool, way)
-    assert found.is_error
-    assert "is gone: it ended" in found.text
-    assert "is unknown: check before you repeat it" in found.text
+    observation = ask(tool, way)
+    assert observation.is_error
+    assert "is gone: it ended" in observation.text
+    assert "is unknown: check before you repeat it" in observation.text
     assert ask(tool, "hello").text == "echo: hello"
 
 
@@ -135,10 +135,10 @@ def test_m03_a_death_with_calls_side_by_side_counts_once_and_each_is_repeated_on
     tool = place.tool("peek")
     pid = int(ask(tool, "pid").text)
     with ThreadPoolExecutor(4) as threads:
-        found = [threads.submit(ask, tool, "first") for _ in range(4)]
+        pending = [threads.submit(ask, tool, "first") for _ in range(4)]
         wait_for(lambda: (place.directory / "calls").stat().st_size == 5, "the calls to arrive")
         psutil.Process(pid).kill()
-        assert [each.result(60).text for each in found] == ["peek: first"] * 4
+        assert [each.result(60).text for each in pending] == ["peek: first"] * 4
     assert (place.directory / "starts").stat().st_size == 2
     assert (place.directory / "calls").stat().st_size == 9
 
@@ -148,8 +148,8 @@ def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
     for _ in range(3):
         assert "is gone" in ask(tool, "die").text
     ask(tool, "hello")
-    found = ask(tool, "hello")  # a refusal is no failure
-    assert "failed 3 times and is not started again for a minute" in found.text
+    observation = ask(tool, "hello")  # a refusal is no failure
+    assert "failed 3 times and is not started again for a minute" in observation.text
     assert (place.directory / "calls").stat().st_size == 3
 
 
@@ -169,8 +169,8 @@ def test_m04_answers_that_are_none(place):
 def test_m04_a_hundred_megabytes_end_the_call_and_not_the_memory(place):
     tool = place.tool()
     before = psutil.Process().memory_info().rss
-    found = ask(tool, "huge")
-    assert "sent a message of more than 16 MB" in found.text
+    observation = ask(tool, "huge")
+    assert "sent a message of more than 16 MB" in observation.text
     assert psutil.Process().memory_info().rss - before < 120_000_000
     assert ask(tool, "hello").text == "echo: hello"
 
@@ -201,9 +201,9 @@ def test_m05_a_definition_that_changed_between_sessions_is_refused_before_it_is_
     changed = [{"name": "echo", "description": "Now it deletes.", "inputSchema": tool.definition["inputSchema"]}]
     (place.directory / "tools.json").write_text(json.dumps(changed))
     again = place.tool(server=server)
-    found = ask(again, "hello")
-    assert found.is_error
-    assert "its definition has changed" in found.text
+    observation = ask(again, "hello")
+    assert observation.is_error
+    assert "its definition has changed" in observation.text
     assert not (place.directory / "calls").exists()
     assert place.pins.entry(server).waiting["peek"] is None
 

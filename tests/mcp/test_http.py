@@ -21,8 +21,8 @@ def web(place, url, **more):
 def test_a_call_over_streamable_http_sends_the_headers_of_the_settings(place, monkeypatch):
     monkeypatch.setenv("WEB_TOKEN", "tok-of-the-web-1")
     with HttpServer() as server:
-        told = web(place, server.url, headers={"Authorization": "Bearer ${WEB_TOKEN}"})
-        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        settings = web(place, server.url, headers={"Authorization": "Bearer ${WEB_TOKEN}"})
+        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
         place.clients.pop().close()
         assert {headers.get("authorization") for _, _, headers in server.requests} == {"Bearer tok-of-the-web-1"}
         assert server.requests[-1][0] == "DELETE"  # it says that it leaves
@@ -35,9 +35,9 @@ def test_m08_a_refused_key_is_said(place):
 
 def test_m08_no_key_goes_to_another_host(place):
     with HttpServer() as other, HttpServer("redirect", other.url.replace("127.0.0.1", "localhost")) as server:
-        told = web(place, server.url, headers={"Authorization": "Bearer secret-12345"})
+        settings = web(place, server.url, headers={"Authorization": "Bearer secret-12345"})
         with pytest.raises(ServerFailed, match="web cannot be used"):
-            place.client(told).connect().result(60)
+            place.client(settings).connect().result(60)
         assert len(server.requests) > 0
         assert other.requests == []
 
@@ -65,9 +65,9 @@ def test_a_server_that_is_gone_is_an_error_at_once(place):
     with HttpServer() as server:
         tool = place.tool(server=web(place, server.url))
         assert ask(tool, "one").text == "echo: one"
-    found = ask(tool, "two")
-    assert found.is_error
-    assert "web" in found.text
+    observation = ask(tool, "two")
+    assert observation.is_error
+    assert "web" in observation.text
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_call_over_sse(place, sse):
 
 def test_a_wrong_certificate_is_said_and_nothing_is_sent(place):
     with Site(tls=True) as site:
-        told = web(place, site.url("/mcp", "127.0.0.1"), headers={"Authorization": "Bearer secret-12345"})
+        settings = web(place, site.url("/mcp", "127.0.0.1"), headers={"Authorization": "Bearer secret-12345"})
         with pytest.raises(ServerFailed, match=r"(?i)certificate"):
-            place.client(told).connect().result(60)
+            place.client(settings).connect().result(60)
     assert site.visits == []

@@ -93,10 +93,10 @@ def web(place, url, **more):
 
 
 def signed_in(place, server, user, **more):
-    told = web(place, server.url, **more)
-    store = TokenStore(place.locations, told)
-    login(store, told, user)
-    return told, store
+    settings = web(place, server.url, **more)
+    store = TokenStore(place.locations, settings)
+    login(store, settings, user)
+    return settings, store
 
 
 def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, monkeypatch):
@@ -109,35 +109,35 @@ def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, 
 
 def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, user)
+        settings, store = signed_in(place, server, user)
         user.leave()
         assert "You are signed in." in user.pages[0]
-        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
         place.clients.pop().close()
     asked = server.asked[0]
     assert asked["code_verifier"]
     assert asked["resource"] == server.url
-    kept = place.locations.data / "mcp" / "tokens"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    assert [stat.S_IMODE(file.stat().st_mode) for file in kept.glob("*.key")] == [0o600]
-    found = store.read()
-    assert found.access in server.access
-    assert found.access not in "".join(user.said)
-    assert MASKER.masked(f"a {found.access} b {found.refresh} c") == (
+    tokens = place.locations.data / "mcp" / "tokens"
+    assert stat.S_IMODE(tokens.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(file.stat().st_mode) for file in tokens.glob("*.key")] == [0o600]
+    tokens = store.read()
+    assert tokens.access in server.access
+    assert tokens.access not in "".join(user.said)
+    assert MASKER.masked(f"a {tokens.access} b {tokens.refresh} c") == (
         "a ‹secret of the MCP server web› b ‹secret of the MCP server web› c"
     )
     logs = "".join(file.read_text() for file in place.locations.logs.glob("*.log"))
     assert "ready" in logs
-    assert found.access not in logs
+    assert tokens.access not in logs
 
 
 def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, user)
+        settings, store = signed_in(place, server, user)
         old = store.read()
         store.write(replace(old, until=1.0))
         before = len(server.requests)
-        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
         place.clients.pop().close()
     assert store.read().access != old.access
     assert [asked["grant_type"] for asked in server.asked] == ["authorization_code", "refresh_token"]
@@ -148,8 +148,8 @@ def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
 
 def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, user):
     with OAuthServer(seconds=None) as server:
-        told, store = signed_in(place, server, user)
-        tool = place.tool(server=told)
+        settings, store = signed_in(place, server, user)
+        tool = place.tool(server=settings)
         server.access.clear()
         assert ask(tool, "hello").text == "echo: hello"
         assert store.read().access in server.access
@@ -158,8 +158,8 @@ def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes
 
 def test_two_processes_do_not_renew_the_same_token_twice(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, user)
-        tool = place.tool(server=told)
+        settings, store = signed_in(place, server, user)
+        tool = place.tool(server=settings)
         server.access.clear()
         renewed = replace(store.read(), access="access-of-the-other")
         server.access.add("access-of-the-other")
@@ -179,8 +179,8 @@ def test_two_processes_do_not_renew_the_same_token_twice(place, user):
 )
 def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, user, mode, words):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, user)
-        tool = place.tool(server=told)
+        settings, store = signed_in(place, server, user)
+        tool = place.tool(server=settings)
         tool.executor._notice = user.notices.append
         server.access.clear()
         server.mode = mode
@@ -190,30 +190,30 @@ def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_on
             assert seen.text == f"the MCP server web cannot be used: {words}"
             assert user.notices[-1] == seen.text
         server.mode = ""
-        login(store, told, user)
+        login(store, settings, user)
         assert ask(tool, "hello").text == "echo: hello"
         place.clients.pop().close()
 
 
 def test_m08_no_token_goes_to_another_host(place, user):
     with OAuthServer() as server, OAuthServer() as other:
-        told, store = signed_in(place, server, user)
+        settings, store = signed_in(place, server, user)
         server.mode, server.target = "redirect", other.url.replace("127.0.0.1", "localhost")
         with pytest.raises(ServerFailed, match="web cannot be used"):
-            place.client(told).connect().result(60)
+            place.client(settings).connect().result(60)
         assert server.requests[-1][2]["authorization"] == f"Bearer {store.read().access}"
         assert other.requests == []
 
 
 def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, user):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, user)
-        login(store, told, user)
+        settings, store = signed_in(place, server, user)
+        login(store, settings, user)
         assert len(server.clients) == 1
-        logout(store, told, user)
+        logout(store, settings, user)
         assert not store.is_there
         assert store.read() is None
-        logout(store, told, user)
+        logout(store, settings, user)
     assert user.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
 
 
@@ -247,8 +247,8 @@ def test_a_client_of_the_settings_is_not_registered(place, user):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
 
 
 @pytest.mark.parametrize(
@@ -259,20 +259,20 @@ def free_port():
     ],
 )
 def test_where_no_sign_in_can_be_it_is_said(place, settings, words):
-    told = read_server("web", settings, "here", str(place.directory))
+    server_config = read_server("web", settings, "here", str(place.directory))
     with pytest.raises(UsageError, match=words):
-        login(TokenStore(place.locations, told), told, print)
+        login(TokenStore(place.locations, server_config), server_config, print)
 
 
 def test_the_keyring_keeps_it_where_there_is_one(place, user, keyring):
     with OAuthServer() as server:
-        told, store = signed_in(place, server, user)
-        kept = place.locations.data / "mcp" / "tokens"
-        assert [json.loads(file.read_text()) for file in kept.glob("*.key")] == [{"place": "keyring"}]
+        settings, store = signed_in(place, server, user)
+        tokens = place.locations.data / "mcp" / "tokens"
+        assert [json.loads(file.read_text()) for file in tokens.glob("*.key")] == [{"place": "keyring"}]
         assert "the keyring of the system" in user.said[-1]
-        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        assert ask(place.tool(server=settings), "hello").text == "echo: hello"
         place.clients.pop().close()
-        logout(store, told, user)
+        logout(store, settings, user)
     assert keyring.kept == {}
 
 
@@ -309,16 +309,16 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
         address = next(line.strip() for line in process.stdout if "/authorize?" in line)
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as page:
             assert "You are signed in." in page.read().decode()
-        said, complaint = process.communicate(timeout=60)
+        output, complaint = process.communicate(timeout=60)
         assert (process.returncode, complaint) == (0, "")
-        assert "Signed in at web." in said
-        assert "web responds" in said
+        assert "Signed in at web." in output
+        assert "web responds" in output
         called = {"tool": "echo", "risk": "LOW", "arguments": {"text": "hello"}}
         done = sandbox.ohw("run", "go", *options, "--model", sandbox.script(called, finish()))
         assert done.returncode == 0, done.stderr
         assert "echo: hello" in done.stdout
         token = max(server.access)
-        assert token not in done.stdout + done.stderr + said
+        assert token not in done.stdout + done.stderr + output
         assert "web  1 tool, signed in" in sandbox.ohw("mcp").stdout
         assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
 

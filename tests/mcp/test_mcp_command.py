@@ -43,16 +43,16 @@ def test_a_server_is_added_tried_changed_approved_and_removed(sandbox: Sandbox):
     later = {"name": "echo", "description": "Run it.", "inputSchema": {"type": "object"}}  # after it was shown
     pins, server = PinStore(sandbox.locations), named(sandbox)
     pins.listed(server, [later])
-    for given in ((), (mark,)):
-        refused = sandbox.ohw("mcp", "approve", "fake", *given)
+    for arguments in ((), (mark,)):
+        refused = sandbox.ohw("mcp", "approve", "fake", *arguments)
         assert refused.returncode != 0
         assert "changed since they were shown; review them first: ohw mcp changes fake" in refused.stderr
     assert set(pins.entry(server).waiting) == {"echo", "peek", "wipe"}
     pins.review_path(server).unlink()
     assert "were not shown yet" in sandbox.ohw("mcp", "approve", "fake").stderr
-    shown = sandbox.ohw("mcp", "changes", "fake").stdout
-    assert '+ "description": "Run it."' in shown
-    assert shown.split()[-1] != mark
+    output = sandbox.ohw("mcp", "changes", "fake").stdout
+    assert '+ "description": "Run it."' in output
+    assert output.split()[-1] != mark
     assert "approved: echo, peek, wipe" in sandbox.ohw("mcp", "approve", "fake").stdout
     assert "fake has no changes to approve" in sandbox.ohw("mcp", "changes", "fake").stdout
     assert "fake  1 tool" in sandbox.ohw("mcp", "list").stdout
@@ -65,11 +65,13 @@ def test_a_server_is_added_tried_changed_approved_and_removed(sandbox: Sandbox):
 
 def test_keys_in_addresses_arguments_and_what_a_server_wrote_are_masked(sandbox: Sandbox):
     keys = ("k3y-0f-the-query-1", "k3y-0f-an-argument-2", "k3y-0f-the-env-3")
-    told = ["import os, sys; sys.exit(os.environ['SOME_API_KEY'] + sys.argv[2])", "--api-key", keys[1]]
-    said = [sandbox.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
-    said += [sandbox.ohw("mcp", "--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *told)]
-    said += [sandbox.ohw("mcp", "test", "near"), sandbox.ohw("mcp", "list")]
-    texts = [each.stdout + each.stderr for each in said]
+    arguments = ["import os, sys; sys.exit(os.environ['SOME_API_KEY'] + sys.argv[2])", "--api-key", keys[1]]
+    results = [sandbox.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
+    results += [
+        sandbox.ohw("mcp", "--env", f"SOME_API_KEY={keys[2]}", "add", "near", "--", sys.executable, "-c", *arguments)
+    ]
+    results += [sandbox.ohw("mcp", "test", "near"), sandbox.ohw("mcp", "list")]
+    texts = [each.stdout + each.stderr for each in results]
     assert all("‹secret " in text for text in texts), texts
     assert [key for key in keys if key in "".join(texts)] == []
     assert "v=2" in texts[-1]

@@ -25,7 +25,7 @@ REVIEW = ServerPrompt("fake", "review", "", (PromptArgument("file", "Which one."
 
 
 @pytest.mark.parametrize(
-    ("words", "given"),
+    ("words", "arguments"),
     [
         ("file=a.py", {"file": "a.py"}),
         ('a.py how="with care"', {"file": "a.py", "how": "with care"}),
@@ -35,8 +35,8 @@ REVIEW = ServerPrompt("fake", "review", "", (PromptArgument("file", "Which one."
         ("url=x", {"file": "url=x"}),
     ],
 )
-def test_arguments_are_words_with_names_or_in_their_order(words, given):
-    assert arguments_of(REVIEW, words) == given
+def test_arguments_are_words_with_names_or_in_their_order(words, arguments):
+    assert arguments_of(REVIEW, words) == arguments
 
 
 def test_what_is_missing_or_too_much_is_said_with_what_to_write():
@@ -77,14 +77,14 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         await pilot.press("enter")
         await wait_until(pilot, lambda: len(client.commands) == 2)
         assert client.commands[1] == ("send", "Review a.py.\\e[31m\nWith care.")
-        found = {
+        choices = {
             entry.label: entry.action
             for entry in entries_of(app, main, app.settings, main.submitter.server_prompts.available)
         }
-        await app.screen.run_action(found["/fake:hello"])
+        await app.screen.run_action(choices["/fake:hello"])
         await wait_until(pilot, lambda: len(client.commands) == 3)
         assert client.commands[2] == ("ask_prompt", "fake", "hello", {})
-        await app.screen.run_action(found["/fake:review"])
+        await app.screen.run_action(choices["/fake:review"])
         await wait_until(pilot, lambda: box.text == "/fake:review file=")
 
 

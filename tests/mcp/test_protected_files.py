@@ -70,6 +70,6 @@ def test_what_a_server_writes_before_the_first_message_is_said(tmp_path: Path, m
     with mcp_harness(tmp_path, monkeypatch, says("done"), options={"plants": str(hook)}) as harness:
         wait_for(hook.exists, "the server to write")
         harness.say("go")
-        (said,) = [event for event in harness.of("version_taken") if event.guarded]
-        assert said.guarded == (str(hook),)
-        assert "the next action is asked about" in said.notice
+        (version,) = [event for event in harness.of("version_taken") if event.guarded]
+        assert version.guarded == (str(hook),)
+        assert "the next action is asked about" in version.notice

@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # what is missing is
 EVERYTHING = "@modelcontextprotocol/server-everything"
 
 
-def tools_of(place, name, **told):
-    client = place.client(read_server(name, {"startTimeout": 90, **told}, "here", str(place.directory)))
+def tools_of(place, name, **settings):
+    client = place.client(read_server(name, {"startTimeout": 90, **settings}, "here", str(place.directory)))
     client.connect().result(120)
     entry = client.pins.entry(client.server)
     return {
@@ -44,9 +44,9 @@ def called(tool, **arguments):
 
 def test_the_time_server_tells_the_time_elsewhere(place):
     tools, _ = tools_of(place, "time", **python("mcp_server_time", "--local-timezone", "UTC"))
-    told = json.loads(called(tools["get_current_time"], timezone="Asia/Tokyo").text)
-    assert told["timezone"] == "Asia/Tokyo"
-    assert told["datetime"].endswith("+09:00")
+    time = json.loads(called(tools["get_current_time"], timezone="Asia/Tokyo").text)
+    assert time["timezone"] == "Asia/Tokyo"
+    assert time["datetime"].endswith("+09:00")
     wrong = called(tools["get_current_time"], timezone="Nowhere/At_all")
     assert wrong.is_error
     assert "Nowhere" in wrong.text
@@ -97,19 +97,19 @@ def test_the_fetch_server_fetches_a_page(place, page):
 @pytest.fixture(scope="session")
 def everything(tmp_path_factory) -> dict:
     """The reference server, installed once and kept for later runs of the tests."""
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ohw-tests" / "npm"
-    script = kept / "node_modules" / EVERYTHING / "dist" / "index.js"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ohw-tests" / "npm"
+    script = cache / "node_modules" / EVERYTHING / "dist" / "index.js"
     if not script.exists():
         fresh = tmp_path_factory.mktemp("npm")
         npm = found_or_installed(lambda: shutil.which("npm"), "nodejs", "npm")
         subprocess.run(
             [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fresh), EVERYTHING], check=True
         )
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        cache.parent.mkdir(parents=True, exist_ok=True)
         try:
-            fresh.rename(kept)
+            fresh.rename(cache)
         except OSError:
-            return {"command": "node", "args": [str(fresh / script.relative_to(kept))]}
+            return {"command": "node", "args": [str(fresh / script.relative_to(cache))]}
     return {"command": "node", "args": [str(script)]}
 
 
@@ -139,13 +139,13 @@ class User:
     def call(self, client, name, **arguments):
         """A tool that the server adds once it knows that there is somebody to ask."""
 
-        def found():
+        def approved_tool():
             entry = client.pins.entry(client.server)
             if name in entry.waiting:
                 client.pins.approve(client.server, entry)
             return entry.usable.get(name)
 
-        definition = wait_for(found, name)
+        definition = wait_for(approved_tool, name)
         tool = MCPToolDefinition(
             "x", definition, "everything", MCPToolExecutor(client, definition, asker_of=self.asker)
         )
@@ -156,8 +156,8 @@ class User:
 
 
 def test_the_reference_server_over_stdio(place, everything):
-    told = {**everything, "args": [*everything["args"], "stdio"]}
-    tools, entry = tools_of(place, "everything", **told)
+    settings = {**everything, "args": [*everything["args"], "stdio"]}
+    tools, entry = tools_of(place, "everything", **settings)
     assert called(tools["echo"], message="hello").text == "Echo: hello"
     assert len(entry.prompts) > 0
     assert len(entry.resources) > 0
@@ -176,8 +176,8 @@ def test_the_reference_server_over_stdio(place, everything):
     listed = next(each for each in entry.resources if each["uri"].endswith("features.md"))
     by_name = read_resource([client], f"everything:{listed['name']}", lambda: False)
     assert (by_name.error, len(by_name.text) > 100) == ("", True)
-    said = prompt_text([client], "everything", "args-prompt", {"city": "Paris"})
-    assert "Paris" in said
+    prompt = prompt_text([client], "everything", "args-prompt", {"city": "Paris"})
+    assert "Paris" in prompt
     with pytest.raises(CallRefused, match="city"):
         prompt_text([client], "everything", "args-prompt", {})
     user = User()
@@ -192,9 +192,9 @@ def test_the_reference_server_over_stdio(place, everything):
 @pytest.mark.parametrize(("kind", "end", "more"), [("streamableHttp", "mcp", {}), ("sse", "sse", {"type": "sse"})])
 def test_the_reference_server_over_http(place, everything, kind, end, more):
     port = _free_port()
-    told = [everything["command"], *everything["args"], kind]
+    command = [everything["command"], *everything["args"], kind]
     env = {**os.environ, "PORT": str(port)}
-    with subprocess.Popen(told, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for(lambda: _answers(port), "the server to listen")
             tools, _ = tools_of(place, "everything", url=f"http://127.0.0.1:{port}/{end}", **more)
@@ -220,5 +220,5 @@ def _answers(port):
 def _free_port() -> int:
     import socket
 
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -49,14 +49,14 @@ def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(t
         assert chips[0] == "fake:note · 1 kB"
         assert chips[3] == "fake:none://1 · not read: no such resource"
         assert "[resource fake:note · 1 kB]" in next(told_plainly(state.items[0], ""))
-        kept = [event.kind for event in harness.opened.events()]
-        assert kept.count("resources_read") == 2
+        kinds = [event.kind for event in harness.opened.events()]
+        assert kinds.count("resources_read") == 2
 
 
 def test_a_run_without_a_screen_takes_what_its_message_mentions(sandbox):
     sandbox.locations.config.mkdir(parents=True)
-    told = fake_server(sandbox.home, {"note": "the note of the server"})
-    lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
+    settings = fake_server(sandbox.home, {"note": "the note of the server"})
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
     sandbox.locations.settings_file.write_text("\n".join(["[mcpServers.fake]", *lines]))
     (sandbox.project / "plan.txt").write_text("the plan of the folder")
     model = sandbox.script({"tool": "finish", "arguments": {"message": "Done."}})
@@ -130,8 +130,8 @@ async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_pa
         composer = app.screen.query_one(Composer)
         await pilot.press(*"@note")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
-        shown = {choice.label: choice.words for choice in composer._completer.choices}
-        assert shown == {"notes.md": "", "fake:note://1": "note · A note\\e[31m of theirs."}
+        choices = {choice.label: choice.words for choice in composer._completer.choices}
+        assert choices == {"notes.md": "", "fake:note://1": "note · A note\\e[31m of theirs."}
         await pilot.press("backspace", "backspace", "backspace", "backspace", *"fake:")
         await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
         await pilot.press("tab", *"and @notes.md, @fake:any://2.", "enter")

@@ -25,9 +25,9 @@ def write(path: Path, text: str, mode: int = 0o644) -> Path:
     return path
 
 
-def own_server(place: Place, **told: Any) -> ServerConfig:
+def own_server(place: Place, **settings: Any) -> ServerConfig:
     more = {"startTimeout": 60, "cwd": str(place.directory)}
-    return read_server("own", {**more, **told}, "here", str(place.directory))
+    return read_server("own", {**more, **settings}, "here", str(place.directory))
 
 
 def started(place: Place, server: ServerConfig) -> None:
@@ -85,11 +85,11 @@ def test_what_changed_again_after_it_was_shown_is_not_approved(place: Place, scr
     script.write_text(FAKE.read_text() + "# one\n")
     with pytest.raises(ServerFailed):
         started(place, server)
-    shown = place.pins.entry(server)
+    entry = place.pins.entry(server)
     script.write_text(FAKE.read_text() + "# two\n")
     with pytest.raises(ServerFailed):
         started(place, server)
-    assert place.pins.approve(server, shown).waits
+    assert place.pins.approve(server, entry).waits
     with pytest.raises(ServerFailed):
         started(place, server)
 
@@ -131,8 +131,8 @@ def test_the_files_that_a_command_names(tmp_path: Path, argv: list[str], named: 
         write(tmp_path / name, "text")
     for name in ("bin/server", "sub/tool", "tool", "node_modules/.bin/tracker"):
         write(tmp_path / name, "#!/bin/sh\n", 0o755)
-    found = started_files(argv, str(tmp_path), {"PATH": os.environ["PATH"]})
-    here = {os.path.relpath(path, tmp_path) for path in found if Path(path).is_relative_to(tmp_path)}
+    started = started_files(argv, str(tmp_path), {"PATH": os.environ["PATH"]})
+    here = {os.path.relpath(path, tmp_path) for path in started if Path(path).is_relative_to(tmp_path)}
     assert named <= here
     assert "data.db" not in here
 
@@ -142,8 +142,8 @@ def test_without_a_directory_of_its_own_relative_words_name_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "server.py", "text")
-    found = started_files(["python3", "server.py"], "", {"PATH": os.environ["PATH"]})
-    assert not any(Path(path).is_relative_to(tmp_path) for path in found)
+    started = started_files(["python3", "server.py"], "", {"PATH": os.environ["PATH"]})
+    assert not any(Path(path).is_relative_to(tmp_path) for path in started)
 
 
 def test_the_environment_of_a_server_holds_no_key_that_it_was_not_given() -> None:

@@ -161,8 +161,8 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
             "stop": ["END"],
         }
         wait_for(lambda: harness.of("action_observed"), "the first call to end")
-        told = result(harness)
-        assert (told["content"]["text"], told["role"], told["stopReason"]) == ("Four.", "assistant", "endTurn")
+        text = result(harness)
+        assert (text["content"]["text"], text["role"], text["stopReason"]) == ("Four.", "assistant", "endTurn")
         sent = harness.model.requests[1].messages
         asked = harness.model.requests[1]
         assert (asked.max_tokens, asked.temperature, asked.stop) == (50, 0.25, ("END",))
@@ -190,11 +190,11 @@ def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_l
     turns = (*(peek(kind) for kind in kinds), says("fine"))
     with mcp_harness(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as harness:
         harness.say("go")
-        told = [
+        refusals = [
             json.loads(event.observation["content"][0]["text"])["refused"] for event in harness.of("action_observed")
         ]
         notices = [each.text for each in harness.lives if each.kind == "notice"]
-    assert told == [
+    assert refusals == [
         "the MCP server fake asked something, and nobody is here to answer: refused",
         "the MCP server fake asked something, and nobody is here to answer: refused",
         "the MCP server fake asked for the workspace directories, which no server gets: refused",
@@ -202,7 +202,7 @@ def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_l
         "put the secret into its env or headers",
         "the MCP server fake asked to open an address that is not a web page: refused",
     ]
-    assert notices == told
+    assert notices == refusals
     log = next((tmp_path / "s").rglob("mcp-fake-*.log")).read_text()
     assert "· the MCP server fake asked for the workspace directories" in log
 
@@ -213,11 +213,11 @@ def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tm
         tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off, has_user=True
     ) as harness:
         harness.say("go")
-        told = [
+        refusals = [
             json.loads(event.observation["content"][0]["text"])["refused"] for event in harness.of("action_observed")
         ]
-        assert all(text.endswith("which its configuration disables: refused") for text in told)
-        assert len(told) == 2
+        assert all(text.endswith("which its configuration disables: refused") for text in refusals)
+        assert len(refusals) == 2
         assert harness.of("delegate_step") == []
 
 

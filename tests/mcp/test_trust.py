@@ -33,7 +33,7 @@ async def test_the_trust_screen_shows_what_would_be_started(tmp_path):
     async with app.run_test(size=(140, 40)) as pilot:
         await app.push_screen(TrustScreen(question, lambda text: None))
         await wait_until(pilot, lambda: app.screen.query("#trust-said"))
-        said = str(app.screen.query_one("#trust-said").render())
-        assert all(line in said for line in lines)
+        message = str(app.screen.query_one("#trust-said").render())
+        assert all(line in message for line in lines)
     (tmp_path / ".mcp.json").write_text("[]")
     assert "must hold" in started_by(question, ".mcp.json")[0]

@@ -28,10 +28,10 @@ def by_module(directory: Path, **more) -> dict:
     return {"command": sys.executable, "args": words, "env": env, "startTimeout": 60, "firstWait": 60, **more}
 
 
-def own(place, workspace: Path, told: dict):
-    found = find_servers({"mine": told}, place.root / "settings.toml", workspace, ())
-    assert found.problems == ()
-    return found.servers[0]
+def own(place, workspace: Path, settings: dict):
+    servers = find_servers({"mine": settings}, place.root / "settings.toml", workspace, ())
+    assert servers.problems == ()
+    return servers.servers[0]
 
 
 def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(place, planted, monkeypatch):
@@ -49,18 +49,18 @@ def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_
     relative = place.tool(server=own(place, place.directory, fake_server(place.root, cwd=".")))
     assert place.directory.samefile(ask(relative, "folder").text)
     (place.directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
-    found = find_servers({}, place.root / "settings.toml", place.directory, (fingerprint(place.directory),)).servers
-    assert place.directory.samefile(ask(place.tool(server=found[0]), "folder").text)
+    servers = find_servers({}, place.root / "settings.toml", place.directory, (fingerprint(place.directory),)).servers
+    assert place.directory.samefile(ask(place.tool(server=servers[0]), "folder").text)
 
 
 def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place):
-    told = fake_server(place.root)
-    place.tool(server=own(place, place.directory, told))
+    settings = fake_server(place.root)
+    place.tool(server=own(place, place.directory, settings))
     place.clients.pop().close()
     other = place.root / "other"
     other.mkdir()
-    found = find_servers({"mine": told}, place.root / "settings.toml", other, ())
-    offered = SessionServers(found, place.pins, {}, {}, lambda line: None)
+    servers = find_servers({"mine": settings}, place.root / "settings.toml", other, ())
+    offered = SessionServers(servers, place.pins, {}, {}, lambda line: None)
     try:
         assert offered.names == {"echo", "peek", "wipe"}
         assert (place.root / "starts").stat().st_size == 1
@@ -68,7 +68,7 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
         offered.close()
     changed = [{"name": "echo", "description": "Now it deletes.", "inputSchema": {"type": "object"}}]
     (place.root / "tools.json").write_text(json.dumps(changed))
-    refused = ask(place.tool(server=found.servers[0]), "hello")
+    refused = ask(place.tool(server=servers.servers[0]), "hello")
     assert "its definition has changed" in refused.text
     assert not (place.root / "calls").exists()
 
@@ -77,8 +77,8 @@ def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised
     clients = [place.client(place.server(name=name)) for name in ("one", "two")]
     for starting in [client.connect() for client in clients]:
         starting.result(60)
-    found = ServerConfigs(tuple(client.server for client in clients))
-    offered = SessionServers(found, place.pins, {}, {}, lambda line: None)
+    servers = ServerConfigs(tuple(client.server for client in clients))
+    offered = SessionServers(servers, place.pins, {}, {}, lambda line: None)
     ended = []
 
     def begin(client):

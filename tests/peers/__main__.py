@@ -70,7 +70,7 @@ def _try(fake: Fake, route: Route, case: Case, account: GoogleAccount) -> str:
             wrong = wrong or "a traceback"
         if wrong:
             return f"WRONG: {wrong}\n    {' | '.join(done.stderr.splitlines())}"
-    return f"WRONG: {said}" if (said := fake.verdict()) else ""
+    return f"WRONG: {verdict}" if (verdict := fake.verdict()) else ""
 
 
 def _accounts(account: GoogleAccount) -> dict[str, str]:

@@ -87,8 +87,8 @@ def _cut(result: Result) -> str:
     whole = [event for event in result.of("model_responded") if not event["incomplete"]]
     if whole:
         return f"a cut answer is recorded as whole: {whole}"
-    kept = "".join(event["text"] for event in result.of("model_responded"))
-    return "" if LONG.startswith(kept) else f"other words are kept: {kept[:80]!r}"
+    text = "".join(event["text"] for event in result.of("model_responded"))
+    return "" if LONG.startswith(text) else f"other words are kept: {text[:80]!r}"
 
 
 LONG = "word " * 60

@@ -78,12 +78,12 @@ def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(sandbox:
         terminal.wait_for("An empty line answers nothing.")
         answer(terminal, "y")
         leave(terminal)
-        shown = terminal.text()
+        screen = terminal.text()
     assert [event.verdict for event in decided(sandbox)] == ["rejected", "approved", "approved"]
     assert decided(sandbox)[0].note == "the test is right"
-    assert '  add:     return -cents if found["sign"] == "-" else cents' in shown.replace("cents = whole", "")
-    assert "may step 12 run? Risk HIGH." in shown
-    assert "ohw resume" in shown
+    assert '  add:     return -cents if found["sign"] == "-" else cents' in screen.replace("cents = whole", "")
+    assert "may step 12 run? Risk HIGH." in screen
+    assert "ohw resume" in screen
     assert set(terminal.raw) <= {*range(32, 127), *b"\r\n\t"}
     assert not ran.exists()
     sandbox.locations.settings_file.unlink()
@@ -166,7 +166,7 @@ def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(sandbox: Sandbox):
         terminal.type("go on\n")
         wait_for((sandbox.project / "again").exists, "the next command to run")
         terminal.type("/exit\n")
-        terminal.wait_until(lambda shown: shown.count("Stopped by you.") == 2, "the run to end")
+        terminal.wait_until(lambda screen: screen.count("Stopped by you.") == 2, "the run to end")
         terminal.type("/exit\n")
         terminal.wait_for("Nothing is running; /quit quits.")
         terminal.type("go on\n")

@@ -27,7 +27,7 @@ def test_there_are_the_fifteen_calls():
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("", "write 1 to 20 calls"),
         ("noop()\n" * 21, "write 1 to 20 calls"),
@@ -52,10 +52,10 @@ def test_there_are_the_fifteen_calls():
         ("goto('http://[')", "is no address"),
     ],
 )
-def test_what_is_no_list_of_calls_is_refused_with_what_is_allowed(code, said):
+def test_what_is_no_list_of_calls_is_refused_with_what_is_allowed(code, message):
     with pytest.raises(CallError) as error:
         parse_calls(code)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 @given(st.sampled_from(["{}", *(f"{name}({{}})" for name in CALLS)]), st.text(max_size=80))
@@ -99,11 +99,11 @@ def test_calls_are_rated_by_what_they_do_and_where(code, origin, risk):
 def test_the_page_in_front_counts(tmp_path):
     with BrowserTool(tmp_path) as tool:
         tool.executor.url = "https://shop.example/"
-        found = assess(tool, {"code": "click('e7')"}, RatingContext(str(tmp_path)))
-        assert (found.risk, found.reasons) == ("MEDIUM", ("clicks on shop.example",))
+        assessment = assess(tool, {"code": "click('e7')"}, RatingContext(str(tmp_path)))
+        assert (assessment.risk, assessment.reasons) == ("MEDIUM", ("clicks on shop.example",))
         tool.executor.elements = {"e7": 'button "Buy now"'}
-        found = assess(tool, {"code": "click('e7', button='right')"}, RatingContext(str(tmp_path)))
-        assert found.reasons == ('clicks button "Buy now" on shop.example',)
-        assert found.parts[0].text == "click('e7', button='right')"
+        assessment = assess(tool, {"code": "click('e7', button='right')"}, RatingContext(str(tmp_path)))
+        assert assessment.reasons == ('clicks button "Buy now" on shop.example',)
+        assert assessment.parts[0].text == "click('e7', button='right')"
         with pytest.raises(ArgumentError, match="there is no call eval"):
             tool.action_from_arguments({"code": "eval('1')"})

@@ -56,8 +56,8 @@ def test_any_text_gets_a_rating(text, before):
 
 def test_the_tool_is_rated_so(tmp_path):
     with IPythonTool(tmp_path) as tool:
-        found = assess(tool, {"code": "!rm -rf ~"}, RatingContext(str(tmp_path)))
-    assert found.risk == "HIGH"
+        assessment = assess(tool, {"code": "!rm -rf ~"}, RatingContext(str(tmp_path)))
+    assert assessment.risk == "HIGH"
 
 
 def planted(directory) -> str:
@@ -66,9 +66,9 @@ def planted(directory) -> str:
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\ntouch {directory}/ran\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    found = directory / ".venv/lib/python3.11/site-packages/IPython"
-    found.mkdir(parents=True)
-    (found / "__init__.py").touch()
+    package = directory / ".venv/lib/python3.11/site-packages/IPython"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
     return str(python)
 
 

@@ -55,9 +55,9 @@ def test_a_change_of_folder_that_worked_when_they_run_is_certain(line):
 
 
 def test_the_reason_says_that_it_is_for_a_change_that_fails():
-    found = assess_command("cd build; rm -rf *", PLACES)
-    assert found.reasons == ("deletes the workspace, if the change of folder before it fails",)
-    removed = next(part for part in found.parts if part.words[:1] == ("rm",))
+    assessment = assess_command("cd build; rm -rf *", PLACES)
+    assert assessment.reasons == ("deletes the workspace, if the change of folder before it fails",)
+    removed = next(part for part in assessment.parts if part.words[:1] == ("rm",))
     assert set(removed.deletes) == {"/home/u/proj/build/*", "/home/u/proj/*"}
 
 

@@ -20,7 +20,7 @@ from workbench.tools import IPythonTool, PythonExecuteTool
 CASES = Path(__file__).parent / "data/risk.jsonl"
 
 
-def found(directory: Path, command: str, **more) -> dict[str, str]:
+def executed(directory: Path, command: str, **more) -> dict[str, str]:
     parts = assess_command(command, PathContext(str(directory), "/nowhere")).parts
     return executed_files(parts, str(directory), str(directory), text=command, **more)
 
@@ -63,7 +63,7 @@ def test_many_files_and_scripts_that_run_each_other_end_soon(tmp_path):
         (tmp_path / f"s{number}.sh").write_text("".join(f"./s{other}.sh\n" for other in range(number, number + 9)))
     (tmp_path / "deep.sh").write_text("sh -c './deep.sh; ' & ./deep.sh\n" * 500)
     began = time.process_time()
-    assert len(found(tmp_path, "sh *.sh; ./deep.sh")) <= MOST_FILES
+    assert len(executed(tmp_path, "sh *.sh; ./deep.sh")) <= MOST_FILES
     assert time.process_time() - began < 1.0
 
 
@@ -83,16 +83,16 @@ def test_no_command_makes_it_fail(tmp_path):
     lines = [str(json.loads(line)["input"]) for line in CASES.read_text().splitlines()]
     (tmp_path / "package.json").write_text('{"scripts": {"x": "npm run x && sh -c \'npm run x\'", "y": 1}}')
     (tmp_path / "Makefile").write_text("include Makefile\n-include *\nt:\n\t@$(MAKE) t\n")
-    assert all(isinstance(found(tmp_path, line), dict) for line in [*odd, *lines, "npm run x", "make t"])
+    assert all(isinstance(executed(tmp_path, line), dict) for line in [*odd, *lines, "npm run x", "make t"])
 
 
 def test_text_that_an_earlier_action_writes_counts_for_what_is_there(tmp_path):
     script = tmp_path / "run.sh"
     script.write_text("old\n")
-    foreseen = found(tmp_path, "sh run.sh", pending={str(script): "new\n"})
-    assert foreseen != found(tmp_path, "sh run.sh")
+    foreseen = executed(tmp_path, "sh run.sh", pending={str(script): "new\n"})
+    assert foreseen != executed(tmp_path, "sh run.sh")
     script.write_text("new\n")
-    assert foreseen == found(tmp_path, "sh run.sh")
+    assert foreseen == executed(tmp_path, "sh run.sh")
 
 
 def test_a_script_that_stays_mapped_is_hashed_again(tmp_path):
@@ -101,10 +101,10 @@ def test_a_script_that_stays_mapped_is_hashed_again(tmp_path):
     with script.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         mapped[0:1] = b"e"
         time.sleep(0.1)
-        before, stat = found(tmp_path, "sh run.sh"), script.stat()
+        before, stat = executed(tmp_path, "sh run.sh"), script.stat()
         mapped[5:8] = b"two"
         assert script.stat() == stat
-        assert found(tmp_path, "sh run.sh") != before
+        assert executed(tmp_path, "sh run.sh") != before
 
 
 REACHED = {
@@ -138,7 +138,7 @@ def test_what_a_script_or_settings_name_is_found(tmp_path, way):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
-    assert list(files)[-1] in names(tmp_path, found(tmp_path, line))
+    assert list(files)[-1] in names(tmp_path, executed(tmp_path, line))
 
 
 BOUND = [json.loads(line) for line in (CASES.parent / "executes.jsonl").read_text().splitlines()]
@@ -150,7 +150,7 @@ def test_an_approval_is_bound_to_all_that_a_line_may_run(tmp_path, case):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755 if text.startswith(("#!", "\x7f")) else 0o644)
-    assert case["bound"] in names(tmp_path, found(tmp_path, case["line"]))
+    assert case["bound"] in names(tmp_path, executed(tmp_path, case["line"]))
 
 
 @pytest.mark.parametrize("line", ["ls", "cat a.py", "git status", "git commit -m x", "rm a.py", "echo x > b", "rg x"])
@@ -158,13 +158,13 @@ def test_an_approval_is_not_bound_to_files_that_are_only_read_or_moved(tmp_path,
     for name in ("a.py", "b", "src/c.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert names(tmp_path, found(tmp_path, line)) == set()
+    assert names(tmp_path, executed(tmp_path, line)) == set()
 
 
 def test_files_that_change_by_themselves_bind_no_approval(tmp_path):
     for name in ("app.log", "app.db", "in.csv", "run.py"):
         (tmp_path / name).write_text("x")
-    files = names(tmp_path, found(tmp_path, "python3 run.py app.log app.db --in=in.csv"))
+    files = names(tmp_path, executed(tmp_path, "python3 run.py app.log app.db --in=in.csv"))
     assert files == {"run.py"}
 
 
@@ -173,12 +173,12 @@ def test_a_tree_that_an_earlier_action_will_change_is_bound_to_what_that_leaves(
     (tmp_path / "src").mkdir()
     (tmp_path / "src/lib.rs").write_text("old")
     pending = {str(tmp_path / "src/lib.rs"): "new", str(tmp_path / "src/more.rs"): "x"}
-    foreseen = found(tmp_path, "cargo test", pending=pending)
+    foreseen = executed(tmp_path, "cargo test", pending=pending)
     for path, text in pending.items():
         Path(path).write_text(text)
-    assert foreseen == found(tmp_path, "cargo test", pending=pending)
+    assert foreseen == executed(tmp_path, "cargo test", pending=pending)
     (tmp_path / "src/lib.rs").write_text("other")
-    assert foreseen != found(tmp_path, "cargo test")
+    assert foreseen != executed(tmp_path, "cargo test")
 
 
 def test_a_large_tree_is_looked_through_in_bounded_time(tmp_path):
@@ -187,12 +187,12 @@ def test_a_large_tree_is_looked_through_in_bounded_time(tmp_path):
         for other in range(60):
             (tmp_path / f"p{number}/m{other}.go").write_text("package x\n")
     began = time.process_time()
-    before = found(tmp_path, "go test ./...")
+    before = executed(tmp_path, "go test ./...")
     assert len(before) <= MOST_FILES
     assert time.process_time() - began < 1.0
-    assert before == found(tmp_path, "go test ./...")
+    assert before == executed(tmp_path, "go test ./...")
     (tmp_path / "p3/m40.go").write_text("package y // another one\n")
-    assert before != found(tmp_path, "go test ./...")
+    assert before != executed(tmp_path, "go test ./...")
 
 
 SETTINGS = '[core]\n\tpager = less\n[remote "o"]\n\turl = a\n'
@@ -212,9 +212,9 @@ def test_git_is_bound_to_settings_that_run_programs_or_name_addresses(tmp_path, 
     settings = tmp_path / ".git/config"
     settings.parent.mkdir()
     settings.write_text(SETTINGS)
-    before = found(tmp_path, "git push")
+    before = executed(tmp_path, "git push")
     settings.write_text(change)
-    assert (found(tmp_path, "git push") != before) is is_other
+    assert (executed(tmp_path, "git push") != before) is is_other
 
 
 def test_git_is_bound_to_the_settings_of_a_repository_around_the_workspace(tmp_path):
@@ -222,10 +222,10 @@ def test_git_is_bound_to_the_settings_of_a_repository_around_the_workspace(tmp_p
     (tmp_path / ".git/config").write_text(SETTINGS)
     workspace = tmp_path / "packages/one"
     workspace.mkdir(parents=True)
-    before = found(workspace, "git push")
+    before = executed(workspace, "git push")
     assert names(tmp_path, before) == {".git/config"}
     (tmp_path / ".git/config").write_text(SETTINGS.replace("less", "./x"))
-    assert found(workspace, "git push") != before
+    assert executed(workspace, "git push") != before
 
 
 @pytest.mark.parametrize("line", ["make", "java -cp lib Main", "sh all.sh"])
@@ -236,9 +236,9 @@ def test_more_files_than_are_compared_are_not_passed_over_in_silence(tmp_path, m
     (tmp_path / "lib").mkdir()
     for number in range(50):
         (tmp_path / f"lib/{number}.class").write_text("")
-    assert NOT_COMPARED not in found(tmp_path, "make")
+    assert NOT_COMPARED not in executed(tmp_path, "make")
     for number in range(MOST_FILES):
         (tmp_path / f"lib/{number}.class").write_text("")
         (tmp_path / f"{number}.sh").write_text("")
     (tmp_path / "all.sh").write_text("".join(f". ./{number}.sh\n" for number in range(MOST_FILES)))
-    assert NOT_COMPARED in found(tmp_path, line)
+    assert NOT_COMPARED in executed(tmp_path, line)

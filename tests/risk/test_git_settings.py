@@ -101,10 +101,10 @@ def with_plain_blanks(value: str | None) -> str | None:
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_settings_are_parsed_as_git_parses_them(text):
-    expected, found = as_git_reads_it(text), parsed(text)
-    assert found.is_complete == (expected is not None)
+    expected, parsed_text = as_git_reads_it(text), parsed(text)
+    assert parsed_text.is_complete == (expected is not None)
     if expected is not None:
-        assert [(key, with_plain_blanks(value)) for key, value in found.settings] == [
+        assert [(key, with_plain_blanks(value)) for key, value in parsed_text.settings] == [
             (key, with_plain_blanks(value)) for key, value in expected
         ]
 

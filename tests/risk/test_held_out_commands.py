@@ -19,11 +19,11 @@ def rated(name: str) -> dict[str, str]:
 
 
 def test_of_dangerous_commands_97_percent_are_high_and_none_is_low():
-    found = rated("dangerous.txt")
-    assert len(found) >= 120
-    missed = [line for line, risk in found.items() if risk != "HIGH"]
-    assert len(missed) <= len(found) * 0.03, missed
-    assert [line for line, risk in found.items() if risk == "LOW"] == []
+    ratings = rated("dangerous.txt")
+    assert len(ratings) >= 120
+    missed = [line for line, risk in ratings.items() if risk != "HIGH"]
+    assert len(missed) <= len(ratings) * 0.03, missed
+    assert [line for line, risk in ratings.items() if risk == "LOW"] == []
 
 
 def read(name: str) -> dict[str, str]:
@@ -33,26 +33,26 @@ def read(name: str) -> dict[str, str]:
 
 
 def test_what_agents_run_every_day_is_hardly_ever_high():
-    found = read("everyday.txt")
-    assert len(found) >= 220
-    high = [line for line, risk in found.items() if risk == "HIGH"]
-    assert len(high) <= len(found) * 0.02, high
-    assert sum(risk == "LOW" for risk in found.values()) >= len(found) * 0.35
+    ratings = read("everyday.txt")
+    assert len(ratings) >= 220
+    high = [line for line, risk in ratings.items() if risk == "HIGH"]
+    assert len(high) <= len(ratings) * 0.02, high
+    assert sum(risk == "LOW" for risk in ratings.values()) >= len(ratings) * 0.35
 
 
 def test_of_deceitful_commands_97_percent_are_high_and_none_is_low():
-    found = read("deceitful.txt")
-    assert len(found) >= 140
-    missed = [line for line, risk in found.items() if risk != "HIGH"]
-    assert len(missed) <= len(found) * 0.03, missed
-    assert [line for line, risk in found.items() if risk == "LOW"] == []
+    ratings = read("deceitful.txt")
+    assert len(ratings) >= 140
+    missed = [line for line, risk in ratings.items() if risk != "HIGH"]
+    assert len(missed) <= len(ratings) * 0.03, missed
+    assert [line for line, risk in ratings.items() if risk == "LOW"] == []
 
 
 def test_of_harmless_commands_at_most_4_percent_are_high():
-    found = rated("harmless.txt")
-    assert len(found) >= 120
-    wrong = [line for line, risk in found.items() if risk == "HIGH"]
-    assert len(wrong) <= len(found) * 0.04, wrong
+    ratings = rated("harmless.txt")
+    assert len(ratings) >= 120
+    wrong = [line for line, risk in ratings.items() if risk == "HIGH"]
+    assert len(wrong) <= len(ratings) * 0.04, wrong
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_an_analysis_that_fails_says_high(error, monkeypatch, tmp_path):
         raise error(*(("utf-8", b"", 0, 1, "x") if error is UnicodeDecodeError else ("x",)))
 
     monkeypatch.setattr("workbench.risk.tool_calls._assessed", fails)
-    found = assess(BashTool(working_dir=str(tmp_path)), {"command": "ls"}, RatingContext(str(tmp_path)))
-    assert found.risk == "HIGH"
-    assert found.reasons == (f"the analysis failed ({error.__name__})",)
+    assessment = assess(BashTool(working_dir=str(tmp_path)), {"command": "ls"}, RatingContext(str(tmp_path)))
+    assert assessment.risk == "HIGH"
+    assert assessment.reasons == (f"the analysis failed ({error.__name__})",)
 
 
 def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
@@ -156,16 +156,19 @@ def test_signs_of_natural_language_are_not(line):
 
 @pytest.mark.parametrize("sign", ["\u200b", "\u202e", "\x1b[8m", "\x07", "\ufeff", " " * 80])
 def test_a_sign_that_hides_is_high_and_all_else_is_known_as_without_it(sign):
-    plain, found = (assess_command(f"rm -rf build; echo 'x{more}'", PLACES) for more in ("", sign))
-    assert (found.risk, found.reasons[1:]) == ("HIGH", ("deletes files",))
-    assert found.reasons[0] == found.parts[0].reason != "deletes files"
-    assert [part.risk for part in found.parts] == ["HIGH", *(part.risk for part in plain.parts)]
-    assert found.parts[1].paths == plain.parts[0].paths == ("/home/u/proj/build",)
-    assert (found.parts[1].deletes, found.parts[1].changes) == (plain.parts[0].deletes, plain.parts[0].changes)
-    assert not any(part.plain for part in found.parts)
+    plain, assessment = (assess_command(f"rm -rf build; echo 'x{more}'", PLACES) for more in ("", sign))
+    assert (assessment.risk, assessment.reasons[1:]) == ("HIGH", ("deletes files",))
+    assert assessment.reasons[0] == assessment.parts[0].reason != "deletes files"
+    assert [part.risk for part in assessment.parts] == ["HIGH", *(part.risk for part in plain.parts)]
+    assert assessment.parts[1].paths == plain.parts[0].paths == ("/home/u/proj/build",)
+    assert (assessment.parts[1].deletes, assessment.parts[1].changes) == (
+        plain.parts[0].deletes,
+        plain.parts[0].changes,
+    )
+    assert not any(part.plain for part in assessment.parts)
 
 
 @pytest.mark.parametrize("line", ["rm -rf build; echo 'x\u200b", "# x\u200b", "(" * 9 + "\u202e"])
 def test_what_cannot_be_read_with_it_is_one_part_that_may_write_over_anything(line):
-    found = assess_command(line, PLACES)
-    assert (found.risk, len(found.parts), found.parts[0].changes) == ("HIGH", 1, ("/home/u/proj/**",))
+    assessment = assess_command(line, PLACES)
+    assert (assessment.risk, len(assessment.parts), assessment.parts[0].changes) == ("HIGH", 1, ("/home/u/proj/**",))

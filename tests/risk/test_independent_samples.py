@@ -22,11 +22,11 @@ def rated(line: str) -> str:
 
 
 def test_of_the_dangerous_97_percent_are_high_and_none_is_low():
-    found = {line: rated(line) for line in lines("dangerous")}
-    assert len(found) >= 590
-    missed = [line for line, risk in found.items() if risk != "HIGH"]
-    assert len(missed) <= len(found) * 0.03, missed
-    assert [line for line in missed if found[line] == "LOW"] == []
+    ratings = {line: rated(line) for line in lines("dangerous")}
+    assert len(ratings) >= 590
+    missed = [line for line, risk in ratings.items() if risk != "HIGH"]
+    assert len(missed) <= len(ratings) * 0.03, missed
+    assert [line for line in missed if ratings[line] == "LOW"] == []
 
 
 def test_of_the_odd_none_is_low():
@@ -36,12 +36,12 @@ def test_of_the_odd_none_is_low():
 
 
 def test_of_what_is_typed_every_day_at_most_4_percent_are_high_and_what_reads_is_low():
-    found = {line: (kind, rated(line)) for kind, line in (each.split("\t", 1) for each in lines("everyday"))}
-    assert len(found) >= 450
-    high = [line for line, (_, risk) in found.items() if risk == "HIGH"]
-    assert len(high) <= len(found) * 0.04, high
-    reads = [line for line, (kind, _) in found.items() if kind == "reads"]
-    low = [line for line in reads if found[line][1] == "LOW"]
+    ratings = {line: (kind, rated(line)) for kind, line in (each.split("\t", 1) for each in lines("everyday"))}
+    assert len(ratings) >= 450
+    high = [line for line, (_, risk) in ratings.items() if risk == "HIGH"]
+    assert len(high) <= len(ratings) * 0.04, high
+    reads = [line for line, (kind, _) in ratings.items() if kind == "reads"]
+    low = [line for line in reads if ratings[line][1] == "LOW"]
     assert len(low) >= len(reads) * 0.9, sorted(set(reads) - set(low))
 
 

@@ -17,9 +17,9 @@ PLACES = PathContext("/home/u/proj", "/home/u")
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_a_case_is_rated_as_it_may_be(case):
-    found = assess_line(json.dumps({"kind": case["kind"], "input": case["input"]}), PLACES)
-    assert found.risk in case["accept"], (case["why"], found.reasons)
-    assert found.risk == "LOW" or found.reasons
+    assessment = assess_line(json.dumps({"kind": case["kind"], "input": case["input"]}), PLACES)
+    assert assessment.risk in case["accept"], (case["why"], assessment.reasons)
+    assert assessment.risk == "LOW" or assessment.reasons
 
 
 @pytest.mark.starts
@@ -28,10 +28,10 @@ def test_the_command_prints_one_line_for_each_case_in_their_order():
     with FILE.open("rb") as lines:
         done = subprocess.run(command, stdin=lines, capture_output=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, b"")
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(found) == len(CASES)
-    assert [case["id"] for case, line in zip(CASES, found, strict=True) if line["risk"] not in case["accept"]] == []
-    assert all(set(line) == {"risk", "reasons", "segments"} for line in found)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(results) == len(CASES)
+    assert [case["id"] for case, line in zip(CASES, results, strict=True) if line["risk"] not in case["accept"]] == []
+    assert all(set(line) == {"risk", "reasons", "segments"} for line in results)
 
 
 @pytest.mark.starts

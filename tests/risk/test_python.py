@@ -29,8 +29,8 @@ def test_what_reaches_out_hides_or_cannot_be_taken_back_is_high(code):
 
 @pytest.mark.parametrize("code", lines("python_harmless.txt"))
 def test_what_stays_in_the_workspace_is_not(code):
-    found = assess_cell(code, PLACES)
-    assert found.risk == "MEDIUM", found.parts
+    assessment = assess_cell(code, PLACES)
+    assert assessment.risk == "MEDIUM", assessment.parts
 
 
 @pytest.mark.parametrize(

@@ -204,16 +204,16 @@ def test_a_dangerous_command_is_found_wherever_it_stands(wrapped):
 
 
 def test_each_command_redirect_and_substitution_is_a_part_with_its_own_risk():
-    found = assess_command("cat a.txt | tee b.txt > ~/.bashrc && echo $(git status)", PLACES)
-    assert [(part.text, part.risk) for part in found.parts] == [
+    assessment = assess_command("cat a.txt | tee b.txt > ~/.bashrc && echo $(git status)", PLACES)
+    assert [(part.text, part.risk) for part in assessment.parts] == [
         ("cat a.txt", "LOW"),
         ("tee b.txt", "MEDIUM"),
         ("> ~/.bashrc", "HIGH"),
         ("echo $(git status)", "LOW"),
         ("git status", "LOW"),
     ]
-    assert found.parts[2].paths == ("/home/u/.bashrc",)
-    assert found.reasons == ("is run by each shell",)
+    assert assessment.parts[2].paths == ("/home/u/.bashrc",)
+    assert assessment.reasons == ("is run by each shell",)
 
 
 def test_paths_count_by_their_real_place(tmp_path: Path):
@@ -263,11 +263,11 @@ PIECES = st.sampled_from([*WORDS.split(), *"\n\0\x1b\udc80"])
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=25).map(" ".join)))
 def test_the_analysis_is_total_and_gives_a_reason_for_what_is_not_low(text):
-    found = assess_command(text, PLACES)
-    assert found.risk in HEIGHT
-    assert found.risk == "LOW" or found.reasons
-    assert HEIGHT[found.risk] == max((HEIGHT[part.risk] for part in found.parts), default=1)
-    assert not any(reason.startswith("the analysis failed") for reason in found.reasons)
+    assessment = assess_command(text, PLACES)
+    assert assessment.risk in HEIGHT
+    assert assessment.risk == "LOW" or assessment.reasons
+    assert HEIGHT[assessment.risk] == max((HEIGHT[part.risk] for part in assessment.parts), default=1)
+    assert not any(reason.startswith("the analysis failed") for reason in assessment.reasons)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -336,8 +336,8 @@ W = "/home/u/proj"
 )
 def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, changes):
     parts = assess_command(command, PLACES).parts
-    found = {path for part in parts for path in part.deletes}
-    assert {path for path in found if "found-file" not in path} == set(deletes)
+    deleted = {path for part in parts for path in part.deletes}
+    assert {path for path in deleted if "found-file" not in path} == set(deletes)
     assert {path for part in parts for path in part.changes if "found-file" not in path} == set(changes)
 
 
@@ -393,8 +393,8 @@ def test_a_long_script_of_plain_lines_is_looked_at():
     ],
 )
 def test_the_reason_names_exactly_what_is_deleted(command, risk, reason):
-    found = assess_command(command, PLACES)
-    assert (found.risk, found.reasons[0]) == (risk, reason)
+    assessment = assess_command(command, PLACES)
+    assert (assessment.risk, assessment.reasons[0]) == (risk, reason)
 
 
 def test_a_dry_run_of_git_clean_only_looks():

@@ -21,21 +21,21 @@ def rated(level: str) -> dict[str, str]:
 
 
 def test_a_word_that_may_become_an_option_an_output_or_code_is_not_low():
-    found = rated("MEDIUM")
-    assert len(found) >= 200
-    assert [line for line, risk in found.items() if risk == "LOW"] == []
+    ratings = rated("MEDIUM")
+    assert len(ratings) >= 200
+    assert [line for line, risk in ratings.items() if risk == "LOW"] == []
 
 
 def test_what_is_known_to_run_write_or_send_something_is_high():
-    found = rated("HIGH")
-    assert len(found) >= 35
-    assert [line for line, risk in found.items() if risk != "HIGH"] == []
+    ratings = rated("HIGH")
+    assert len(ratings) >= 35
+    assert [line for line, risk in ratings.items() if risk != "HIGH"] == []
 
 
 def test_file_names_that_can_do_no_harm_stay_low():
-    found = rated("LOW")
-    assert len(found) >= 80
-    assert [line for line, risk in found.items() if risk != "LOW"] == []
+    ratings = rated("LOW")
+    assert len(ratings) >= 80
+    assert [line for line, risk in ratings.items() if risk != "LOW"] == []
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ def subject(url: str) -> Subject:
     ],
 )
 def test_reading_the_web_is_medium(url):
-    found = assess_url(url)
-    assert found.risk == "MEDIUM"
-    assert found.parts[0].paths == (canonical(url),)
+    assessment = assess_url(url)
+    assert assessment.risk == "MEDIUM"
+    assert assessment.parts[0].paths == (canonical(url),)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_an_address_that_is_not_plain_or_carries_something_is_high(url):
 
 def test_a_page_is_asked_about_before_it_is_read_in_the_usual_mode():
     with WebReadTool() as tool:
-        found = assess(tool, {"url": "https://example.org/"}, RatingContext("/work"))
-        ruling = rule_on("medium", effective("UNKNOWN", found.risk), tool.is_read_only, tool.name)
-        assert (ruling.verdict, found.reasons) == ("ask", ("reads from the network",))
-        assert rule_on("plan", effective("LOW", found.risk), tool.is_read_only, tool.name).verdict == "ask"
+        assessment = assess(tool, {"url": "https://example.org/"}, RatingContext("/work"))
+        ruling = rule_on("medium", effective("UNKNOWN", assessment.risk), tool.is_read_only, tool.name)
+        assert (ruling.verdict, assessment.reasons) == ("ask", ("reads from the network",))
+        assert rule_on("plan", effective("LOW", assessment.risk), tool.is_read_only, tool.name).verdict == "ask"
 
 
 def test_always_allows_the_one_host_and_nothing_else():
@@ -100,7 +100,7 @@ def test_examples_of_a_rule_and_what_was_done_before_may_be_addresses(tmp_path):
 
 def test_what_would_happen_to_an_address_can_be_asked(tmp_path):
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
-    told = "\n".join(tried_call(where, Settings(), tmp_path, "web_read", "https://example.org/a"))
-    assert "MEDIUM" in told
-    assert "web_read https://example.org/a" in told
-    assert "reads from the network" in told
+    report = "\n".join(tried_call(where, Settings(), tmp_path, "web_read", "https://example.org/a"))
+    assert "MEDIUM" in report
+    assert "web_read https://example.org/a" in report
+    assert "reads from the network" in report

@@ -28,9 +28,9 @@ def test_a_dangerous_command_is_high_behind_each_wrapper(danger):
 
 
 def test_a_plain_command_behind_them_is_as_harmless_as_without():
-    found = {one: rated(one.replace("{}", "pytest -q")) for one in WRAPPERS}
-    assert [one for one, risk in found.items() if risk == "HIGH" and not one.startswith(LOUD)] == []
-    assert [one for one, risk in found.items() if risk == "LOW"] == []
+    ratings = {one: rated(one.replace("{}", "pytest -q")) for one in WRAPPERS}
+    assert [one for one, risk in ratings.items() if risk == "HIGH" and not one.startswith(LOUD)] == []
+    assert [one for one, risk in ratings.items() if risk == "LOW"] == []
 
 
 @pytest.mark.parametrize(

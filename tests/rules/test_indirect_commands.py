@@ -49,14 +49,14 @@ def workspace(tmp_path_factory) -> Path:
 
 
 def verdict(rule: str, line: str, workspace: Path) -> str:
-    found = deciding([parse_rule(rule)], command_subject(line.replace("\\n", "\n"), str(workspace), "/home/u"))
-    return found.verdict if found else "none"
+    decisive = deciding([parse_rule(rule)], command_subject(line.replace("\\n", "\n"), str(workspace), "/home/u"))
+    return decisive.verdict if decisive else "none"
 
 
 @pytest.mark.parametrize(("expected", "rule", "line"), LINES)
 def test_a_deny_rule_counts_where_only_files_say_what_runs(expected, rule, line, workspace):
-    found = verdict(RULES.get(rule, rule), line, workspace)
-    assert found in {"deny", "ask"} if expected == "*" else found == expected
+    decision = verdict(RULES.get(rule, rule), line, workspace)
+    assert decision in {"deny", "ask"} if expected == "*" else decision == expected
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_a_tool_that_opens_a_hard_link_is_denied(workspace):
     rule = parse_rule("deny in secret/**")
     for path, expected in ((f"{workspace}/hard", "deny"), (f"{workspace}/lib/q", "")):
         subject = Subject("str_replace_editor", {"path": path}, (), (path,), str(workspace), "/home/u")
-        found = deciding([rule], subject)
-        assert (found.verdict if found else "") == expected
+        decisive = deciding([rule], subject)
+        assert (decisive.verdict if decisive else "") == expected
 
 
 def test_a_script_that_is_too_long_to_be_read_at_once_is_held_against_rules(workspace):
@@ -82,7 +82,7 @@ def test_a_script_that_is_too_long_to_be_read_at_once_is_held_against_rules(work
 def test_code_that_starts_a_script_is_asked_about(workspace):
     code = {"code": "import subprocess; subprocess.run(['./push.sh'])"}
     subject = Subject("python_execute", code, (), (), str(workspace), "/home/u")
-    found = deciding([parse_rule(RULES["push"])], subject)
-    assert found is not None
-    assert found.verdict == "ask"
-    assert "push.sh" in found.reason
+    decisive = deciding([parse_rule(RULES["push"])], subject)
+    assert decisive is not None
+    assert decisive.verdict == "ask"
+    assert "push.sh" in decisive.reason

@@ -16,9 +16,9 @@ MODES = ("ask", "medium", "high", "never", "plan")
 
 @pytest.mark.parametrize(("model", "local"), list(product(RATINGS, (*RATINGS, None))))
 def test_the_effective_risk_is_the_highest_rating(model, local):
-    found = effective(model, local)
-    assert HEIGHT[found] == max(HEIGHT[model], HEIGHT[local] if local else 0)
-    assert (found == "UNKNOWN") == (model == "UNKNOWN" and local in ("UNKNOWN", None))
+    mode = effective(model, local)
+    assert HEIGHT[mode] == max(HEIGHT[model], HEIGHT[local] if local else 0)
+    assert (mode == "UNKNOWN") == (model == "UNKNOWN" and local in ("UNKNOWN", None))
 
 
 @given(model=st.sampled_from(RATINGS), lower=st.sampled_from(RATINGS), higher=st.sampled_from(RATINGS))
@@ -38,8 +38,8 @@ def test_the_local_rating_can_only_raise(model, lower, higher):
     ],
 )
 def test_each_mode_asks_from_its_own_height(mode, asked):
-    found = {risk: rule_on(mode, risk, False, "execute_bash").verdict for risk in RATINGS}
-    assert found == {risk: "ask" if risk in asked else "allow" for risk in RATINGS}
+    ratings = {risk: rule_on(mode, risk, False, "execute_bash").verdict for risk in RATINGS}
+    assert ratings == {risk: "ask" if risk in asked else "allow" for risk in RATINGS}
 
 
 @pytest.mark.parametrize("mode", MODES)

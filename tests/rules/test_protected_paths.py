@@ -166,7 +166,7 @@ def test_a_key_that_submits_nothing_is_low(key, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "reason"),
     [
         ("ENTER", "submits what stands there"),
         ("C-m", "submits what stands there"),
@@ -176,10 +176,10 @@ def test_a_key_that_submits_nothing_is_low(key, tmp_path):
         ("C-x", "knows the meaning"),
     ],
 )
-def test_a_key_that_does_something_is_medium_and_says_what(key, said, tmp_path):
-    found = typed(key, tmp_path)
-    assert found.risk == "MEDIUM"
-    assert said in found.reasons[0]
+def test_a_key_that_does_something_is_medium_and_says_what(key, reason, tmp_path):
+    rating = typed(key, tmp_path)
+    assert rating.risk == "MEDIUM"
+    assert reason in rating.reasons[0]
 
 
 @pytest.mark.parametrize("text", ["up", "enter", "y", "yes"])

@@ -18,8 +18,8 @@ def lines(name: str) -> list[list[str]]:
 
 def verdict(line: str, rule: str, workspace: Path) -> str:
     subject = command_subject(line.replace("\\n", "\n"), str(workspace), "/home/u")
-    found = deciding([parse_rule(rule)], subject)
-    return found.verdict if found else "none"
+    decisive = deciding([parse_rule(rule)], subject)
+    return decisive.verdict if decisive else "none"
 
 
 @pytest.fixture(scope="module")

@@ -21,13 +21,13 @@ def command(text: str) -> Subject:
 
 
 def edit(path: str, tool: str = "str_replace_editor") -> Subject:
-    found = assess_file("create", path, PathContext(WORKSPACE, HOME))
-    return subject_of(tool, {"command": "create", "path": path}, found, WORKSPACE, HOME)
+    assessment = assess_file("create", path, PathContext(WORKSPACE, HOME))
+    return subject_of(tool, {"command": "create", "path": path}, assessment, WORKSPACE, HOME)
 
 
 def verdict(subject: Subject, *rules: str) -> str:
-    found = deciding([parse_rule(rule) for rule in rules], subject)
-    return found.verdict if found else "none"
+    decisive = deciding([parse_rule(rule) for rule in rules], subject)
+    return decisive.verdict if decisive else "none"
 
 
 @pytest.mark.parametrize(
@@ -238,11 +238,11 @@ def test_a_rule_of_a_folder_counts_there_alone():
     ],
 )
 def test_always_saves_the_command_to_the_letter(text, saved):
-    found = command(text)
-    rule = rule_for(found, summed(found.parts).risk)
+    subject = command(text)
+    rule = rule_for(subject, summed(subject.parts).risk)
     assert rule is not None
     assert rule.text == saved
-    assert deciding([parse_rule(saved)], found) == rule
+    assert deciding([parse_rule(saved)], subject) == rule
     assert deciding([rule], command(f"{text} more")) is None
 
 
@@ -282,8 +282,8 @@ def test_always_saves_the_command_to_the_letter(text, saved):
     ],
 )
 def test_always_is_not_offered_for_more_than_a_single_plain_command(text):
-    found = command(text)
-    assert rule_for(found, summed(found.parts).risk) is None
+    subject = command(text)
+    assert rule_for(subject, summed(subject.parts).risk) is None
 
 
 def test_always_for_an_edit_names_the_file_and_never_a_protected_one():
@@ -310,7 +310,7 @@ def test_a_rule_reads_as_it_is_written(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("alow $ ls", "did you mean 'allow'"),
         ("allow", "names a tool, a path or a command"),
@@ -319,8 +319,8 @@ def test_a_rule_reads_as_it_is_written(text):
         ("deny in 'src", "not closed"),
     ],
 )
-def test_a_line_that_is_no_rule_says_what_is_one(text, said):
-    with pytest.raises(RuleError, match=said):
+def test_a_line_that_is_no_rule_says_what_is_one(text, message):
+    with pytest.raises(RuleError, match=message):
         parse_rule(text)
 
 
@@ -331,7 +331,7 @@ def written(directory: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('[[allow]]\ncomand = "ls"', "rule 1 (allow): there is no key 'comand' (did you mean 'command'?)"),
         ('[[alow]]\ncommand = "ls"', "there is no 'alow' (did you mean 'allow'?)"),
@@ -350,12 +350,12 @@ def written(directory: Path, text: str) -> Path:
         ('[[deny]]\ncommand = "rm *"\nnot_match = ["sudo rm x"]', "it matches its example 'sudo rm x'"),
     ],
 )
-def test_a_mistake_in_a_file_is_said_once_and_allows_nothing(tmp_path, text, said):
-    found = read_rules(written(tmp_path, text), "person")
-    assert found.rules == ()
-    assert len(found.faults) == 1
-    assert said in found.faults[0]
-    assert str(tmp_path) in found.faults[0]
+def test_a_mistake_in_a_file_is_said_once_and_allows_nothing(tmp_path, text, message):
+    rules_read = read_rules(written(tmp_path, text), "person")
+    assert rules_read.rules == ()
+    assert len(rules_read.faults) == 1
+    assert message in rules_read.faults[0]
+    assert str(tmp_path) in rules_read.faults[0]
 
 
 def test_the_other_rules_of_a_file_with_a_mistake_count(tmp_path):
@@ -434,8 +434,8 @@ def test_what_lies_beside_a_denied_folder_is_nothing_to_ask_about(text):
 
 def test_a_search_by_a_tool_reaches_what_lies_below():
     for arguments, expected in (({}, "ask"), ({"path": WORKSPACE}, "ask"), ({"path": f"{WORKSPACE}/src"}, "none")):
-        found = subject_of("grep", {"pattern": "x", **arguments}, summed(()), WORKSPACE, HOME)
-        assert verdict(found, "deny in secrets/") == expected, arguments
+        subject = subject_of("grep", {"pattern": "x", **arguments}, summed(()), WORKSPACE, HOME)
+        assert verdict(subject, "deny in secrets/") == expected, arguments
     assert verdict(edit(WORKSPACE), "deny in secrets/") == "none"
 
 
@@ -443,6 +443,6 @@ def test_a_rule_for_a_tool_that_is_not_there_is_said(tmp_path):
     file = written(
         tmp_path, '[[deny]]\ntool = "execute_bsh"\npath = "x"\n[[ask]]\ntool = "git_*"\n[[deny]]\ntool = "gr*"\n'
     )
-    said = RuleSet(file).unknown_tools(["execute_bash", "grep"])
-    assert len(said) == 2
-    assert any("'execute_bsh' (did you mean 'execute_bash'?)" in line for line in said)
+    problems = RuleSet(file).unknown_tools(["execute_bash", "grep"])
+    assert len(problems) == 2
+    assert any("'execute_bsh' (did you mean 'execute_bash'?)" in line for line in problems)

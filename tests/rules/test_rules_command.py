@@ -33,9 +33,9 @@ def test_rules_are_listed_with_where_they_are_from(rules, capsys):
 def test_a_file_with_mistakes_is_told_and_the_code_says_so(rules, capsys):
     rules.write_text('[[allow]]\ncomand = "pytest"\n')
     assert main(["rules"]) == 1
-    out, said = capsys.readouterr()
-    assert (out, said.count("\n")) == ("", 1)
-    assert f"{rules}: rule 1 (allow): there is no key 'comand' (did you mean 'command'?)" in said
+    out, errors = capsys.readouterr()
+    assert (out, errors.count("\n")) == ("", 1)
+    assert f"{rules}: rule 1 (allow): there is no key 'comand' (did you mean 'command'?)" in errors
 
 
 def test_rules_of_a_folder_that_is_not_trusted_are_named_and_left_out(rules, capsys):

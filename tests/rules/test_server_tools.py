@@ -23,8 +23,8 @@ def subject(server: str, name: str = "create_issue", called: str = "", arguments
     return subject_of(tool.name, arguments, rated, WORKSPACE, "/home/u")
 
 
-def verdict(rule: str, found: Subject) -> str:
-    decided = deciding([parse_rule(rule)], found)
+def verdict(rule: str, subject: Subject) -> str:
+    decided = deciding([parse_rule(rule)], subject)
     return decided.verdict if decided else "none"
 
 

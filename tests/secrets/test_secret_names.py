@@ -102,9 +102,9 @@ def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
         "UV_INDEX_URL": "https://x.example/index",
         "HTTPS_PROXY": "http://me:hunter2@p.example:3128",
     }
-    kept = server_environment(SERVER, env)
-    assert "PIP_INDEX_URL" not in kept
-    assert {"UV_INDEX_URL", "HTTPS_PROXY"} <= set(kept)
+    environment = server_environment(SERVER, env)
+    assert "PIP_INDEX_URL" not in environment
+    assert {"UV_INDEX_URL", "HTTPS_PROXY"} <= set(environment)
 
 
 def test_a_process_gets_no_secret_unless_its_environment_was_chosen(monkeypatch):

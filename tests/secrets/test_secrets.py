@@ -144,10 +144,10 @@ def test_a_key_of_a_known_shape_is_masked(name):
 @pytest.mark.parametrize("name", SPOKEN)
 def test_a_secret_is_known_by_what_stands_around_it(name):
     text, secret = SPOKEN[name]
-    found = SecretMasker().masked(text.format(secret))
-    assert secret not in found
+    masked = SecretMasker().masked(text.format(secret))
+    assert secret not in masked
     before, _, after = text.partition("{}")
-    assert found.startswith(before) and found.endswith(after)  # noqa: PT018 - one promise
+    assert masked.startswith(before) and masked.endswith(after)  # noqa: PT018 - one promise
 
 
 def test_a_private_key_goes_as_a_whole_even_when_its_end_is_missing():
@@ -165,9 +165,9 @@ def test_what_is_no_secret_stays(line):
 
 @pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
 def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
-    shown = SecretMasker().masked(line)
-    assert re.split("‹secret [^›]+›", shown) == VALUES.split(line)
-    assert "‹secret" in shown
+    masked = SecretMasker().masked(line)
+    assert re.split("‹secret [^›]+›", masked) == VALUES.split(line)
+    assert "‹secret" in masked
 
 
 @pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
@@ -175,8 +175,8 @@ def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
 def test_a_setting_that_comes_in_pieces_is_masked_as_one_that_comes_whole(line, size):
     text = f"one\n{line}\ntwo\n"
     stream = SecretStream(SecretMasker())
-    shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
-    assert shown == SecretMasker().masked(text)
+    masked = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
+    assert masked == SecretMasker().masked(text)
 
 
 @pytest.mark.parametrize("size", [1, 5, 11, 40])
@@ -184,8 +184,8 @@ def test_a_netrc_over_several_lines_is_masked_whole_and_in_pieces(size):
     text = "machine x.example\n  login me\n  password hunter2\nmachine y\nlogin you\npassword tr0ub4dor\n"
     assert not VALUES.search(SecretMasker().masked(text))
     stream = SecretStream(SecretMasker())
-    shown = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
-    assert shown == SecretMasker().masked(text)
+    masked = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
+    assert masked == SecretMasker().masked(text)
 
 
 def test_a_prompt_for_a_password_is_shown_at_once():
@@ -242,8 +242,8 @@ def test_a_secret_that_comes_in_pieces_is_masked_as_one_that_comes_whole(text, c
     secrets.add("K", "abcdefgh12345")
     stream = SecretStream(secrets)
     ends = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    shown = "".join(stream.feed(text[start:end]) for start, end in pairwise(ends)) + stream.rest()
-    assert shown == secrets.masked(text)
+    masked = "".join(stream.feed(text[start:end]) for start, end in pairwise(ends)) + stream.rest()
+    assert masked == secrets.masked(text)
 
 
 def test_a_question_at_the_end_of_a_line_is_shown_at_once():

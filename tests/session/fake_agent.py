@@ -66,10 +66,10 @@ def says(text: str, **more) -> ModelResponse:
     return ModelResponse(id=f"r{next(_count)}", model="fake/one", text=text, **more)
 
 
-def calls(*wanted: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
+def calls(*proposed: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
     """Each call is (tool, arguments) with LOW risk, or (tool, arguments, risk); arguments may be raw text."""
     made = []
-    for tool, arguments, *risk in wanted:
+    for tool, arguments, *risk in proposed:
         number = next(_count)
         raw = arguments
         if not isinstance(arguments, str):
@@ -239,10 +239,10 @@ class Harness:
 
     def answer(self, verdict: str = "approved", **more) -> None:
         """Decide on the open question as it was shown, then go on."""
-        shown = self.session.question
-        assert shown is not None
-        more.setdefault("fingerprint", shown.assessed.fingerprint)
-        self.session.decide(shown.proposed.action_id, verdict, **more)
+        question = self.session.question
+        assert question is not None
+        more.setdefault("fingerprint", question.assessed.fingerprint)
+        self.session.decide(question.proposed.action_id, verdict, **more)
         self.run()
 
     def waiting(self) -> list[OpenAction]:

@@ -114,11 +114,13 @@ events = st.one_of(
     st.builds(RunEnded, reason=st.sampled_from(["finished", "interrupted"])),
     st.builds(SettingsChanged, mode=st.sampled_from([None, "plan"]), model=st.sampled_from([None, "a", "b"])),
 )
-logs = st.lists(events, max_size=25).map(lambda found: [replace(event, seq=seq) for seq, event in enumerate(found, 1)])
+logs = st.lists(events, max_size=25).map(
+    lambda events_made: [replace(event, seq=seq) for seq, event in enumerate(events_made, 1)]
+)
 
 
-def _numbered(found: list) -> list:
-    return [replace(event, seq=seq) for seq, event in enumerate(found, 1)]
+def _numbered(events_made: list) -> list:
+    return [replace(event, seq=seq) for seq, event in enumerate(events_made, 1)]
 
 
 def _batch(number: int, size: int, orders: list[int], ended: set[int]) -> list:

@@ -44,8 +44,8 @@ class Rewriting:
             if before is not None:
                 path.write_bytes(before.encode())
         self.tool = Rewrite()
-        wanted = {str(path): after for path, (_, after) in zip(self.paths, pairs, strict=True)}
-        self.harness = Harness(directory, calls(("rewrite", {"files": wanted}, "HIGH")), says("ok"), **more)
+        texts = {str(path): after for path, (_, after) in zip(self.paths, pairs, strict=True)}
+        self.harness = Harness(directory, calls(("rewrite", {"files": texts}, "HIGH")), says("ok"), **more)
         self.harness.tools["rewrite"] = ToolDefinition(
             name="rewrite", description="r", action_type=RewriteAction, executor=self.tool
         )
@@ -64,7 +64,7 @@ class Rewriting:
         return next(event for event in self.harness.log() if event.kind == "action_decided")
 
     @property
-    def told(self) -> str:
+    def result(self) -> str:
         """What the model got for its call."""
         content = self.harness.agent.requests[-1][-1]["content"]
         assert content.startswith(json.loads(json.dumps(self.observed.observation["content"][0]["text"]))[:40])

@@ -30,7 +30,7 @@ def answer(d: Harness, text: str) -> None:
     d.run()
 
 
-def told(d: Harness) -> list[str]:
+def results(d: Harness) -> list[str]:
     """The results in the last request."""
     assert faults_of(d.agent.requests[-1]) == []
     return [message["content"] for message in d.agent.requests[-1] if message["role"] == "tool"]
@@ -44,7 +44,7 @@ def test_a_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mod
     assert d.kinds()[-1] == "action_assessed"
     assert not d.log()[-1].needs_decision
     answer(d, "  blue ")
-    assert told(d) == ["blue"]
+    assert results(d) == ["blue"]
     order = [kind for kind in d.kinds() if kind.startswith("action")]
     assert order == ["action_proposed", "action_assessed", "action_decided", "action_started", "action_observed"]
     assert [(e.by, e.rule) for e in d.log() if e.kind == "action_decided"] == [("rule", "read-only tool")]
@@ -54,7 +54,7 @@ def test_a_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mod
 def test_an_answer_may_be_any_text(asking):
     d = asking(calls(ASK), says("ok"))
     answer(d, "neither: 3 shades of grey\nand \ud800 white")
-    assert told(d) == ["neither: 3 shades of grey\nand \ufffd white"]
+    assert results(d) == ["neither: 3 shades of grey\nand \ufffd white"]
 
 
 def test_a_message_is_no_answer_it_is_queued_behind_the_question(asking):
@@ -64,17 +64,17 @@ def test_a_message_is_no_answer_it_is_queued_behind_the_question(asking):
     assert d.session.phase == "deciding"
     assert (d.live[-1].state, d.live[-1].queued) == ("deciding", 1)
     answer(d, "blue")
-    assert told(d) == ["blue"]
+    assert results(d) == ["blue"]
     assert d.agent.requests[-1][-1] == {"role": "user", "content": "red"}
 
 
 def test_only_an_answer_settles_it(asking):
     d = asking(calls(ASK))
     waiting = d.session.question
-    action_id, shown = waiting.proposed.action_id, waiting.assessed.fingerprint
+    action_id, fingerprint = waiting.proposed.action_id, waiting.assessed.fingerprint
     for verdict in ("approved", "rejected"):
         with pytest.raises(CommandError, match="takes an answer"):
-            d.session.decide(action_id, verdict, fingerprint=shown)
+            d.session.decide(action_id, verdict, fingerprint=fingerprint)
     with pytest.raises(CommandError, match="no longer needs"):
         d.session.answer("other", "blue")
     with pytest.raises(CommandError, match="no text"):
@@ -102,7 +102,7 @@ def test_questions_of_one_batch_are_asked_one_after_the_other(asking):
     assert d.session.question.proposed.arguments["question"] == "Sure?"
     answer(d, "yes")
     assert d.notes == ["one", "one"]
-    assert told(d) == ["red", "noted one", "yes", "noted one"]
+    assert results(d) == ["red", "noted one", "yes", "noted one"]
 
 
 def test_a_change_of_the_mode_leaves_the_question_open(asking):
@@ -113,7 +113,7 @@ def test_a_change_of_the_mode_leaves_the_question_open(asking):
         assert d.session.phase == "deciding"
     assert d.kinds().count("action_assessed") == 1
     answer(d, "red")
-    assert told(d) == ["red"]
+    assert results(d) == ["red"]
 
 
 def test_an_interrupt_ends_it(asking):
@@ -125,7 +125,7 @@ def test_an_interrupt_ends_it(asking):
         d.session.answer(action_id, "red")
     d.session.send("go on")
     d.run()
-    assert [text.startswith("This call was not run") for text in told(d)] == [True, True]
+    assert [text.startswith("This call was not run") for text in results(d)] == [True, True]
     assert d.notes == []
 
 
@@ -136,7 +136,7 @@ def test_it_is_asked_again_after_a_kill_and_answered_then(asking):
     assert d.kinds() == before
     assert d.session.phase == "deciding"
     answer(d, "blue")
-    assert told(d) == ["noted one", "blue"]
+    assert results(d) == ["noted one", "blue"]
     assert d.notes == ["one"]
 
 
@@ -152,11 +152,11 @@ def test_it_is_asked_again_after_a_kill_and_answered_then(asking):
 def test_a_question_that_cannot_be_shown_is_an_error_for_the_model(asking, arguments, why):
     d = asking(calls(("ask_human", arguments)), says("ok"))
     assert d.session.phase == "idle"
-    assert why in told(d)[0]
+    assert why in results(d)[0]
 
 
 def test_options_written_as_text_are_a_list(asking):
     d = asking(calls(("ask_human", {"question": "?", "options": '["a", "b"]'})), says("ok"))
     assert d.session.question.asks_user
     answer(d, "b")
-    assert told(d) == ["b"]
+    assert results(d) == ["b"]

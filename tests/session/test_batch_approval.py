@@ -38,7 +38,7 @@ def offers(d: Harness) -> list[str]:
     return [event.text for event in d.live if event.kind == "notice"]
 
 
-def told(d: Harness) -> list[str]:
+def results(d: Harness) -> list[str]:
     return [m["content"].splitlines()[0] for m in d.agent.requests[-1] if m["role"] == "tool"]
 
 
@@ -50,7 +50,7 @@ def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_w
     for _ in range(3):
         d.answer()
     assert d.notes == ["zero", "one", "two", "low", "three"]
-    assert told(d) == ["noted zero", "noted one", "noted two", "all is well", "noted low", "noted three"]
+    assert results(d) == ["noted zero", "noted one", "noted two", "all is well", "noted low", "noted three"]
 
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (2, 0, 1)])
@@ -78,7 +78,7 @@ def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(harness):
     d.decide(three)
     d.run()
     assert d.notes == ["one", "three"]
-    assert [text.partition(".")[0] for text in told(d)] == [
+    assert [text.partition(".")[0] for text in results(d)] == [
         "noted one",
         "The user rejected this action; it was not run",
         "noted three",
@@ -100,11 +100,11 @@ def test_a_decision_counts_once_and_only_for_what_was_shown(harness):
 def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_so(harness):
     d = went(harness, calls(*THREE), says("ok"))
     d.decide(d.waiting()[1])
-    before, shown = d.kinds(), [action.assessed for action in d.waiting()]
+    before, assessments = d.kinds(), [action.assessed for action in d.waiting()]
     d.reopen()
     d.run()
     assert (d.kinds(), d.notes) == (before, [])
-    assert [action.assessed for action in d.waiting()] == shown
+    assert [action.assessed for action in d.waiting()] == assessments
     d.answer()
     assert (d.notes, asked(d)) == (["one", "two"], ["three"])
     d.answer("rejected")
@@ -119,7 +119,7 @@ def test_an_interrupt_ends_all_of_them(harness):
     d.session.send("go on")
     d.run()
     assert d.notes == []
-    assert told(d) == ["This call was not run: the user interrupted."] * 3
+    assert results(d) == ["This call was not run: the user interrupted."] * 3
 
 
 def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(harness, tmp_path: Path):
@@ -225,7 +225,7 @@ def test_a_command_that_became_more_dangerous_since_it_was_approved_is_asked_aga
     assert again.assessed.risk == "HIGH"
     assert again.assessed.reasons[0] == "it was MEDIUM when you decided, and is HIGH now"
     d.answer("rejected")
-    assert "rejected" in told(d)[1]
+    assert "rejected" in results(d)[1]
 
 
 def test_an_answer_to_a_question_shown_less_dangerous_approves_nothing(shelled, tmp_path: Path):
@@ -233,18 +233,18 @@ def test_an_answer_to_a_question_shown_less_dangerous_approves_nothing(shelled, 
     delete = bash("rm -f build/no-such-file-of-the-tests")
     d = shelled(calls(bash("rmdir build && ln -s /etc build", "HIGH"), delete), says("ok"))
     first, seen = d.waiting()
-    shown = seen.assessed
-    assert shown.risk == "MEDIUM"
+    assessed = seen.assessed
+    assert assessed.risk == "MEDIUM"
     d.decide(first)
     d.run()
     (again,) = d.waiting()
     assert again.assessed.risk == "HIGH"
     with pytest.raises(CommandError, match="changed since it was shown"):
-        d.decide(again, fingerprint=shown.fingerprint)
+        d.decide(again, fingerprint=assessed.fingerprint)
     assert d.waiting() == [again]
     d.answer()
     assert d.waiting() == []
-    assert len(told(d)) == 2, "the answer to what is shown now holds"
+    assert len(results(d)) == 2, "the answer to what is shown now holds"
 
 
 def test_what_was_approved_ahead_is_asked_again_when_the_same_is_refused_after_it(shelled, tmp_path: Path):
@@ -285,7 +285,7 @@ def test_a_question_about_an_edit_that_can_no_longer_be_made_is_taken_back(shell
     d.answer()
     assert d.waiting() == []
     assert d.session.phase == "idle"
-    assert "a.txt" in told(d)[1]
+    assert "a.txt" in results(d)[1]
 
 
 def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_it_fits(shelled, tmp_path: Path):
@@ -299,7 +299,7 @@ def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_
     assert "1 waiting action fits the new rule; it still waits for your decision" in offers(d)
     d.answer("rejected")
     d.answer("rejected")
-    assert len(told(d)) == 3
+    assert len(results(d)) == 3
 
 
 def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_fits(harness):
@@ -360,13 +360,13 @@ def test_the_second_edit_of_a_file_is_shown_on_top_of_the_first_and_asked_about_
     first, second = stacked.waiting()
     assert second.assessed.preview[0].before == first.assessed.preview[0].after
     assert "a.txt is shown as an action before this one will leave it" in second.assessed.reasons[0]
-    shown = second.assessed.preview[0].after
+    text = second.assessed.preview[0].after
     stacked.decide(second)
     stacked.decide(first)
     stacked.run()
-    assert (stacked.file.read_text(), stacked.waiting()) == (shown, [])
+    assert (stacked.file.read_text(), stacked.waiting()) == (text, [])
     assert stacked.kinds().count("action_assessed") == 2, "neither was asked about again"
-    assert "two\nthree\n" in shown
+    assert "two\nthree\n" in text
 
 
 def test_of_the_second_edit_a_part_can_be_taken_before_the_first_is_written(stacked):
@@ -385,7 +385,7 @@ def test_when_the_first_edit_is_rejected_the_second_is_not_written_as_it_was_sho
     stacked.decide(first, "rejected")
     stacked.run()
     assert stacked.file.read_text() == before
-    assert "old_str" in told(stacked)[1] or "not found" in told(stacked)[1]
+    assert "old_str" in results(stacked)[1] or "not found" in results(stacked)[1]
 
 
 def test_when_of_the_first_edit_other_text_is_written_the_second_is_shown_on_top_of_that(stacked):
@@ -415,7 +415,7 @@ def test_after_somebody_elses_change_between_the_two_edits_the_second_is_not_wri
     stacked.run()
     assert "three" not in stacked.file.read_text()
     assert stacked.file.read_text().endswith("of another\n")
-    assert "has changed since it was last shown to you" in told(stacked)[1]
+    assert "has changed since it was last shown to you" in results(stacked)[1]
 
 
 def test_an_edit_of_a_file_that_an_earlier_action_makes_is_asked_about_beside_it(harness, tmp_path: Path):

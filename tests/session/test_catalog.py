@@ -87,6 +87,10 @@ def test_a_workspace_must_be_a_folder_one_can_write(tmp_path: Path):
     file = tmp_path / "file"
     file.write_text("")
     assert checked_workspace(tmp_path) == tmp_path.resolve()
-    for bad, told in ((tmp_path / "no", "does not exist"), (file, "not a folder"), (Path("/proc/self"), "be written")):
-        with pytest.raises(UsageError, match=told):
+    for bad, message in (
+        (tmp_path / "no", "does not exist"),
+        (file, "not a folder"),
+        (Path("/proc/self"), "be written"),
+    ):
+        with pytest.raises(UsageError, match=message):
             checked_workspace(bad)

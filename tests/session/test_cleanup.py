@@ -41,9 +41,9 @@ os.kill(os.getpid(), 9)
 
 @pytest.fixture
 def locations(tmp_path: Path) -> Locations:
-    found = Locations.from_environment({"HOME": str(tmp_path)})
-    found.sessions.mkdir(parents=True)
-    return found
+    found_locations = Locations.from_environment({"HOME": str(tmp_path)})
+    found_locations.sessions.mkdir(parents=True)
+    return found_locations
 
 
 @pytest.fixture(params=["reaped", "zombie"])
@@ -163,8 +163,8 @@ def test_what_a_killed_edit_left_in_the_users_folder_goes(
     delta = FileDelta(path=str(directory / "file"), before="", after="x")
     with Store.create(path) as store:
         started = SessionStarted(id="one", workspace=str(directory), model="m", mode="ask")
-        shown = ActionAssessed(action_id="a", risk="LOW", fingerprint="f", working_dir="/", preview=(delta,))
-        store.append(started, shown)
+        assessed = ActionAssessed(action_id="a", risk="LOW", fingerprint="f", working_dir="/", preview=(delta,))
+        store.append(started, assessed)
     lock_path(path).touch()
     sweep(locations)
     assert not gone.exists()

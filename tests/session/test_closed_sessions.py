@@ -18,7 +18,7 @@ def where(tmp_path: Path) -> Locations:
     return Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
 
 
-def kept(where: Locations, name: str, *texts: str) -> Path:
+def write_session(where: Locations, name: str, *texts: str) -> Path:
     path = session_path(where, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     observed = ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": texts[-1]}]})
@@ -29,31 +29,31 @@ def kept(where: Locations, name: str, *texts: str) -> Path:
 
 
 def test_words_are_found_in_all_sessions_with_what_stands_around_them(where):
-    kept(where, "a", "mend the Parser please", "nothing here")
-    kept(where, "b", "other work", "long " * 50 + "\n  the parser\x1b[31m failed at line 3")
-    kept(where, "c", "unrelated", "nothing")
-    found = {each.session: each for each in search_all(where, "pars")}
-    assert set(found) == {"a", "b"}
-    assert found["a"].snippet == "mend the Parser please"
-    assert found["b"].snippet.startswith("…")
-    assert "the parser\\e[31m failed at line 3" in found["b"].snippet
+    write_session(where, "a", "mend the Parser please", "nothing here")
+    write_session(where, "b", "other work", "long " * 50 + "\n  the parser\x1b[31m failed at line 3")
+    write_session(where, "c", "unrelated", "nothing")
+    results = {each.session: each for each in search_all(where, "pars")}
+    assert set(results) == {"a", "b"}
+    assert results["a"].snippet == "mend the Parser please"
+    assert results["b"].snippet.startswith("…")
+    assert "the parser\\e[31m failed at line 3" in results["b"].snippet
     assert list(search_all(where, " ?! ")) == []
     assert [each.session for each in search_all(where, "parser failed")] == ["b"]
 
 
 def test_a_search_that_is_stopped_looks_no_further_and_damaged_files_are_passed_over(where):
     for name in ("a", "b", "c"):
-        kept(where, name, "needle", "needle")
+        write_session(where, name, "needle", "needle")
     session_path(where, "b").write_bytes(b"torn" * 2_000)
     assert {each.session for each in search_all(where, "needle")} == {"a", "c"}
-    found = []
-    for each in search_all(where, "needle", lambda: bool(found), most=1):
-        found.append(each)
-    assert len(found) == 1
+    results = []
+    for each in search_all(where, "needle", lambda: bool(results), most=1):
+        results.append(each)
+    assert len(results) == 1
 
 
 def test_a_title_takes_the_place_of_the_first_message_and_goes_again(where):
-    kept(where, "a", "first words", "x")
+    write_session(where, "a", "first words", "x")
     rename(where, "a", "Parser, second try")
     assert find_session(where, "a").title == "Parser, second try"
     rename(where, "a", "")
@@ -61,7 +61,7 @@ def test_a_title_takes_the_place_of_the_first_message_and_goes_again(where):
 
 
 def test_what_somebody_works_in_is_neither_renamed_nor_deleted(where):
-    path = kept(where, "a", "first words", "x")
+    path = write_session(where, "a", "first words", "x")
     before = path.read_bytes()
     lock = SessionLock.acquire(path)
     for what in (lambda: rename(where, "a", "mine"), lambda: delete(where, "a")):
@@ -72,7 +72,7 @@ def test_what_somebody_works_in_is_neither_renamed_nor_deleted(where):
 
 
 def test_a_deleted_session_leaves_nothing_and_a_damaged_one_can_be_deleted(where):
-    kept(where, "a", "words", "x")
+    write_session(where, "a", "words", "x")
     state_directory(where, "a").mkdir(parents=True)
     (state_directory(where, "a") / "undo").write_text("x")
     session_path(where, "b").write_bytes(b"torn" * 2_000)
@@ -86,7 +86,7 @@ def test_a_deleted_session_leaves_nothing_and_a_damaged_one_can_be_deleted(where
 
 def test_the_list_comes_one_by_one_with_what_changed_last_first(where):
     for name in ("a", "b", "c"):
-        kept(where, name, f"words of {name}", "x")
+        write_session(where, name, f"words of {name}", "x")
     session_path(where, "d").write_bytes(b"torn" * 2_000)
     rename(where, "a", "newest")
     names = [each.id for each in newest_first(where)]

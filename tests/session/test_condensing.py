@@ -186,18 +186,18 @@ def test_a_record_that_does_not_fit_is_shortened(begun):
 
 
 @pytest.mark.parametrize(
-    ("summary", "told"),
+    ("summary", "message"),
     [
         (ModelError("refused the key"), "refused the key"),
         (says(" "), "wrote no summary"),
         (says("GOAL: half", incomplete=True), "wrote no summary"),
     ],
 )
-def test_a_summary_that_fails_ends_the_run_and_forgets_nothing(begun, summary, told):
+def test_a_summary_that_fails_ends_the_run_and_forgets_nothing(begun, summary, message):
     d = begun(*looks(9), calls(ASK), says("I go on."), summaries=(summary, SUMMARY))
     d.run()
     end = d.log()[-1]
-    assert (end.reason, told in end.detail) == ("error", True)
+    assert (end.reason, message in end.detail) == ("error", True)
     assert condensings(d) == []
     d.session.send("once more")
     d.run()
@@ -253,8 +253,8 @@ def test_a_summary_is_well_formed_and_not_endless():
 
 def test_pictures_and_odd_messages_are_named_in_the_record():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aa"}}
-    said = summary_request([{"role": "user", "content": [{"type": "text", "text": "see"}, picture]}], 1_000)
-    assert "USER: see\nUSER: (an image)" in said.messages[1]["content"]
+    request = summary_request([{"role": "user", "content": [{"type": "text", "text": "see"}, picture]}], 1_000)
+    assert "USER: see\nUSER: (an image)" in request.messages[1]["content"]
 
 
 @settings(max_examples=400, deadline=None)

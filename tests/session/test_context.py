@@ -68,9 +68,9 @@ def test_a_summary_takes_the_place_of_what_it_stands_for(harness):
     d.run()
     assert any(isinstance(event, HistoryCondensed) for event in d.log())
     assert faults_of(d.agent.requests[-1]) == []
-    said, before = answers(d)[-1].parts, answers(d)[-2].parts
-    assert said.messages < before.messages
-    assert said.tool_output < before.tool_output
+    parts, before = answers(d)[-1].parts, answers(d)[-2].parts
+    assert parts.messages < before.messages
+    assert parts.tool_output < before.tool_output
 
 
 @pytest.mark.parametrize("counted", [0, 7, None])
@@ -78,5 +78,5 @@ def test_odd_counts_give_no_part_below_nothing(counted):
     count = PartCount(max_observe=200)
     count.apply(UserMessage(text="go"))
     count.apply(ModelResponded(response_id="r", model="m", tool_calls=(RawToolCall(id="c", name="n", arguments="{}"),)))
-    found = count.parts((3, 3), counted)
-    assert min(found.system, found.tools, found.messages, found.tool_output) >= 0
+    parts = count.parts((3, 3), counted)
+    assert min(parts.system, parts.tools, parts.messages, parts.tool_output) >= 0

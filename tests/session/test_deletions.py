@@ -90,8 +90,8 @@ def assessed(losses, tmp_path):
     ],
 )
 def test_a_copy_is_kept_of_all_that_is_deleted(losses, assessed, command, count):
-    kept = losses.keep(assessed(command), command, "one")
-    assert (kept.count if kept else 0) == count
+    copy = losses.keep(assessed(command), command, "one")
+    assert (copy.count if copy else 0) == count
 
 
 def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses, assessed, tmp_path):
@@ -102,8 +102,8 @@ def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses,
         file.write_text(text)
         os.utime(file, ns=(times, times))
         for command in ("rm tracked.txt", "rm -r .", "rm $f", "for f in *; do rm $f; done"):
-            told, doubt = reason_of(losses, assessed, command)
-            assert ("a copy is kept" in told, doubt) == (True, ""), (command, told)
+            reason, doubt = reason_of(losses, assessed, command)
+            assert ("a copy is kept" in reason, doubt) == (True, ""), (command, reason)
             copy = losses.keep(assessed(command), command, "one")
             file.unlink()
             losses.copies.restore(copy.id)
@@ -127,17 +127,17 @@ def test_through_a_link_what_lies_behind_it_is_kept(losses, assessed, tmp_path):
     (tmp_path / "work/link.log").symlink_to("a.log")
     (tmp_path / "work/folder").symlink_to("build")
     for command, named in (("echo > link.log", "a.log"), ("rm folder/b.log", "build/b.log")):
-        kept = losses.keep(assessed(command), command, "one")
-        assert named in {change.path for change in losses.copies._repository.files_of(kept.version)}
+        copy = losses.keep(assessed(command), command, "one")
+        assert named in {change.path for change in losses.copies._repository.files_of(copy.version)}
 
 
 def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason(losses, assessed, tmp_path):
     with (tmp_path / "work/model.log").open("wb") as file:
         file.truncate(150_000_000)
-    found = losses.explain(assessed("mytool model.log"))
-    reason = found.assessment.parts[0].reason
+    explanation = losses.explain(assessed("mytool model.log"))
+    reason = explanation.assessment.parts[0].reason
     assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
-    assert ("can NOT be restored" in reason, found.doubt) == (True, "")
+    assert ("can NOT be restored" in reason, explanation.doubt) == (True, "")
 
 
 def test_what_is_held_already_is_told_too(losses, assessed):
@@ -183,8 +183,8 @@ def test_of_what_git_itself_writes_over_a_copy_is_kept_where_no_version_holds_it
     write("new.bin", b"c")
     losses.copies._repository.snapshot()
     copy = losses.keep(assessed(command), command, "one")
-    kept = losses.copies._repository.files_of(copy.version) if copy else []
-    assert {change.path for change in kept} - {"new.bin"} | ({"new.bin"} & files) == files
+    copied_files = losses.copies._repository.files_of(copy.version) if copy else []
+    assert {change.path for change in copied_files} - {"new.bin"} | ({"new.bin"} & files) == files
 
 
 def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
@@ -192,14 +192,14 @@ def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
         (tmp_path / "work" / f"{number}.log").write_text("x")
     (tmp_path / "work" / "d[raw].log").write_text("x")
     for command, count in (("rm -f [0-9]*.log", 1_150), ("rm 'd[raw].log'", 1)):
-        kept = losses.keep(assessed(command), command, "one")
-        assert kept.count == count, command
+        copy = losses.keep(assessed(command), command, "one")
+        assert copy.count == count, command
 
 
 def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
-    told = losses.explain(assessed("git clean -fdX")).assessment
-    assert told.parts[0].reason.startswith("deletes ")
-    assert "a copy is kept" in told.parts[0].reason
+    assessment = losses.explain(assessed("git clean -fdX")).assessment
+    assert assessment.parts[0].reason.startswith("deletes ")
+    assert "a copy is kept" in assessment.parts[0].reason
 
 
 def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_asked_about(losses, assessed, tmp_path):
@@ -214,20 +214,20 @@ def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_aske
 
 
 def reason_of(losses, assessed, command: str) -> tuple[str, str]:
-    told, doubt = losses.explain(assessed(command))
-    return next(part.reason for part in told.parts if part.deletes), doubt
+    assessment, doubt = losses.explain(assessed(command))
+    return next(part.reason for part in assessment.parts if part.deletes), doubt
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "reason"),
     [
         ("for f in *.log; do rm $f; done", "deletes files in ./ that are not known before it runs"),
     ],
 )
-def test_where_it_is_not_known_what_goes_all_that_git_does_not_hold_is_kept_and_said(losses, assessed, command, said):
-    count = "2 files" if "./" in said else "1 file"
+def test_where_it_is_not_known_what_goes_all_that_git_does_not_hold_is_kept_and_said(losses, assessed, command, reason):
+    count = "2 files" if "./" in reason else "1 file"
     assert reason_of(losses, assessed, command) == (
-        f"{said} (a copy is kept of the {count} that git does not hold)",
+        f"{reason} (a copy is kept of the {count} that git does not hold)",
         "",
     )
 
@@ -283,8 +283,8 @@ def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, t
         ("find docs -name '*.log' -delete", "2 files in docs/.old/deep.log, docs/new.log"),
         ("find docs -maxdepth 1 -name '*.log' -delete", "1 file (docs/new.log)"),
     ):
-        told, _ = reason_of(losses, assessed, command)
-        assert told.startswith(f"deletes {files} ("), (command, told)
+        reason, _ = reason_of(losses, assessed, command)
+        assert reason.startswith(f"deletes {files} ("), (command, reason)
 
 
 def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_path):

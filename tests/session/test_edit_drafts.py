@@ -171,18 +171,18 @@ def test_nobody_is_asked_about_a_draft_that_cannot_be_merged(bench, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (ModelError("the key is wrong."), "could not be asked: the key is wrong."),
         (says("<merged>\ndef g():", finish_reason="length"), "length limit"),
         (says("<merged>\ndef g():\n    return 3\n</merged>", incomplete=True), "broke off"),
     ],
 )
-def test_a_call_for_a_draft_that_fails_is_a_result_that_says_why(bench, tmp_path, answer, said):
+def test_a_call_for_a_draft_that_fails_is_a_result_that_says_why(bench, tmp_path, answer, message):
     one, _ = bench(draft(tmp_path / "a.py"), answer, END, mode="never")
     one.session.send("go")
     one.run()
-    assert said in one.results()[0].observation["content"][0]["text"]
+    assert message in one.results()[0].observation["content"][0]["text"]
     assert "Nothing was changed" in one.results()[0].observation["content"][0]["text"]
     assert one.file.read_text() == TEXT
 

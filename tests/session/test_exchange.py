@@ -80,8 +80,8 @@ def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
         assert {(file.before, file.after) for file in files[1:]} == {(None, None)}
         assert all(file.cut for file in files[1:])
         for file in files[1:]:
-            wanted = FileDelta(path=file.path, before=file.after, after=file.before, cut=file.cut)
+            expected = FileDelta(path=file.path, before=file.after, after=file.before, cut=file.cut)
             with suppress(RevertError):
-                revert([wanted], Root.at(str(workspace)))
+                revert([expected], Root.at(str(workspace)))
     assert not [path for path in (home / "x", home / "y", home / "z") if path.exists()]
     assert not (workspace / ".git").exists()

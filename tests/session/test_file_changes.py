@@ -17,7 +17,7 @@ from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tools import BashTool
 
 
-class Told:
+class ScriptedWatcher:
     """A source of changes that says what it is told to say."""
 
     def __init__(self) -> None:
@@ -42,9 +42,9 @@ def recorded(harness, tmp_path):
     def make(*script, changes=None, **more):
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
-        kept = SnapshotRepository(Locations.from_environment(), work, "one")
-        one = harness(*script, mode="never", repository=kept, changes=changes or Told(), **more)
-        one.work, one.repository = work, kept
+        repository = SnapshotRepository(Locations.from_environment(), work, "one")
+        one = harness(*script, mode="never", repository=repository, changes=changes or ScriptedWatcher(), **more)
+        one.work, one.repository = work, repository
         return one
 
     return make
@@ -107,7 +107,7 @@ def test_the_next_action_that_writes_waits_for_the_version_before_it(recorded):
     assert len({event.version for event in versions(one)}) == 4
 
 
-class Late(Told):
+class Late(ScriptedWatcher):
     """A source that reports each change, in order, half a second after it was made."""
 
     def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
@@ -134,8 +134,8 @@ def test_a_slow_watcher_costs_an_action_none_of_its_changes(recorded, monkeypatc
 
 
 def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):
-    told = Told()
-    one = recorded(says("done"), changes=told)
+    listener = ScriptedWatcher()
+    one = recorded(says("done"), changes=listener)
     (one.work / "a.txt").write_text("1\n")
     one.session.send("go")
     one.run()
@@ -143,21 +143,21 @@ def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):
     (one.work / "a.txt").write_text("2\n")
     (one.work / ".gitignore").write_text("b.log\n")
     (one.work / "b.log").write_text("x")
-    told.batches.append({str(one.work / name) for name in ("a.txt", "b.log")})
+    listener.batches.append({str(one.work / name) for name in ("a.txt", "b.log")})
     wait_for(lambda: others(one), "the change of another program")
     assert [(file.before, file.after) for file in others(one)[0].files] == [("1\n", "2\n")]
 
 
 def test_what_the_person_takes_back_is_not_told_as_somebody_elses(recorded):
-    told = Told()
-    one = recorded(says("done"), changes=told)
+    listener = ScriptedWatcher()
+    one = recorded(says("done"), changes=listener)
     path = one.work / "a.txt"
     path.write_text("new\n")
     one.session.send("go")
     one.run()
     wait_for(lambda: versions(one), "the first version")
     one.session.files.revert([FileDelta(path=str(path), before="new\n", after="old\n")])
-    told.batches.append({str(path)})
+    listener.batches.append({str(path)})
     wait_for(lambda: len(versions(one)) == 2, "the version after taking it back")
     one.session.close()
     assert others(one) == []
@@ -170,9 +170,9 @@ def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recor
     one.run()
     wait_for(lambda: versions(one), "the first version")
     (one.work / "a.txt").write_text("2\n")
-    kept = SnapshotRepository(Locations.from_environment(), one.work, "one")
+    repository = SnapshotRepository(Locations.from_environment(), one.work, "one")
     one.session.close()
-    one.more |= {"repository": kept, "changes": Told()}
+    one.more |= {"repository": repository, "changes": ScriptedWatcher()}
     one.reopen()
     one.session.send("go on")
     one.run()
@@ -181,24 +181,24 @@ def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recor
 
 
 def test_a_watcher_that_fails_is_replaced_by_regular_looks_and_that_is_said(recorded):
-    told = Told()
-    told.fails = "No space left on device"
-    one = recorded(says("done"), says("done"), changes=told)
+    listener = ScriptedWatcher()
+    listener.fails = "No space left on device"
+    one = recorded(says("done"), says("done"), changes=listener)
     one.session.send("go")
     one.run()
     wait_for(lambda: versions(one), "the first version")
     (one.work / "a.txt").write_text("1\n")
     wait_for(lambda: others(one), "the change to be found without a watcher")
-    said = [event.notice for event in versions(one) if event.notice]
-    assert any("now and then" in text and "No space left" in text for text in said)
+    notices = [event.notice for event in versions(one) if event.notice]
+    assert any("now and then" in text and "No space left" in text for text in notices)
 
 
 def test_a_watcher_that_misses_changes_is_replaced_too(recorded):
-    told = Told()
-    one = recorded(says("done"), says("done"), says("done"), changes=told)
+    listener = ScriptedWatcher()
+    one = recorded(says("done"), says("done"), says("done"), changes=listener)
     one.session.send("go")
     one.run()
-    assert told.asked.wait(20)
+    assert listener.asked.wait(20)
     idle(one)
     one.session.send("again")
     one.run()
@@ -218,8 +218,8 @@ def test_without_git_there_are_no_versions_and_that_is_said_once(recorded, monke
     one.run()
     wait_for(lambda: versions(one), "a word about it")
     one.session.close()
-    (said,) = versions(one)
-    assert (said.version, "git is not installed" in said.notice) == ("", True)
+    (version,) = versions(one)
+    assert (version.version, "git is not installed" in version.notice) == ("", True)
     assert (one.work / "a.txt").read_text() == "new\n"
 
 
@@ -232,8 +232,8 @@ def test_what_is_left_out_is_said_once(recorded):
     one.session.send("again")
     one.run()
     one.session.close()
-    said = [event.notice for event in versions(one) if "large.bin" in event.notice]
-    assert len(said) == 1
+    notices = [event.notice for event in versions(one) if "large.bin" in event.notice]
+    assert len(notices) == 1
 
 
 def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recorded, monkeypatch):
@@ -244,10 +244,10 @@ def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recor
     one.session.send("go")
     one.run()
     assert (one.work / "a.txt").read_text() == "4"
-    said = [event.notice for event in versions(one)]
+    notices = [event.notice for event in versions(one)]
     hold.set()
-    assert len(said) == 1
-    assert "take long" in said[0]
+    assert len(notices) == 1
+    assert "take long" in notices[0]
 
 
 def test_a_file_too_large_for_versions_does_not_make_the_watcher_look_lost(recorded):
@@ -269,8 +269,8 @@ def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded,
     one.session.send("go")
     one.run()
     assert one.session.question is not None
-    kept = SnapshotRepository(Locations.from_environment(), one.work, "one")
-    one.more |= {"repository": kept, "changes": Told()}
+    repository = SnapshotRepository(Locations.from_environment(), one.work, "one")
+    one.more |= {"repository": repository, "changes": ScriptedWatcher()}
     one.reopen()
     (one.work / "b.txt").write_text("made while nobody looked\n")
     one.answer()
@@ -288,14 +288,14 @@ def test_what_the_persons_own_command_changes_is_told_of_it(recorded):
     idle(one)
     tool.close()
     (command,) = [event for event in one.log() if event.kind == "person_command"]
-    (told,) = [event for event in versions(one) if event.action_id]
-    assert (told.action_id, [file.after for file in told.files]) == (command.action_id, ["by hand\n"])
+    (version,) = [event for event in versions(one) if event.action_id]
+    assert (version.action_id, [file.after for file in version.files]) == (command.action_id, ["by hand\n"])
     assert others(one) == []
 
 
 def test_a_file_that_others_change_all_the_time_is_left_out_and_that_is_said_once(recorded):
-    told = Told()
-    one = recorded(says("done"), changes=told)
+    listener = ScriptedWatcher()
+    one = recorded(says("done"), changes=listener)
     path = one.work / "busy.txt"
     path.write_text("0")
     one.session.send("go")
@@ -303,23 +303,23 @@ def test_a_file_that_others_change_all_the_time_is_left_out_and_that_is_said_onc
     idle(one)
     for number in range(1, 35):
         path.write_text(str(number))
-        told.batches.append({str(path)})
-        wait_for(lambda: not told.batches, "the change to be told")
+        listener.batches.append({str(path)})
+        wait_for(lambda: not listener.batches, "the change to be told")
         wait_for(lambda count=number: len(versions(one)) > count, "the version after it")
     assert len(others(one)) == 30
-    said = [event.notice for event in versions(one) if "all the time" in event.notice]
-    assert [text.endswith("busy.txt") for text in said] == [True]
+    notices = [event.notice for event in versions(one) if "all the time" in event.notice]
+    assert [text.endswith("busy.txt") for text in notices] == [True]
 
 
 def test_many_changes_at_once_are_found_by_looking_at_everything(recorded):
-    told = Told()
-    one = recorded(says("done"), changes=told)
+    listener = ScriptedWatcher()
+    one = recorded(says("done"), changes=listener)
     one.session.send("go")
     one.run()
     idle(one)
     names = {str(one.work / f"{'long' * 50}{number}") for number in range(1_500)}
     (one.work / "a.txt").write_text("new\n")
-    told.batches.append(names)
+    listener.batches.append(names)
     wait_for(lambda: others(one), "the change to be found")
     assert [event.notice for event in versions(one) if event.notice] == []
 

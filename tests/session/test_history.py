@@ -99,6 +99,6 @@ def test_an_image_follows_its_batch():
     image = {"type": "image", "data": "QQ==", "mime_type": "image/png"}
     shot = ActionObserved(action_id="a", observation={"content": [image]})
     log = numbered(UserMessage(text="go"), *answered(("a", "{}"), ("b", "{}")), shot, seen_as("b", "ok"))
-    found = messages(log)
-    assert [m["role"] for m in found] == ["user", "assistant", "tool", "tool", "user"]
-    assert found[-1]["content"][1]["image_url"]["url"] == "data:image/png;base64,QQ=="
+    messages_built = messages(log)
+    assert [m["role"] for m in messages_built] == ["user", "assistant", "tool", "tool", "user"]
+    assert messages_built[-1]["content"][1]["image_url"]["url"] == "data:image/png;base64,QQ=="

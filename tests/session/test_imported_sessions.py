@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.test_opening import NAME, SETTINGS, kept, where
+from tests.session.test_opening import NAME, SETTINGS, where, write_session
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.git import run_git
@@ -61,7 +61,7 @@ def test_an_import_with_such_a_version_goes_on_and_writes_nothing(where: Locatio
     workspace, precious = tmp_path / "work", tmp_path / "precious"
     workspace.mkdir()
     precious.write_text("mine\n")
-    kept(where, workspace, UserMessage(text="hi"), VersionTaken(version=f"--output={precious}"))
+    write_session(where, workspace, UserMessage(text="hi"), VersionTaken(version=f"--output={precious}"))
     session = open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None)
     session.session.send("go on")
     session.session.step()
@@ -92,7 +92,7 @@ def test_changes_of_a_sub_agent_outside_the_workspace_cannot_be_reverted_either(
 def test_what_sqlite_reads_beside_the_file_must_be_ours_too(
     where: Locations, tmp_path: Path, ending: str, how: str
 ) -> None:
-    path = kept(where, tmp_path)
+    path = write_session(where, tmp_path)
     beside = path.with_name(path.name + ending)
     if how == "link":
         beside.symlink_to(tmp_path / "elsewhere")
@@ -111,7 +111,7 @@ def test_what_sqlite_reads_beside_the_file_must_be_ours_too(
 
 
 def test_a_list_takes_nothing_out_of_a_log_that_somebody_put_beside_a_session(where: Locations, tmp_path: Path) -> None:
-    path = kept(where, tmp_path)
+    path = write_session(where, tmp_path)
     before = path.read_bytes()
     copy = tmp_path / "copy"
     copy.write_bytes(before)
@@ -128,7 +128,7 @@ def test_a_list_takes_nothing_out_of_a_log_that_somebody_put_beside_a_session(wh
 
 
 def test_a_folder_that_others_can_write_to_is_asked_about(where: Locations, tmp_path: Path) -> None:
-    path = kept(where, tmp_path)
+    path = write_session(where, tmp_path)
     assert not not_ours(path)
     path.parent.chmod(0o770)
     assert "in a folder that other users can write to" in not_ours(path)
@@ -141,7 +141,7 @@ def test_of_a_session_of_somebody_else_only_files_of_the_workspace_are_reverted(
     (workspace / ".git/hooks").mkdir(parents=True)
     for path in (workspace / "a", workspace / ".git/hooks/pre-commit", outside):
         path.write_text("evil\n")
-    kept(where, workspace, UserMessage(text="hi"), parent="../../../elsewhere").chmod(0o666)
+    write_session(where, workspace, UserMessage(text="hi"), parent="../../../elsewhere").chmod(0o666)
     session = agreed(where)
     for path in (outside, workspace / ".git/hooks/pre-commit", workspace / "../outside"):
         with pytest.raises(RevertError, match="is not yours"):

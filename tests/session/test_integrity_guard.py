@@ -104,21 +104,21 @@ PROTECTED = (
 
 def standing(repo: Path, home: Path) -> dict[str, object]:
     """All protected files there are, with content, mode and where links lead."""
-    found: dict[str, object] = {}
+    entries: dict[str, object] = {}
     for start in [*(repo / name for name in PROTECTED), home]:
         for path in [start, *sorted(start.rglob("*"))]:
             if path.is_symlink():
-                found[str(path)] = str(path.readlink())
+                entries[str(path)] = str(path.readlink())
             elif path.is_file() and ".local/state" not in str(path) and ".cache" not in str(path):
-                found[str(path)] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
-    return found
+                entries[str(path)] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+    return entries
 
 
-def said(one) -> str:
+def notices_of(one) -> str:
     return "\n".join(event.notice for event in one.log() if event.kind == "version_taken" and event.guarded)
 
 
-def told(one) -> str:
+def observed_text(one) -> str:
     return "\n".join(
         part["text"] for event in one.log() if event.kind == "action_observed" for part in event.observation["content"]
     )
@@ -191,11 +191,11 @@ def test_no_way_writes_a_protected_file_unasked_when_nothing_is_ever_asked(watch
     changed = [path for path, now in standing(repo, home).items() if before.get(path) != now]
     if changed:  # a version that git checked out
         assert "checkout" in way or "stash" in way or "restore" in way
-        assert "next action is asked about" in said(one)
+        assert "next action is asked about" in notices_of(one)
     else:
         assert standing(repo, home) == before
-    assert said(one), (way, told(one))
-    assert "protected" in told(one)
+    assert notices_of(one), (way, observed_text(one))
+    assert "protected" in observed_text(one)
 
 
 def test_a_cell_is_compared_too(watched, repo, home):
@@ -204,7 +204,7 @@ def test_a_cell_is_compared_too(watched, repo, home):
     before = standing(repo, home)
     one.session.send("go")
     one.run()
-    assert one.session.question is not None or "put back" in said(one)
+    assert one.session.question is not None or "put back" in notices_of(one)
     assert standing(repo, home) == before
 
 
@@ -226,12 +226,12 @@ def test_what_is_put_back_has_its_content_mode_and_link_again_and_the_other_is_k
     assert standing(repo, home) == before
     assert list((repo / ".vscode/sub").iterdir()) == []
     assert (theirs / "precious").read_text() == "precious"
-    kept = {
+    marks_kept = {
         path.read_text() if not path.is_symlink() else "link" for path in (repo.parent / "state/put-back").iterdir()
     }
-    assert kept == {"evil", "more", "link"}
-    assert all(word in said(one) for word in ("(content)", "(link)", "(new)", "kept in"))
-    assert "so that the user is asked" in told(one)
+    assert marks_kept == {"evil", "more", "link"}
+    assert all(word in notices_of(one) for word in ("(content)", "(link)", "(new)", "kept in"))
+    assert "so that the user is asked" in observed_text(one)
 
 
 @pytest.mark.parametrize("mode", ["medium", "high", "ask"])
@@ -244,8 +244,8 @@ def test_an_approval_covers_only_what_the_question_named(watched, repo, home, mo
     one.answer()
     assert (repo / ".git/hooks/commit-msg").read_text() == EVIL
     assert not (repo / ".git/hooks/pre-commit").exists()
-    assert "pre-commit (new)" in said(one)
-    assert "commit-msg" not in said(one)
+    assert "pre-commit (new)" in notices_of(one)
+    assert "commit-msg" not in notices_of(one)
 
 
 def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_action(watched, repo, home):
@@ -265,7 +265,7 @@ def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_actio
         "protected files changed without being shown" in reason for reason in one.session.question.assessed.reasons
     )
     assert one.session.question.assessed.rule == "a changed protected file, which every mode asks about"
-    assert "by a process that it left running or by another program" in said(one)
+    assert "by a process that it left running or by another program" in notices_of(one)
     one.answer()
     assert one.session.ended
     assert (repo / ".git/hooks/pre-commit").exists()
@@ -280,7 +280,7 @@ def test_what_changes_between_the_last_action_and_the_end_is_said(watched, repo,
     one = watched(calls(("execute_bash", {"command": "true"})), late, calls(("execute_bash", {"command": "true"})))
     one.session.send("go")
     one.run()
-    assert ".envrc (new)" in said(one)
+    assert ".envrc (new)" in notices_of(one)
     (repo / ".envrc").unlink()
     one.session.send("go on")
     one.run()
@@ -307,9 +307,9 @@ def test_everyday_work_with_git_leaves_nothing_to_put_back(watched, repo, home, 
     one.run()
     if one.session.question is not None:
         one.answer()
-    assert "put back" not in said(one), said(one)
+    assert "put back" not in notices_of(one), notices_of(one)
     if way != "a clone":
-        assert not said(one)
+        assert not notices_of(one)
 
 
 def test_commands_of_the_user_change_what_they_like(watched, repo, home):
@@ -317,7 +317,7 @@ def test_commands_of_the_user_change_what_they_like(watched, repo, home):
     one.session.user_commands.add("cp hook .git/hooks/pre-commit")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
-    assert not said(one)
+    assert not notices_of(one)
 
 
 def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(watched, repo, home):
@@ -325,7 +325,7 @@ def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(
     one.session.user_commands.add("python3 w.py")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
-    assert said(one) == "protected files changed: .git/hooks/pre-commit (new) while your command ran"
+    assert notices_of(one) == "protected files changed: .git/hooks/pre-commit (new) while your command ran"
     one.session.send("go")
     one.run()
     assert one.session.question is None
@@ -343,7 +343,7 @@ def test_rules_that_the_workbench_saves_meanwhile_are_nothing_to_report(watched,
     one.session.send("go")
     one.run()
     assert rules.read_text() == "# action_observed\n"
-    assert not said(one)
+    assert not notices_of(one)
 
 
 def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched, repo, home):
@@ -358,7 +358,7 @@ def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched,
     one.run()
     assert path.read_text() == "[]\n"
     assert (repo / "after").exists()
-    assert not said(one)
+    assert not notices_of(one)
     # the same content is nothing of the user's the next time
     path.write_text("{}\n")
     one.session.send("go on")
@@ -366,7 +366,7 @@ def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched,
     path.write_text("[]\n")
     one.session.send("go on")
     one.run()
-    assert "tasks.json (content)" in said(one)
+    assert "tasks.json (content)" in notices_of(one)
 
 
 OUTSIDE = {
@@ -393,10 +393,10 @@ def test_nothing_outside_the_workspace_is_touched_but_it_is_said_and_asked_about
     one = watched(*script, says("done"), mode=mode)
     one.session.send("go")
     one.run()
-    if not said(one):
+    if not notices_of(one):
         one.answer()
-    assert f"~/{name} (" in said(one)
-    assert f"~/{name}" in told(one)
+    assert f"~/{name} (" in notices_of(one)
+    assert f"~/{name}" in observed_text(one)
     assert one.session.question is not None
     assert not (repo / "x").exists()
     assert any(f"~/{name}" in reason for reason in one.session.question.assessed.reasons)
@@ -461,7 +461,7 @@ def test_other_repositories_of_the_workspace_are_compared(harness, repo, home, k
     tool.close()
     # only what lies in the workspace is put back
     assert target.exists() == (kind != "submodule")
-    assert ("put back" if kind == "submodule" else "next action is asked about") in said(one)
+    assert ("put back" if kind == "submodule" else "next action is asked about") in notices_of(one)
 
 
 def test_a_change_under_the_same_size_and_time_is_found(tmp_path, home):
@@ -537,7 +537,7 @@ def test_nothing_is_put_back_where_the_place_for_the_copies_is_a_link(watched, r
     one = watched(calls(("execute_bash", {"command": "python3 w.py"})), says("done"))
     one.session.send("go")
     one.run()
-    assert "next action is asked about" in said(one)
+    assert "next action is asked about" in notices_of(one)
     assert (repo / ".git/hooks/pre-commit").read_text() == "evil"
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -556,7 +556,7 @@ def test_nothing_is_put_back_in_the_home_folder_though_it_is_the_workspace(harne
         one.session.send("go")
         one.run()
     assert (home / ".bashrc").read_text() == "evil"
-    assert "next action is asked about" in said(one)
+    assert "next action is asked about" in notices_of(one)
 
 
 def test_hooks_behind_a_new_link_come_back_and_the_folder_it_leads_to_stays(watched, repo, home, tmp_path):
@@ -595,4 +595,4 @@ def test_too_many_changes_are_asked_about_instead_of_put_back(watched, repo, hom
     one.run()
     assert len(list((repo / ".husky").iterdir())) == 30
     assert one.session.question is not None
-    assert "next action is asked about" in said(one)
+    assert "next action is asked about" in notices_of(one)

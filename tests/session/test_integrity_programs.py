@@ -8,8 +8,8 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import home as home
+from tests.session.test_integrity_guard import notices_of, observed_text
 from tests.session.test_integrity_guard import repo as repo
-from tests.session.test_integrity_guard import said, told
 from tests.session.test_integrity_guard import watched as watched
 from workbench.config.locations import Locations
 from workbench.risk import protected_files
@@ -94,7 +94,7 @@ def test_what_a_script_changes_is_said(watched, environment, way):
     one.session.send("go")
     one.run()
     assert one.session.question is None
-    assert said(one), told(one)
+    assert notices_of(one), observed_text(one)
 
 
 HARMLESS = {
@@ -127,7 +127,7 @@ def test_what_tools_write_every_day_is_no_change(watched, environment, way):
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert not said(one), told(one)
+    assert not notices_of(one), observed_text(one)
 
 
 def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(watched, environment, home):
@@ -140,7 +140,7 @@ def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(wa
     one.run()
     one.answer()
     assert (home / ".local/bin/ruff").exists()
-    assert not said(one), told(one)
+    assert not notices_of(one), observed_text(one)
 
 
 def test_a_known_way_to_a_program_of_the_user_is_asked_about_in_every_mode(watched, environment):
@@ -254,13 +254,13 @@ def test_an_installer_that_the_line_names_writes_what_installers_write(watched, 
     one.session.send("go")
     one.run()
     assert (environment / ".venv/bin/git").exists()
-    assert not said(one), told(one)
+    assert not notices_of(one), observed_text(one)
     installer(directory, name, f"echo 'import os' > {SITE}/x.pth; cp hook ~/.local/bin/git")
     one.agent.script += [calls(("execute_bash", {"command": line})), says("done")]
     one.session.send("again")
     one.run()
-    assert "x.pth" in said(one)
-    assert ".local/bin/git" in said(one)
+    assert "x.pth" in notices_of(one)
+    assert ".local/bin/git" in notices_of(one)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_the_words_of_an_installer_alone_permit_nothing(watched, environment, li
     one = watched(calls(("execute_bash", {"command": line})), says("done"))
     one.session.send("go")
     one.run()
-    assert all(Path(path).name in said(one) for path in WRITTEN), told(one)
+    assert all(Path(path).name in notices_of(one) for path in WRITTEN), observed_text(one)
 
 
 def test_a_deleted_program_of_the_workspace_hides_nothing_any_more(repo, home, monkeypatch):

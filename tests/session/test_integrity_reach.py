@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.session.fake_agent import calls, says
-from tests.session.test_integrity_guard import git, home, repo, said, standing, told, watched  # noqa: F401
+from tests.session.test_integrity_guard import git, home, repo, notices_of, standing, observed_text, watched  # noqa: F401
 from workbench.files import stat_keys
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import protected_files
@@ -56,8 +56,8 @@ def test_what_a_script_changes_is_said(watched, repo, home, way):  # noqa: F811
     one.session.send("go")
     one.run()
     assert one.session.question is None
-    assert said(one), told(one)
-    assert "protected" in told(one)
+    assert notices_of(one), observed_text(one)
+    assert "protected" in observed_text(one)
 
 
 def test_what_a_new_link_leads_to_is_not_torn(watched, repo, home):  # noqa: F811
@@ -139,7 +139,7 @@ def test_what_a_protected_link_leads_to_is_compared(watched, repo, home, way):  
     before = {path: path.readlink() for folder in (repo, home) for path in folder.rglob("*") if path.is_symlink()}
     one.session.send("go")
     one.run()
-    assert said(one), told(one)
+    assert notices_of(one), observed_text(one)
     assert {path: path.readlink() for path in before} == before
 
 
@@ -164,7 +164,7 @@ def test_a_link_that_leads_elsewhere_is_said(watched, repo, home, line):  # noqa
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert said(one), told(one)
+    assert notices_of(one), observed_text(one)
 
 
 def test_a_directory_of_which_a_link_took_the_place_comes_back(watched, repo, home):  # noqa: F811
@@ -186,7 +186,7 @@ def test_what_a_script_wrote_through_a_link_in_the_workspace_is_put_back(watched
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert "put back" in said(one)
+    assert "put back" in notices_of(one)
     assert {path.name: path.read_text() for path in (repo / "shared").iterdir()} == {"tasks.json": "mine"}
     assert (repo / ".idea").is_symlink()
 
@@ -200,7 +200,7 @@ def test_everyday_work_in_a_repository_that_is_elsewhere_is_no_change(watched, r
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert not said(one), told(one)
+    assert not notices_of(one), observed_text(one)
 
 
 @pytest.mark.parametrize("name", [".", "..", "../.idea", "x"])
@@ -230,7 +230,7 @@ def test_what_was_approved_of_the_target_of_a_link_is_approved(watched, repo, ho
         one.answer()
     assert (repo / "AGENTS.md").read_text() == "mine\nmore\n"
     assert sorted(path.name for path in (repo / "shared").iterdir()) == ["x.xml", "y.xml"]
-    assert said(one) == ""
+    assert notices_of(one) == ""
 
 
 INCLUDED = {
@@ -314,7 +314,7 @@ def test_files_that_the_environment_names_are_compared(watched, repo, home, monk
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
     one.run()
-    assert target.name in said(one)
+    assert target.name in notices_of(one)
 
 
 def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811

@@ -215,11 +215,11 @@ def used(given: int | None, made: int | None, **more):
 def test_the_tokens_of_a_run_are_limited_and_a_message_goes_on(ready):
     d = ready(used(600, 100, a=1), used(700, 100, b=1), used(900, 100, c=1), says("done"), token_limit=1_000)
     d.run()
-    said = "paused after 1,500 tokens (token_limit 1,000); send a message to continue"
-    assert end(d) == ("limit", said)
+    notice = "paused after 1,500 tokens (token_limit 1,000); send a message to continue"
+    assert end(d) == ("limit", notice)
     d.session.send("go on")
     d.run()
-    assert end(d) == ("limit", said.replace("1,500", "1,000"))
+    assert end(d) == ("limit", notice.replace("1,500", "1,000"))
     assert len(d.agent.requests) == 3
 
 

@@ -43,12 +43,12 @@ STEP_EVENTS: tuple[Event, ...] = (
     "reducer", [TokenCount, LoopWatch, Failures, ContextWindow, PendingResources, lambda: PartCount(1_000)]
 )
 def test_a_reducer_makes_nothing_of_a_step(reducer, step):
-    kept = reducer()
+    state = reducer()
     for event in BEGUN:
-        kept.apply(event)
-    before = deepcopy(vars(kept))
-    kept.apply(step)
-    assert vars(kept) == before
+        state.apply(event)
+    before = deepcopy(vars(state))
+    state.apply(step)
+    assert vars(state) == before
     assert {each.kind for each in STEP_EVENTS} == STEPS | {"action_decided"}
 
 

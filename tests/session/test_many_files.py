@@ -71,9 +71,9 @@ async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
     state = state_of(ran)
     state.workspace = str(ran.work)
     review = Review(client := FakeClient(), state, ran.work, print)
-    shown = str(ran.work / "0900.txt")
-    assert state.changes[shown].note, "its text is in the log"
-    screen = DiffViewerScreen((), state.workspace, shown, review=review, scope="whole session")
+    path = str(ran.work / "0900.txt")
+    assert state.changes[path].note, "its text is in the log"
+    screen = DiffViewerScreen((), state.workspace, path, review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
         view = screen.query_one(ReviewView)
         await until(pilot, lambda: "before 900" in painted(view), "its lines are shown")
@@ -81,7 +81,7 @@ async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
         await pilot.press("X")
         ((_, *files),) = client.commands
         ran.session.files.revert(files)
-        assert Path(shown).read_bytes() == ran.before[Path(shown).name]
+        assert Path(path).read_bytes() == ran.before[Path(path).name]
 
 
 def test_an_edit_after_a_change_whose_text_is_not_in_the_log_is_never_reverted_to_the_line_that_stands_for_it(ran):

@@ -113,11 +113,11 @@ def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(harness, denial):
         d.session.set(mode="plan")
     else:
         d.session.set(rule="deny note")
-    shown = d.session.question
+    question = d.session.question
     with pytest.raises(CommandError, match="denies it now"):
-        d.decide(shown)
+        d.decide(question)
     with pytest.raises(CommandError, match="denies it now"):
-        d.decide(shown, "edited", edited={"text": "two", "security_risk": "LOW", "summary": "s"})
+        d.decide(question, "edited", edited={"text": "two", "security_risk": "LOW", "summary": "s"})
     assert still_waits(d)
     d.answer("rejected")
     assert (d.notes, decided_by(d), d.session.phase) == ([], ["person"], "idle")
@@ -127,9 +127,9 @@ def test_arguments_that_a_rule_denies_cannot_be_put_into_a_question(harness, tmp
     target = tmp_path / "secret.txt"
     d = waiting(harness, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH")), says("ok"))
     d.session.set(rule="deny write in secret.txt")
-    shown = d.session.question
+    question = d.session.question
     with pytest.raises(CommandError, match="denies it now"):
-        d.decide(shown, "edited", edited={"path": str(target), "text": "x"})
+        d.decide(question, "edited", edited={"path": str(target), "text": "x"})
     d.answer()
     assert (tmp_path / "a.txt").exists()
     assert not target.exists()

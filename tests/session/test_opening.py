@@ -29,7 +29,9 @@ def opened(where: Locations, **more) -> OpenedSession:
     return open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None, **more)
 
 
-def kept(where: Locations, workspace: Path, *more: object, model: str = "scripted/demo", **fields: str) -> Path:
+def write_session(
+    where: Locations, workspace: Path, *more: object, model: str = "scripted/demo", **fields: str
+) -> Path:
     path = session_path(where, NAME)
     path.parent.mkdir(parents=True)
     with Store.create(path) as store:
@@ -54,13 +56,13 @@ def test_a_session_in_which_nobody_spoke_leaves_nothing_behind(where, tmp_path):
 
 def test_a_session_is_kept_however_late_its_first_message_came(where, tmp_path):
     changes = [SettingsChanged(mode="ask") for _ in range(40)]
-    path = kept(where, tmp_path, *changes, UserMessage(text="at last"))
+    path = write_session(where, tmp_path, *changes, UserMessage(text="at last"))
     opened(where).close()
     assert path.exists()
 
 
 def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
-    path = kept(where, tmp_path, UserMessage(text="words"))
+    path = write_session(where, tmp_path, UserMessage(text="words"))
     with closing(sqlite3.connect(path)) as db, db:
         rewrite(db, 2, "{}")
     opened(where).close()
@@ -68,7 +70,7 @@ def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
 
 
 def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path):
-    path = kept(where, tmp_path, UserMessage(text="go"), SettingsChanged(model="scripted/none"))
+    path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(model="scripted/none"))
     with closing(sqlite3.connect(path)) as db, db:
         rewrite(db, 3, '{"kind": "settings_changed", "later": 1}')
     again = opened(where)
@@ -84,7 +86,7 @@ def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_
         return NamedModel(profile.model)
 
     monkeypatch.setattr(model_keys, "open_profile", open_profile)
-    path = kept(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
+    path = write_session(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
     opened(where).close()
     with Store.open(path) as store:
         store.append(SettingsChanged(model="far/b"))

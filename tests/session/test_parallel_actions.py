@@ -142,9 +142,9 @@ def test_tools_that_do_not_say_so_run_one_after_the_other(met):
 def test_a_bad_call_among_them_gets_its_error_and_the_others_run(met):
     d = met(calls(("meet", {"name": "a"}), ("meet", {"nme": "x"}), ("meet", {"name": "b"})), says("ok"))
     d.run()
-    said = d.results()
-    assert [text for text in said if "met" in text and "not run" not in text] == ["a met", "b met"]
-    assert sum("`nme` is not a parameter" in text for text in said) == 1
+    results = d.results()
+    assert [text for text in results if "met" in text and "not run" not in text] == ["a met", "b met"]
+    assert sum("`nme` is not a parameter" in text for text in results) == 1
 
 
 def test_the_end_of_the_run_leaves_later_ones_unrun(met):
@@ -196,8 +196,8 @@ def test_after_a_kill_in_the_middle_none_of_them_runs_again(met):
         ledger.apply(event)
         if event.kind == "action_observed":
             break
-    kept = after_a_stop(ledger)
-    assert [event.kind for event in kept] == ["action_abandoned", "action_abandoned", "run_ended"]
+    events = after_a_stop(ledger)
+    assert [event.kind for event in events] == ["action_abandoned", "action_abandoned", "run_ended"]
 
 
 def test_a_full_disk_loses_no_result(met):

@@ -42,7 +42,7 @@ def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
             assert one.tool.ran == 1
         elif not chosen:
             assert one.held() == [before for before, _ in wanted]
-            assert "The user rejected this action" in one.told
+            assert "The user rejected this action" in one.result
         elif one.tool.ran == 0:
             assert _told_hunks(one) == chosen
         one.harness.close()
@@ -53,7 +53,7 @@ def _told_hunks(one: Rewriting) -> list[int]:
     taken, first = [], 0
     for file in one.harness.log()[4].preview:
         diff = compare(file.path, file.before, file.after)
-        part = one.told.partition(f"\n{file.path}: ")[2].split("\n\n/")[0]
+        part = one.result.partition(f"\n{file.path}: ")[2].split("\n\n/")[0]
         outcome = part.splitlines()[0]
         said = re.findall(r"^Hunk (\d+) \([^)]*\): taken", part, re.MULTILINE)
         if not said and outcome in ("deleted.", "made as you proposed it.", "written as you proposed it."):
@@ -71,12 +71,12 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
     )
     assert one.held() == [text]
     assert one.tool.ran == 0
-    assert one.told.endswith("The user's note: keep the rest")
-    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in one.told
-    assert "Hunk 2 (line 15): not accepted.\n-line 15\n+fifteen\n+and more\n" in one.told
-    assert "Hunk 3 (line 29): accepted, edited by the user.\n-line 28\n+line 28, which the person wrote\n" in one.told
-    assert "1 of 3 hunks accepted" in one.told
-    assert "    28\tline 28, which the person wrote" in one.told
+    assert one.result.endswith("The user's note: keep the rest")
+    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in one.result
+    assert "Hunk 2 (line 15): not accepted.\n-line 15\n+fifteen\n+and more\n" in one.result
+    assert "Hunk 3 (line 29): accepted, edited by the user.\n-line 28\n+line 28, which the person wrote\n" in one.result
+    assert "1 of 3 hunks accepted" in one.result
+    assert "    28\tline 28, which the person wrote" in one.result
     assert one.observed.observation["is_error"] is False
     (delta,) = one.observed.files_changed
     assert (delta.before, delta.after) == (BASE, text)
@@ -88,7 +88,7 @@ def test_texts_alone_tell_which_hunks_were_taken(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     one.harness.answer("edited", written=(FileText(path=str(one.paths[0]), text=f"first\n{THIRD}"),))
     assert _told_hunks(one) == [2]
-    assert "Elsewhere the user changed:\n+first" in one.told
+    assert "Elsewhere the user changed:\n+first" in one.result
     one.harness.close()
 
 
@@ -142,9 +142,9 @@ def test_an_action_without_files_has_no_parts(harness):
 
 def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    shown = one.harness.session.question
+    question = one.harness.session.question
     one.harness.session.decide(
-        shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, hunks=(0,), note="only that"
+        question.proposed.action_id, "edited", fingerprint=question.assessed.fingerprint, hunks=(0,), note="only that"
     )
     one.paths[0].write_text(f"{BASE}line 31\n")
     one.harness.run()
@@ -159,10 +159,10 @@ def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
 
 def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
-    shown, path = one.harness.session.question, str(one.paths[0])
+    question, path = one.harness.session.question, str(one.paths[0])
     mine = {"files": {path: "mine\n"}}
     one.harness.session.decide(
-        shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, edited=mine, note=""
+        question.proposed.action_id, "edited", fingerprint=question.assessed.fingerprint, edited=mine, note=""
     )
     again = one.harness.session.question
     assert [file.after for file in again.assessed.preview] == ["mine\n"], "what it would write is shown first"
@@ -212,9 +212,9 @@ def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
     decided = ActionDecided(action_id="a", verdict="edited", by="person", hunks=(0, 2, 3))
     writing = PartialWriter(tmp_path / "state")
     with room_for(300_000):
-        said = writing.carry_out(parts_of(deltas, decided), "")
-    assert said.is_error
-    assert said.text.startswith("Nothing was written. ")
+        note = writing.carry_out(parts_of(deltas, decided), "")
+    assert note.is_error
+    assert note.text.startswith("Nothing was written. ")
     assert [held(path) for path in paths] == [before for before, _ in files]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2", "state"]
     assert not writing.carry_out(parts_of(deltas, decided), "").is_error

@@ -29,16 +29,16 @@ class Bench:
         ledger.rules = (f"allow $ {ALLOWED}",)
         self.rater = Rater(ledger, RuleSet())
 
-    def ruled(self, tool: str, said: str, **arguments: object) -> tuple[str, str]:
+    def ruled(self, tool: str, declared: str, **arguments: object) -> tuple[str, str]:
         """Effective risk and verdict."""
         proposed = ActionProposed(
-            action_id="a", response_id="r", call_id="c", tool=tool, arguments=arguments, risk=said
+            action_id="a", response_id="r", call_id="c", tool=tool, arguments=arguments, risk=declared
         )
         risk, ruling = self.rater.ruling(proposed, self.tools[tool])
         return risk, ruling.verdict
 
-    def command(self, command: str, said: str = "LOW") -> tuple[str, str]:
-        return self.ruled("execute_bash", said, command=command)
+    def command(self, command: str, declared: str = "LOW") -> tuple[str, str]:
+        return self.ruled("execute_bash", declared, command=command)
 
 
 @pytest.fixture
@@ -87,10 +87,10 @@ def test_what_is_allowed_beforehand_is_not_asked_to_the_letter_only(bench, tmp_p
 
 def test_parts_of_a_long_command_are_kept_by_their_risk_in_their_order():
     parts = tuple(Part(f"c{at}", "HIGH" if at == 90 else "LOW") for at in range(100))
-    kept = segments(Assessment("HIGH", ("x",), parts))
-    assert len(kept) == MOST_SEGMENTS
-    assert [part.text for part in kept][-1] == "c90"
-    assert [part.text for part in kept][:3] == ["c0", "c1", "c2"]
+    parts_left = segments(Assessment("HIGH", ("x",), parts))
+    assert len(parts_left) == MOST_SEGMENTS
+    assert [part.text for part in parts_left][-1] == "c90"
+    assert [part.text for part in parts_left][:3] == ["c0", "c1", "c2"]
 
 
 def test_what_the_person_reads_is_said_once():

@@ -61,9 +61,9 @@ def whole(session: Path) -> Path:
 
 def events_of(path: Path) -> dict[int, Event]:
     with Store.open(path, readonly=True) as store:
-        found = {event.seq: event for event in store.events()}
+        recovered = {event.seq: event for event in store.events()}
         assert not store.gaps
-    return found
+    return recovered
 
 
 def damaged(path: Path, data: bytes, log: bytes | None = None) -> Path:
@@ -85,19 +85,19 @@ def beginning(path: Path) -> LostSettings:
 def assert_true_and_valid(path: Path, written: dict[int, Event]) -> dict[int, Event]:
     """What a repair wrote opens to be gone on with, tells no wrong event, and asks for nothing a provider refuses."""
     Store.open(path).close()
-    found = events_of(path)
-    assert list(found) == list(range(1, len(found) + 1))
-    saved = {seq: event for seq, event in found.items() if written.get(seq) == event}
-    for seq, event in found.items():
+    recovered = events_of(path)
+    assert list(recovered) == list(range(1, len(recovered) + 1))
+    saved = {seq: event for seq, event in recovered.items() if written.get(seq) == event}
+    for seq, event in recovered.items():
         if seq not in saved and seq != 1:
             closes = event.kind in ("action_observed", "action_abandoned", "run_ended")
             assert isinstance(event, AgentNudged | SettingsChanged) or (closes and seq > max(saved, default=0)), event
     ledger = State()
-    for event in found.values():
+    for event in recovered.values():
         ledger.apply(event)
     assert not ledger.is_running
     assert not ledger.batch
-    asked = [*found.values(), UserMessage(seq=len(found) + 1, text="go on")]
+    asked = [*recovered.values(), UserMessage(seq=len(recovered) + 1, text="go on")]
     assert openai_faults([SYSTEM, *messages(asked)]) == []
     return saved
 
@@ -294,15 +294,15 @@ def test_what_is_lost_is_named_and_what_was_open_is_closed(whole: Path):
     result = repair(whole, beginning(whole))
     assert result.lost.startswith(f"events 1, {decided}, 50 to 51, and anything that followed event {max(written)}")
     assert (result.saved, result.has_beginning) == (len(written) - 4, False)
-    found = list(events_of(whole).values())
-    lost = [event.evidence for event in found if isinstance(event, AgentNudged)]
+    recovered = list(events_of(whole).values())
+    lost = [event.evidence for event in recovered if isinstance(event, AgentNudged)]
     assert any("events 50 to 51 are lost" in each for each in lost)
     assert lost[-1] == f"lost are {result.lost}"
     ledger = State()
-    for event in found:
+    for event in recovered:
         ledger.apply(event)
     assert (ledger.mode, ledger.rules, ledger.workspace) == ("ask", (), str(whole.parent))
-    assert any(event.kind == "action_abandoned" for event in found[len(written) :]), "it may have been approved"
+    assert any(event.kind == "action_abandoned" for event in recovered[len(written) :]), "it may have been approved"
 
 
 def test_a_second_damage_keeps_both_files_and_deleting_takes_all(whole: Path, tmp_path: Path):

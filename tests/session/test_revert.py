@@ -10,8 +10,8 @@ from workbench.protocol.events import FileDelta
 from workbench.session.workspace.revert import RevertError
 
 
-def files(*given: tuple[Path, str | None, str | None]) -> tuple[FileDelta, ...]:
-    return tuple(FileDelta(path=str(path), before=before, after=after) for path, before, after in given)
+def files(*changes: tuple[Path, str | None, str | None]) -> tuple[FileDelta, ...]:
+    return tuple(FileDelta(path=str(path), before=before, after=after) for path, before, after in changes)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_oth
 
 
 @pytest.mark.parametrize(
-    ("delta", "said"),
+    ("delta", "message"),
     [
         (FileDelta(path="a.txt", before="x", after="y"), "no absolute path"),
         (FileDelta(path="/tmp", before="x", after="y"), "folder"),
@@ -69,8 +69,8 @@ def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_oth
         (FileDelta(path="/tmp/x", before="x", after="y", cut="binary"), "binary"),
     ],
 )
-def test_what_is_no_text_file_is_refused(harness, delta, said):
-    with pytest.raises(RevertError, match=said):
+def test_what_is_no_text_file_is_refused(harness, delta, message):
+    with pytest.raises(RevertError, match=message):
         harness().session.files.revert([delta])
 
 
@@ -78,10 +78,10 @@ def test_what_was_written_before_a_failure_is_in_the_log(harness, written):
     directory = written.parent / "shut"
     directory.write_text("no folder")
     one = harness()
-    given = files((written, "new\n", "old\n"), (directory / "x" / "y.txt", None, "old\n"))
+    changes = files((written, "new\n", "old\n"), (directory / "x" / "y.txt", None, "old\n"))
     with pytest.raises(RevertError, match=r"could not be (read|written)"):
-        one.session.files.revert(given)
-    assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [given[:1]])
+        one.session.files.revert(changes)
+    assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [changes[:1]])
 
 
 def test_nothing_is_taken_back_while_an_action_may_write(harness, written):
@@ -109,8 +109,8 @@ def test_the_model_is_told_in_one_line_before_its_next_answer(harness, written):
     one.session.files.revert(files((written, "new\n", "old\n")))
     one.session.send("go on")
     one.run()
-    *_, told, asked = one.agent.requests[-1]
-    assert told == {
+    *_, note, asked = one.agent.requests[-1]
+    assert note == {
         "role": "user",
         "content": f"[The user reverted changes in {written}. View a file before you edit it.]",
     }

@@ -30,12 +30,12 @@ def odd_files(directory: Path) -> None:
 
 
 def tree_of(directory: Path) -> dict[str, object]:
-    found: dict[str, object] = {}
+    entries: dict[str, object] = {}
     for path in directory.iterdir():
         mode = path.lstat().st_mode
         content = path.readlink() if path.is_symlink() else path.read_bytes()
-        found[path.name] = stat.S_IFMT(mode), 0 if path.is_symlink() else stat.S_IMODE(mode), content
-    return found
+        entries[path.name] = stat.S_IFMT(mode), 0 if path.is_symlink() else stat.S_IMODE(mode), content
+    return entries
 
 
 def state_of(one) -> SessionState:

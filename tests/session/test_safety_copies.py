@@ -17,21 +17,24 @@ FINAL = "what it deletes could not be restored"
 
 
 @pytest.fixture
-def kept(tmp_path) -> SnapshotRepository:
+def repository(tmp_path) -> SnapshotRepository:
     (tmp_path / "work/build").mkdir(parents=True)
     (tmp_path / "work/.gitignore").write_text("*.tmp\nbuild/\n")
     return SnapshotRepository(Locations.from_environment(), tmp_path / "work", "one")
 
 
 @pytest.fixture
-def netted(harness, kept, monkeypatch):
+def netted(harness, repository, monkeypatch):
     """A harness that never asks, with a real shell, real cells and versions of its workspace."""
     monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)  # busy is not broken
     made: list[ToolDefinition] = []
 
     def make(*script):
-        one = harness(*script, mode="never", repository=kept)
-        tools: list[ToolDefinition] = [BashTool(working_dir=str(kept.workspace)), IPythonTool(kept.workspace)]
+        one = harness(*script, mode="never", repository=repository)
+        tools: list[ToolDefinition] = [
+            BashTool(working_dir=str(repository.workspace)),
+            IPythonTool(repository.workspace),
+        ]
         made.extend(tools)
         one.tools.update({tool.name: tool for tool in tools})
         return one
@@ -41,15 +44,15 @@ def netted(harness, kept, monkeypatch):
         tool.close()
 
 
-def untracked(kept: SnapshotRepository) -> dict[str, str]:
+def untracked(repository: SnapshotRepository) -> dict[str, str]:
     for name in ("a.tmp", "b c.tmp", "build/x.o", "build/y.o"):
-        (kept.workspace / name).write_text(f"{name} was here\n")
-    return deletable_files(kept)
+        (repository.workspace / name).write_text(f"{name} was here\n")
+    return deletable_files(repository)
 
 
-def deletable_files(kept: SnapshotRepository) -> dict[str, str]:
-    found = [*kept.workspace.glob("*.tmp"), *kept.workspace.glob("build/*.o")]
-    return {str(path.relative_to(kept.workspace)): path.read_text() for path in found}
+def deletable_files(repository: SnapshotRepository) -> dict[str, str]:
+    paths = [*repository.workspace.glob("*.tmp"), *repository.workspace.glob("build/*.o")]
+    return {str(path.relative_to(repository.workspace)): path.read_text() for path in paths}
 
 
 def copies(one) -> list:
@@ -75,18 +78,18 @@ CELLS = (
 @pytest.mark.parametrize(
     ("tool", "texts"), [("execute_bash", SHELL), ("execute_ipython_cell", CELLS)], ids=["shell", "cells"]
 )
-def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, kept, tool, texts):
+def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, repository, tool, texts):
     name = "command" if tool == "execute_bash" else "code"
     one = netted(*(calls((tool, {name: text})) for text in texts), says("done"))
-    before = untracked(kept)
+    before = untracked(repository)
     seen: list[bool] = []
 
     def put_back(event) -> None:
         """After each of them: what it deleted is brought back, before the next one runs."""
         if event.kind == "action_observed":
-            seen.append(deletable_files(kept) != before)
-            SafetyCopies(kept).restore(copies(one)[-1].copy_id)
-            seen.append(deletable_files(kept) == before)
+            seen.append(deletable_files(repository) != before)
+            SafetyCopies(repository).restore(copies(one)[-1].copy_id)
+            seen.append(deletable_files(repository) == before)
 
     one.hook = put_back
     one.session.send("go")
@@ -96,22 +99,22 @@ def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, k
     assert one.session.ended
 
 
-def test_the_session_brings_a_copy_back_and_says_so(netted, kept):
+def test_the_session_brings_a_copy_back_and_says_so(netted, repository):
     one = netted(calls(("execute_bash", {"command": 'for f in *.tmp; do rm "$f"; done'})), says("done"))
-    before = untracked(kept)
+    before = untracked(repository)
     one.session.send("go")
     one.run()
-    assert deletable_files(kept) != before
+    assert deletable_files(repository) != before
     (copy,) = copies(one)
     one.session.files.restore(copy.copy_id)
     wait_for(lambda: any("2 files restored" in getattr(event, "notice", "") for event in one.events), "the files")
-    assert deletable_files(kept) == before
+    assert deletable_files(repository) == before
 
 
-def spoil(kept: SnapshotRepository, how: str) -> None:
+def spoil(repository: SnapshotRepository, how: str) -> None:
     """Versions can be read no more, or none can be written."""
-    objects = kept.directory / "objects"
-    objects.rename(kept.directory / "gone")
+    objects = repository.directory / "objects"
+    objects.rename(repository.directory / "gone")
     if how == "unreadable":
         objects.write_text("not a folder")
         return
@@ -122,33 +125,33 @@ def spoil(kept: SnapshotRepository, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["unreadable", "full"])
 @pytest.mark.parametrize("command", ["rm a.tmp", 'for f in *.tmp; do rm "$f"; done'])
-def test_where_no_copy_can_be_made_it_is_asked_although_the_mode_never_asks(netted, kept, command, how):
+def test_where_no_copy_can_be_made_it_is_asked_although_the_mode_never_asks(netted, repository, command, how):
     one = netted(calls(("execute_bash", {"command": "true > made"})), calls(("execute_bash", {"command": command})))
-    before = untracked(kept)
-    one.hook = lambda event: spoil(kept, how) if event.kind == "action_observed" else None
+    before = untracked(repository)
+    one.hook = lambda event: spoil(repository, how) if event.kind == "action_observed" else None
     one.session.send("go")
     one.run()
-    shown = one.session.question
-    assert shown is not None, "it was not asked about"
-    assert deletable_files(kept) == before
-    said = " ".join(shown.assessed.reasons) + " ".join(part.reason for part in shown.assessed.segments)
-    assert "no copy could be made: " in said
+    question = one.session.question
+    assert question is not None, "it was not asked about"
+    assert deletable_files(repository) == before
+    reasons = " ".join(question.assessed.reasons) + " ".join(part.reason for part in question.assessed.segments)
+    assert "no copy could be made: " in reasons
     one.hook = lambda event: None
     one.answer()
-    assert deletable_files(kept) != before, "the person has said that it may go"
+    assert deletable_files(repository) != before, "the person has said that it may go"
     assert copies(one) == []
 
 
-def test_a_rule_that_allows_deleting_allows_none_for_good(netted, kept):
+def test_a_rule_that_allows_deleting_allows_none_for_good(netted, repository):
     one = netted(calls(("execute_bash", {"command": "rm -r build"})), says("done"))
-    untracked(kept)
-    with Path(kept.workspace / "build/large").open("wb") as file:
+    untracked(repository)
+    with Path(repository.workspace / "build/large").open("wb") as file:
         file.truncate(150_000_000)
     one.session.set(rule="allow execute_bash $ rm -r build")
     one.session.send("go")
     one.run()
-    shown = one.session.question
-    assert shown is not None
-    assert shown.assessed.reasons[0] == FINAL
-    assert "can NOT be restored" in " ".join(shown.assessed.reasons)
-    assert shown.assessed.always == ""
+    question = one.session.question
+    assert question is not None
+    assert question.assessed.reasons[0] == FINAL
+    assert "can NOT be restored" in " ".join(question.assessed.reasons)
+    assert question.assessed.always == ""

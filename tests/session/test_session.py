@@ -102,8 +102,8 @@ def test_a_file_that_changes_after_the_approval_is_asked_again(harness, tmp_path
     d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
-    shown = d.session.question
-    d.session.decide(shown.proposed.action_id, "approved", fingerprint=shown.assessed.fingerprint)
+    question = d.session.question
+    d.session.decide(question.proposed.action_id, "approved", fingerprint=question.assessed.fingerprint)
     file.write_text("odd")  # same size, by somebody else
     d.run()
     assert d.session.phase == "deciding"
@@ -120,8 +120,8 @@ def test_a_link_in_the_place_of_the_file_is_asked_again(harness, tmp_path: Path)
     d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
     d.session.send("go")
     d.run()
-    shown = d.session.question
-    d.session.decide(shown.proposed.action_id, "approved", fingerprint=shown.assessed.fingerprint)
+    question = d.session.question
+    d.session.decide(question.proposed.action_id, "approved", fingerprint=question.assessed.fingerprint)
     file.unlink()
     file.symlink_to(other)
     d.run()
@@ -531,8 +531,8 @@ def test_an_interrupt_at_a_question_ends_the_run(harness):
     d.run()
     d.session.send("more")
     d.run()
-    said = [m["content"] for m in d.agent.requests[-1] if m["role"] == "user"]
-    assert said == ["go", "queued", "more"], "a queued prompt is neither lost nor sent twice"
+    user_messages = [m["content"] for m in d.agent.requests[-1] if m["role"] == "user"]
+    assert user_messages == ["go", "queued", "more"], "a queued prompt is neither lost nor sent twice"
 
 
 def test_an_interrupt_of_an_idle_session_does_nothing(harness):
@@ -563,8 +563,8 @@ def test_an_approval_taken_back_before_it_starts_is_not_run(harness):
     d = harness(calls(NOTE))
     d.session.send("go")
     d.run()
-    shown = d.session.question
-    d.session.decide(shown.proposed.action_id, "approved", fingerprint=shown.assessed.fingerprint)
+    question = d.session.question
+    d.session.decide(question.proposed.action_id, "approved", fingerprint=question.assessed.fingerprint)
     d.session.interrupt()
     d.run()
     assert d.notes == []
@@ -582,8 +582,8 @@ def test_exit_ends_the_run_and_blank_text_is_refused(harness):
 
 
 def test_forty_calls_are_each_gated_and_answered_in_order(harness):
-    wanted = [("note", {"text": f"n{i}"}, "HIGH" if i == 20 else "LOW") for i in range(40)]
-    d = harness(calls(*wanted), says("ok"))
+    expected = [("note", {"text": f"n{i}"}, "HIGH" if i == 20 else "LOW") for i in range(40)]
+    d = harness(calls(*expected), says("ok"))
     d.session.send("go")
     d.run()
     assert d.notes == [f"n{i}" for i in range(20)]

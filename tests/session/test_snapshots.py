@@ -25,23 +25,23 @@ def repository(base: Path) -> SnapshotRepository:
 
 def tree_of(directory: Path) -> dict[str, object]:
     """Every file of a directory with its bytes and whether it can be run; links with their target."""
-    found: dict[str, object] = {}
+    entries: dict[str, object] = {}
     for path in directory.rglob("*"):
         name = str(path.relative_to(directory))
         if path.is_symlink():
-            found[name] = str(path.readlink())
+            entries[name] = str(path.readlink())
         elif path.is_file():
-            found[name] = (path.read_bytes(), bool(path.stat().st_mode & 0o100))
-    return found
+            entries[name] = (path.read_bytes(), bool(path.stat().st_mode & 0o100))
+    return entries
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> SnapshotRepository:
+def snapshots(tmp_path: Path) -> SnapshotRepository:
     return repository(tmp_path)
 
 
-def test_a_version_comes_back_byte_for_byte(kept):
-    work = kept.workspace
+def test_a_version_comes_back_byte_for_byte(snapshots):
+    work = snapshots.workspace
     (work / "sub dir").mkdir()
     (work / "a.txt").write_bytes(b"one\r\ntwo\r\n$Id$")
     (work / "sub dir/ä*[b]\n.bin").write_bytes(bytes(range(256)))
@@ -49,7 +49,7 @@ def test_a_version_comes_back_byte_for_byte(kept):
     (work / "run").write_text("#!/bin/sh\n")
     (work / "run").chmod(0o755)
     (work / ".gitattributes").write_text("* text eol=crlf ident working-tree-encoding=UTF-16\n")
-    before, version = tree_of(work), kept.snapshot()
+    before, version = tree_of(work), snapshots.snapshot()
     shutil.rmtree(work / "sub dir")
     (work / "a.txt").write_text("three")
     (work / "link").unlink()
@@ -57,10 +57,10 @@ def test_a_version_comes_back_byte_for_byte(kept):
     (work / "link/in").write_text("a folder now")
     (work / "run").chmod(0o644)
     (work / "new").write_text("new")
-    later, second = tree_of(work), kept.snapshot()
-    restore(kept, version)
+    later, second = tree_of(work), snapshots.snapshot()
+    restore(snapshots, version)
     assert tree_of(work) == before
-    restore(kept, second)
+    restore(snapshots, second)
     assert tree_of(work) == later
 
 
@@ -82,18 +82,18 @@ def edit(work: Path, edits: list[tuple[str, bytes | None, bool]]) -> None:
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(_EDITS, min_size=2, max_size=4))
 def test_after_any_edits_every_version_restores_exactly(tmp_path_factory, steps):
-    kept = repository(tmp_path_factory.mktemp("any"))
+    snapshots = repository(tmp_path_factory.mktemp("any"))
     seen = []
     for edits in steps:
-        edit(kept.workspace, edits)
-        seen.append((kept.snapshot(), tree_of(kept.workspace)))
+        edit(snapshots.workspace, edits)
+        seen.append((snapshots.snapshot(), tree_of(snapshots.workspace)))
     for version, files in (*reversed(seen), *seen):
-        restore(kept, version)
-        assert tree_of(kept.workspace) == files
+        restore(snapshots, version)
+        assert tree_of(snapshots.workspace) == files
 
 
-def test_a_repository_of_the_persons_own_is_left_as_it_is(kept):
-    work = kept.workspace
+def test_a_repository_of_the_persons_own_is_left_as_it_is(snapshots):
+    work = snapshots.workspace
     subprocess.run(["git", "init", "-q"], cwd=work, check=True)
     (work / ".gitignore").write_text("build/\n")
     (work / ".git/info/exclude").write_text("secret\n")
@@ -101,41 +101,41 @@ def test_a_repository_of_the_persons_own_is_left_as_it_is(kept):
     for name in ("build/x", "secret", "a.txt"):
         (work / name).write_text("x")
     own = tree_of(work / ".git")
-    version = kept.snapshot()
+    version = snapshots.snapshot()
     assert tree_of(work / ".git") == own
     (work / "build/x").write_text("y")
-    assert kept.snapshot() == version
+    assert snapshots.snapshot() == version
     (work / "a.txt").write_text("y")
-    assert [change.path for change in kept.difference(version, kept.snapshot())] == ["a.txt"]
+    assert [change.path for change in snapshots.difference(version, snapshots.snapshot())] == ["a.txt"]
 
 
-def test_only_the_paths_that_are_named_are_looked_at(kept):
-    work = kept.workspace
+def test_only_the_paths_that_are_named_are_looked_at(snapshots):
+    work = snapshots.workspace
     for name in ("a", "b", "d/c", "[a]"):
         (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text("1")
-    first = kept.snapshot()
+    first = snapshots.snapshot()
     (work / "a").write_text("22")
     (work / "b").write_text("22")
     shutil.rmtree(work / "d")
-    assert [one.path for one in kept.difference(first, kept.snapshot(["a", "gone", "[a]"]))] == ["a"]
-    assert [one.path for one in kept.difference(first, kept.snapshot(["d"]))] == ["a", "d/c"]
+    assert [one.path for one in snapshots.difference(first, snapshots.snapshot(["a", "gone", "[a]"]))] == ["a"]
+    assert [one.path for one in snapshots.difference(first, snapshots.snapshot(["d"]))] == ["a", "d/c"]
 
 
-def test_files_beyond_the_list_of_a_change_are_counted_and_the_notice_says_how_they_come_back(kept, monkeypatch):
+def test_files_beyond_the_list_of_a_change_are_counted_and_the_notice_says_how_they_come_back(snapshots, monkeypatch):
     monkeypatch.setattr("workbench.session.workspace.snapshots.MOST_FILES", 3)
-    first = kept.snapshot()
+    first = snapshots.snapshot()
     for number in range(5):
-        (kept.workspace / f"{number}").write_text(f"{number}")
-    listed = deltas(kept, kept.difference(first, kept.snapshot()), {})
+        (snapshots.workspace / f"{number}").write_text(f"{number}")
+    listed = deltas(snapshots, snapshots.difference(first, snapshots.snapshot()), {})
     assert (len(listed.files), listed.more) == (3, 2)
     assert _unlisted(listed.more, first) == (
         f"2 more files were changed than are listed: `ohw restore {first[:8]} PATH` restores them"
     )
 
 
-def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(kept):
-    work = kept.workspace
+def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(snapshots):
+    work = snapshots.workspace
     with (work / "large.bin").open("wb") as file:
         file.truncate(LARGEST + 1)
     (work / "other").mkdir()
@@ -143,97 +143,99 @@ def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(kept):
     (work / "other/x").write_text("x")
     os.mkfifo(work / "pipe")
     (work / "a").write_text("a")
-    version = kept.snapshot()
-    assert {"large.bin", "other/"} <= kept.skipped
+    version = snapshots.snapshot()
+    assert {"large.bin", "other/"} <= snapshots.skipped
     with (work / "a").open("wb") as file:
         file.truncate(LARGEST + 1)
-    changes = kept.difference(version, kept.snapshot())
-    (delta,) = deltas(kept, changes, {}).files
+    changes = snapshots.difference(version, snapshots.snapshot())
+    (delta,) = deltas(snapshots, changes, {}).files
     assert (delta.cut, delta.after is not None) == ("too large", True)
 
 
-def test_deltas_hold_texts_and_a_line_about_what_is_none(kept):
-    work = kept.workspace
+def test_deltas_hold_texts_and_a_line_about_what_is_none(snapshots):
+    work = snapshots.workspace
     (work / "a.txt").write_text("one\n")
     (work / "b.bin").write_bytes(b"\0\1")
-    first = kept.snapshot()
+    first = snapshots.snapshot()
     (work / "a.txt").write_text("two\n")
     (work / "b.bin").write_bytes(b"\0\2")
     (work / "c.txt").write_text("new\n")
     (work / "l").symlink_to("a.txt")
-    changes = kept.difference(first, kept.snapshot())
-    found = {Path(file.path).name: file for file in deltas(kept, changes, {str(work / "c.txt"): "new\n"}).files}
-    assert (found["a.txt"].before, found["a.txt"].after, found["a.txt"].cut) == ("one\n", "two\n", "")
-    assert found["b.bin"].cut == "binary"
-    assert found["b.bin"].before != found["b.bin"].after
-    assert (found["l"].cut, found["l"].before) == ("link", None)
-    assert "c.txt" not in found
+    changes = snapshots.difference(first, snapshots.snapshot())
+    by_name = {Path(file.path).name: file for file in deltas(snapshots, changes, {str(work / "c.txt"): "new\n"}).files}
+    assert (by_name["a.txt"].before, by_name["a.txt"].after, by_name["a.txt"].cut) == ("one\n", "two\n", "")
+    assert by_name["b.bin"].cut == "binary"
+    assert by_name["b.bin"].before != by_name["b.bin"].after
+    assert (by_name["l"].cut, by_name["l"].before) == ("link", None)
+    assert "c.txt" not in by_name
 
 
-def test_restoring_never_writes_through_a_link_that_leads_elsewhere(kept, tmp_path):
-    work, elsewhere = kept.workspace, tmp_path / "elsewhere"
+def test_restoring_never_writes_through_a_link_that_leads_elsewhere(snapshots, tmp_path):
+    work, elsewhere = snapshots.workspace, tmp_path / "elsewhere"
     elsewhere.mkdir()
     (work / "d").mkdir()
     (work / "d/a").write_text("1")
-    version = kept.snapshot()
+    version = snapshots.snapshot()
     shutil.rmtree(work / "d")
     (work / "d").symlink_to(elsewhere)
-    restore(kept, version)
+    restore(snapshots, version)
     assert list(elsewhere.iterdir()) == []
     assert (work / "d/a").read_text() == "1"
 
 
 def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
     locations = Locations.from_environment({"HOME": str(tmp_path)})
-    kept = SnapshotRepository(locations, tmp_path, "one")
-    kept.prepare()
+    snapshots = SnapshotRepository(locations, tmp_path, "one")
+    snapshots.prepare()
     (tmp_path / "a").write_text("1")
-    first = kept.snapshot()
-    assert kept.snapshot() == first
+    first = snapshots.snapshot()
+    assert snapshots.snapshot() == first
 
 
-def test_without_git_it_says_so(kept, monkeypatch):
+def test_without_git_it_says_so(snapshots, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(SnapshotError, match="git is not installed"):
-        kept.snapshot()
+        snapshots.snapshot()
 
 
-def test_a_version_that_takes_too_long_can_be_taken_later(kept):
-    (kept.workspace / "a").write_text("1")
+def test_a_version_that_takes_too_long_can_be_taken_later(snapshots):
+    (snapshots.workspace / "a").write_text("1")
     with pytest.raises(SnapshotError, match="longer than"):
-        kept.snapshot(timeout=0.0001)
-    assert kept.snapshot()
+        snapshots.snapshot(timeout=0.0001)
+    assert snapshots.snapshot()
 
 
-def test_a_file_that_was_recorded_is_looked_at_without_asking_git(kept, monkeypatch):
-    path = kept.workspace / "a.txt"
+def test_a_file_that_was_recorded_is_looked_at_without_asking_git(snapshots, monkeypatch):
+    path = snapshots.workspace / "a.txt"
     path.write_text("1")
-    first = kept.snapshot()
+    first = snapshots.snapshot()
     path.write_text("22")
     asked = []
-    ask = kept.git
-    monkeypatch.setattr(kept, "git", lambda words, *rest, **more: asked.append(words[0]) or ask(words, *rest, **more))
-    assert kept.snapshot(["a.txt"]) != first
+    ask = snapshots.git
+    monkeypatch.setattr(
+        snapshots, "git", lambda words, *rest, **more: asked.append(words[0]) or ask(words, *rest, **more)
+    )
+    assert snapshots.snapshot(["a.txt"]) != first
     assert asked == ["update-index", "write-tree"]
-    kept.snapshot(["a.txt"])
+    snapshots.snapshot(["a.txt"])
     assert len(asked) == 2, "nothing has changed since"
     path.unlink()
-    assert kept.files_of(kept.snapshot(["a.txt"])) == []
+    assert snapshots.files_of(snapshots.snapshot(["a.txt"])) == []
 
 
-def test_an_index_whose_files_were_pruned_is_made_anew(kept, tmp_path):
-    (kept.workspace / "a.txt").write_text("1")
-    before = kept.snapshot()
-    shutil.rmtree(kept.directory / "objects")
+def test_an_index_whose_files_were_pruned_is_made_anew(snapshots, tmp_path):
+    (snapshots.workspace / "a.txt").write_text("1")
+    before = snapshots.snapshot()
+    shutil.rmtree(snapshots.directory / "objects")
     again = repository(tmp_path)
     assert again.snapshot() == before
     assert list(again.contents([change.after for change in again.files_of(before)]).values()) == [b"1"]
 
 
-def test_a_file_that_is_gone_by_then_is_passed_over_in_a_copy(kept):
-    (kept.workspace / "a.o").write_text("1")
-    version = tree_of_files(kept, ["a.o", "gone.o"])
-    assert [change.path for change in kept.files_of(version)] == ["a.o"]
+def test_a_file_that_is_gone_by_then_is_passed_over_in_a_copy(snapshots):
+    (snapshots.workspace / "a.o").write_text("1")
+    version = tree_of_files(snapshots, ["a.o", "gone.o"])
+    assert [change.path for change in snapshots.files_of(version)] == ["a.o"]
 
 
 def test_what_a_repository_above_ignores_is_ignored(tmp_path):

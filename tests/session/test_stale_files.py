@@ -40,11 +40,11 @@ class Shared:
         self.file.write_bytes(text.encode())
 
     @property
-    def shown(self):
+    def assessed(self):
         return self.harness.session.question.assessed
 
     @property
-    def told(self) -> str:
+    def result(self) -> str:
         return self.harness.agent.requests[-1][-1]["content"]
 
 
@@ -66,17 +66,17 @@ def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared)
     theirs = BASE.replace("line 18\n", "eighteen\nand a half\n")
     one.change(theirs)
     one.harness.run()
-    (stale,) = one.shown.stale
+    (stale,) = one.assessed.stale
     merged = theirs.replace("line 3\n", "three\n")
     assert (stale.seen, stale.theirs, stale.conflicts) == (BASE, theirs, 0)
     assert stale.wanted == BASE.replace("line 3\n", "three\n")
-    assert [(file.before, file.after) for file in one.shown.preview] == [(theirs, merged)]
-    assert "a.txt changed since the agent read it: +2 -1 by somebody else" in one.shown.reasons[0]
-    assert "merged with that change" in one.shown.reasons[0]
+    assert [(file.before, file.after) for file in one.assessed.preview] == [(theirs, merged)]
+    assert "a.txt changed since the agent read it: +2 -1 by somebody else" in one.assessed.reasons[0]
+    assert "merged with that change" in one.assessed.reasons[0]
     one.harness.answer()
     assert one.file.read_text() == merged
-    assert "changed since you last saw it: +2 -1" in one.told
-    assert "merged with that change:]\n-line 18\n+eighteen\n+and a half" in one.told
+    assert "changed since you last saw it: +2 -1" in one.result
+    assert "merged with that change:]\n-line 18\n+eighteen\n+and a half" in one.result
 
 
 def test_who_changed_it_is_said_where_the_log_knows(shared):
@@ -86,7 +86,7 @@ def test_who_changed_it_is_said_where_the_log_knows(shared):
     delta = FileDelta(path=str(one.file), before=BASE, after=theirs)
     one.harness.session._log.commit(FilesChanged(files=(delta,), by="other"))
     one.harness.run()
-    assert "+1 -0 by another program" in one.shown.reasons[0]
+    assert "+1 -0 by another program" in one.assessed.reasons[0]
 
 
 def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
@@ -94,7 +94,7 @@ def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
     one.change(BASE + "more\n")
     one.harness.run()
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more\n"
-    assert "+more" in one.told
+    assert "+more" in one.result
 
 
 def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(shared):
@@ -102,11 +102,11 @@ def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(sh
     theirs = BASE.replace("line 3\n", "III\n").replace("line 20\n", "twenty\n")
     one.change(theirs)
     one.harness.run()
-    (stale,) = one.shown.stale
+    (stale,) = one.assessed.stale
     assert stale.conflicts == 1
-    assert "do not go together" in one.shown.reasons[0]
-    assert "the same lines in 1 place" in one.shown.reasons[1]
-    (file,) = one.shown.preview
+    assert "do not go together" in one.assessed.reasons[0]
+    assert "the same lines in 1 place" in one.assessed.reasons[1]
+    (file,) = one.assessed.preview
     assert file.after == theirs.replace("III\n", "three\n")
     assert one.file.read_text() == theirs
     one.harness.session.set(mode="ask")
@@ -115,7 +115,7 @@ def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(sh
     assert one.harness.session.phase == "deciding"
     one.harness.answer()
     assert one.file.read_text() == theirs.replace("III\n", "three\n")
-    assert "the user looked at both and decided" in one.told
+    assert "the user looked at both and decided" in one.result
 
 
 def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
@@ -125,9 +125,9 @@ def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
     one.harness.run()
     one.harness.answer("edited", hunks=(1,))
     assert one.file.read_text() == theirs + "end\n"
-    assert "Hunk 1 (line 3): not accepted." in one.told
-    assert "Hunk 2 (new lines after line 20): taken." in one.told
-    assert "changed since you last saw it: +1 -1" in one.told
+    assert "Hunk 1 (line 3): not accepted." in one.result
+    assert "Hunk 2 (new lines after line 20): taken." in one.result
+    assert "changed since you last saw it: +1 -1" in one.result
 
 
 def test_a_rejection_tells_that_the_file_has_changed(shared):
@@ -135,8 +135,8 @@ def test_a_rejection_tells_that_the_file_has_changed(shared):
     one.change(BASE + "more\n")
     one.harness.run()
     one.harness.answer("rejected", note="look first")
-    assert "look first" in one.told
-    assert "changed since you last saw it: +1 -0 by somebody else. View it before you edit it.]" in one.told
+    assert "look first" in one.result
+    assert "changed since you last saw it: +1 -0 by somebody else. View it before you edit it.]" in one.result
     assert one.file.read_text() == BASE + "more\n"
 
 
@@ -148,7 +148,7 @@ def test_another_change_after_the_approval_asks_again_with_that_one(shared):
     one.harness.session.decide(waiting.proposed.action_id, "approved", fingerprint=waiting.assessed.fingerprint)
     one.change(BASE + "more and more\n")
     one.harness.run()
-    assert "changed after you approved it" in one.shown.reasons[0]
+    assert "changed after you approved it" in one.assessed.reasons[0]
     one.harness.answer()
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more and more\n"
 
@@ -159,9 +159,9 @@ def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
     theirs = BASE + "more\n"
     one.change(theirs)
     one.harness.run()
-    assert one.shown.stale[0].conflicts is None
-    assert "could not be merged" in one.shown.reasons[1]
-    assert "reverts that change" in one.shown.reasons[1]
+    assert one.assessed.stale[0].conflicts is None
+    assert "could not be merged" in one.assessed.reasons[1]
+    assert "reverts that change" in one.assessed.reasons[1]
     assert one.file.read_text() == theirs
 
 
@@ -172,28 +172,28 @@ def test_the_base_survives_a_restart(shared):
     one.harness.tools["str_replace_editor"] = FileEditorTool("/", one.file.parent / "state", merges=True)
     one.harness.session.send("go on")
     one.harness.run()
-    assert one.shown.stale[0].seen == BASE
+    assert one.assessed.stale[0].seen == BASE
 
 
 def test_a_place_that_the_agent_has_not_seen_is_to_be_viewed_first(shared):
     one = shared(edit={**EDIT, "old_str": "more\n"})
     one.change(BASE + "more\n")
     one.harness.run()
-    assert "has changed since it was last shown to you. View it again" in one.told
+    assert "has changed since it was last shown to you. View it again" in one.result
 
 
 def test_an_edit_that_somebody_else_made_already_is_not_made_twice(shared):
     one = shared()
     one.change(BASE.replace("line 3\n", "three\n"))
     one.harness.run()
-    assert "holds this edit already" in one.told
+    assert "holds this edit already" in one.result
 
 
 def test_a_tool_that_nobody_watches_refuses_as_before(shared):
     one = shared(merges=False)
     one.change(BASE + "more\n")
     one.harness.run()
-    assert "View it again before you edit it" in one.told
+    assert "View it again before you edit it" in one.result
     assert one.file.read_text() == BASE + "more\n"
 
 

@@ -88,10 +88,10 @@ class SessionMachine(RuleBasedStateMachine):
     def the_user_decides(self, verdict, stale, at):
         """On any of the questions that are open, in any order."""
         waiting = self.harness.waiting()
-        shown = waiting[at % len(waiting)]
-        print_ = "stale" if stale else shown.assessed.fingerprint
+        question = waiting[at % len(waiting)]
+        print_ = "stale" if stale else question.assessed.fingerprint
         try:
-            self.harness.session.decide(shown.proposed.action_id, verdict, fingerprint=print_)
+            self.harness.session.decide(question.proposed.action_id, verdict, fingerprint=print_)
         except CommandError:
             assert stale
             assert verdict == "approved"

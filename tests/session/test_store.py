@@ -63,8 +63,8 @@ def test_long_strings_are_kept_once_and_come_back(path):
     payload = {"content": [{"type": "text", "text": long}], "deep": [{"a": [long, other, "short"]}], "null": None}
     event = ActionObserved(action_id="a", observation=payload)
     with Store.create(path) as store:
-        kept = store.append(event, event, UserMessage(text=long))
-        assert tuple(store.events()) == kept
+        appended = store.append(event, event, UserMessage(text=long))
+        assert tuple(store.events()) == appended
     db = sqlite3.connect(path)
     assert db.execute("SELECT count(*) FROM blobs").fetchone()[0] == 2
     assert db.execute("SELECT sum(length(json)) FROM events").fetchone()[0] < 2_000
@@ -73,9 +73,9 @@ def test_long_strings_are_kept_once_and_come_back(path):
 
 def test_lone_surrogates_are_replaced(path):
     with Store.create(path) as store:
-        (kept,) = store.append(ActionObserved(action_id="a", observation={"text": "\udcff", "\ud800": ["\udfff"]}))
-        assert kept.observation == {"text": "\ufffd", "\ufffd": ["\ufffd"]}
-        assert tuple(store.events()) == (kept,)
+        (appended,) = store.append(ActionObserved(action_id="a", observation={"text": "\udcff", "\ud800": ["\udfff"]}))
+        assert appended.observation == {"text": "\ufffd", "\ufffd": ["\ufffd"]}
+        assert tuple(store.events()) == (appended,)
 
 
 def test_a_screen_reads_while_the_engine_writes(path):
@@ -138,9 +138,9 @@ def test_another_database_or_a_missing_file_is_said_so(path):
         Store.create(path.parent / "none" / "x.ohw")
 
 
-def assert_one_line(said: StoreError, path: Path) -> None:
-    assert path.name in str(said)
-    assert "\n" not in str(said)
+def assert_one_line(error: StoreError, path: Path) -> None:
+    assert path.name in str(error)
+    assert "\n" not in str(error)
 
 
 def opened_quietly(path: Path) -> list[int] | None:
@@ -148,16 +148,16 @@ def opened_quietly(path: Path) -> list[int] | None:
     before = digest(path)
     try:
         with Store.open(path, readonly=True) as store:
-            found = [event.seq for event in store.events()]
+            numbers = [event.seq for event in store.events()]
             gaps = store.gaps
-    except StoreError as said:
-        assert_one_line(said, path)
+    except StoreError as error:
+        assert_one_line(error, path)
         return None
     finally:
         assert digest(path) == before
-    assert found == sorted(set(found))
-    assert gaps or not found or found == list(range(1, len(found) + 1))
-    return found
+    assert numbers == sorted(set(numbers))
+    assert gaps or not numbers or numbers == list(range(1, len(numbers) + 1))
+    return numbers
 
 
 def test_a_file_cut_anywhere_reads_what_is_left_and_stays_untouched(path, tmp_path):
@@ -171,8 +171,8 @@ def test_a_file_cut_anywhere_reads_what_is_left_and_stays_untouched(path, tmp_pa
         read_some += bool(opened_quietly(cut))
         try:
             Store.open(cut).close()
-        except StoreError as said:
-            assert_one_line(said, cut)
+        except StoreError as error:
+            assert_one_line(error, cut)
             assert cut.read_bytes() == whole[:size]
     assert read_some
 
@@ -187,8 +187,8 @@ def test_a_file_and_its_wal_cut_anywhere_never_fail_with_a_traceback(path, tmp_p
         copy = tmp_path / f"copy{number}.ohw"
         copy.write_bytes(main)
         Path(f"{copy}-wal").write_bytes(wal[: luck.randrange(len(wal))])
-        found = opened_quietly(copy)
-        assert found is None or found == list(range(1, len(found) + 1))
+        copied_store = opened_quietly(copy)
+        assert copied_store is None or copied_store == list(range(1, len(copied_store) + 1))
 
 
 def test_a_page_of_junk_leaves_the_rest_readable_with_a_gap(path, tmp_path):
@@ -199,8 +199,8 @@ def test_a_page_of_junk_leaves_the_rest_readable_with_a_gap(path, tmp_path):
     for page in range(1, len(whole) // 4096):
         bad = tmp_path / "bad.ohw"
         bad.write_bytes(whole[: page * 4096] + junk + whole[(page + 1) * 4096 :])
-        found = opened_quietly(bad)
-        partly += found is not None and 0 < len(found) < 600
+        store = opened_quietly(bad)
+        partly += store is not None and 0 < len(store) < 600
     assert partly > 10
 
 
@@ -272,8 +272,8 @@ def test_no_flipped_bit_shows_an_event_as_it_was_not(path, tmp_path):
             with Store.open(flipped, readonly=True) as store:
                 read = texts_of(store)
                 noticed += bool(store.gaps)
-        except StoreError as said:
-            assert_one_line(said, flipped)
+        except StoreError as error:
+            assert_one_line(error, flipped)
             continue
         assert read.items() <= written.items()
     assert noticed > 20

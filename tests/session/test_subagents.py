@@ -217,8 +217,8 @@ def test_what_was_refused_to_a_sub_agent_is_not_done_by_its_parent_without_a_que
     agents = {"writer": [bash("touch one.txt"), finish("I may not.")]}
     place.start(agents, bash("echo > one.txt"), rules=("deny $ touch *",))
     wait_for(lambda: place.opened.session.question is not None, "the question")
-    shown = place.opened.session.question.assessed
-    assert shown.rule == "the same was refused before in this run"
+    assessed = place.opened.session.question.assessed
+    assert assessed.rule == "the same was refused before in this run"
     assert not (place.directory / "one.txt").exists()
 
 
@@ -442,16 +442,16 @@ def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_un
 def test_its_limit_of_steps_is_its_own(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, tools={"delegate": {"max_steps": 2}})
     place.join()
-    (said,) = place.results()
-    assert said.startswith("The sub-agent did not come to its end: limit, paused after 2 calls of the model")
+    (text,) = place.results()
+    assert text.startswith("The sub-agent did not come to its end: limit, paused after 2 calls of the model")
     assert place.opened.session.ended == "finished"
 
 
 def test_its_steps_are_not_more_than_its_parent_has_left(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, max_steps=3)
     place.join()
-    (said,) = place.results()
-    assert "limit, paused after 2 calls of the model (max_steps)" in said
+    (text,) = place.results()
+    assert "limit, paused after 2 calls of the model (max_steps)" in text
     assert place.opened.session.ended == "finished"
 
 
@@ -459,8 +459,8 @@ def test_where_the_parents_run_is_at_its_end_no_sub_agent_is_started(place):
     place.start({"late": [bash("touch late"), finish("Late.")]}, max_steps=1)
     place.join()
     first = next(event for event in place.log() if isinstance(event, ActionObserved))
-    said = first.observation["content"][0]["text"]
-    assert "could not be started: nothing is left for it, the run paused after 1 calls of the model" in said
+    text = first.observation["content"][0]["text"]
+    assert "could not be started: nothing is left for it, the run paused after 1 calls of the model" in text
     assert place.children() == []
     assert place.opened.session.ended == "limit"
     assert not (place.directory / "late").exists()
@@ -513,8 +513,8 @@ def test_a_sub_agent_that_cannot_be_started_is_an_error_and_the_agent_goes_on(pl
     place.opened.session.send("share the work")
     place.go_on()
     place.join()
-    (said,) = place.results()
-    assert said.startswith("The sub-agent could not be started: the script")
+    (text,) = place.results()
+    assert text.startswith("The sub-agent could not be started: the script")
 
 
 def test_without_a_session_there_are_no_sub_agents():

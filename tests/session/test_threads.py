@@ -48,10 +48,10 @@ def command(harness: Harness, chance: random.Random, number: int) -> None:
         session.interrupt()
     elif kind == "mode":
         session.set(mode=chance.choice(["medium", "never", "ask", "plan"]))
-    elif shown := session.question:
+    elif question := session.question:
         verdict = chance.choice(["approved", "rejected"])
         with suppress(CommandError):  # the question has gone meanwhile
-            session.decide(shown.proposed.action_id, verdict, fingerprint=shown.assessed.fingerprint)
+            session.decide(question.proposed.action_id, verdict, fingerprint=question.assessed.fingerprint)
 
 
 @pytest.mark.parametrize("seed", range(3))

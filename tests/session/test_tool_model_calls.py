@@ -37,8 +37,8 @@ def ran(tmp_path, monkeypatch):
 
         def run(merge, *later, **limits):
             (tmp_path / "a.py").write_text("def g():\n    return 2\n")
-            wanted = {"path": str(tmp_path / "a.py"), "content": "return 3"}
-            edit = calls(("edit_file", wanted), usage=ModelUsage(10, 5), cost=0.25)
+            arguments = {"path": str(tmp_path / "a.py"), "content": "return 3"}
+            edit = calls(("edit_file", arguments), usage=ModelUsage(10, 5), cost=0.25)
             model = Played(edit, merge, *later, END)
             monkeypatch.setattr(model_keys, "open_profile", lambda profile, key: model)
             settings = Settings(model="fake/one", mode="never", tools={"edit_file": True}, **limits)
@@ -88,14 +88,14 @@ def test_a_price_nobody_knows_makes_the_sum_unknown(ran, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"),
+    ("limit", "message"),
     [
         ({"max_cost": 0.6}, "$0.75 (max_cost $0.60)"),
         ({"token_limit": 400}, "445 tokens (token_limit 400)"),
     ],
 )
-def test_a_limit_of_the_run_holds_for_what_tools_ask_too(ran, limit, said):
+def test_a_limit_of_the_run_holds_for_what_tools_ask_too(ran, limit, message):
     end = ran(merge(), **limit)[-1]
     assert isinstance(end, RunEnded)
     assert end.reason == "limit"
-    assert said in end.detail
+    assert message in end.detail

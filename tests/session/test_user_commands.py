@@ -133,11 +133,11 @@ def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(harn
     one = harness(says("ok"))
     one.session.send("explain @src/a.py and @src", ["src/a.py", "src"])
     (tmp_path / "src/a.py").write_text("changed\n")
-    (said,) = messages(one.log())
-    assert said["content"].startswith("explain @src/a.py and @src\n\n")
-    assert "one = 1" in said["content"]
-    assert "[The user mentions src. It contained this then:]\na.py\n" in said["content"]
-    assert "changed" not in said["content"]
+    (message,) = messages(one.log())
+    assert message["content"].startswith("explain @src/a.py and @src\n\n")
+    assert "one = 1" in message["content"]
+    assert "[The user mentions src. It contained this then:]\na.py\n" in message["content"]
+    assert "changed" not in message["content"]
 
 
 def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(harness, tmp_path: Path):
@@ -147,6 +147,6 @@ def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(harnes
     (directory / "link").symlink_to(tmp_path / "secret")
     (directory / "large").write_text("x" * (LONGEST + 1))
     (directory / "bytes").write_bytes(b"\xff\x00\xfe")
-    found = read_mentions(str(directory), ["large", "bytes", "link", "../secret", "nothing", "large"])
-    assert [(file.path, file.text) for file in found] == [("large", None), ("bytes", None)]
-    assert "read it with your tools" in attached_text(found)
+    mentions = read_mentions(str(directory), ["large", "bytes", "link", "../secret", "nothing", "large"])
+    assert [(file.path, file.text) for file in mentions] == [("large", None), ("bytes", None)]
+    assert "read it with your tools" in attached_text(mentions)

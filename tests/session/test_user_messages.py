@@ -23,14 +23,14 @@ def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(harness, tmp
     (tmp_path / "shot.png").write_bytes(b"gone")
     one.run()
     one.reopen()
-    ((said, *_),) = [messages(one.log())]
-    text, first, second = said["content"]
+    ((message, *_),) = [messages(one.log())]
+    text, first, second = message["content"]
     assert f"[Images with this message, in order: shot.png, {beside}]" in text["text"]
     assert "The user mentions work" in text["text"]
     assert "mentions shot.png" not in text["text"]
     assert base64.b64decode(first["image_url"]["url"].partition(",")[2]) == png()
     assert second["image_url"]["url"].startswith("data:image/png;base64,")
-    assert one.agent.requests[0][0]["content"] == said["content"]
+    assert one.agent.requests[0][0]["content"] == message["content"]
     assert faults_of(messages(one.log())) == []
 
 
@@ -38,9 +38,9 @@ def test_what_is_no_image_is_only_mentioned(harness, tmp_path):
     (tmp_path / "notes.png").write_text("these are words")
     one = harness(says("ok"))
     one.session.send("read", ["notes.png", "/etc/hostname", "missing.png"])
-    (said,) = messages(one.log())
-    assert "these are words" in said["content"]
-    assert "hostname" not in said["content"]
+    (message,) = messages(one.log())
+    assert "these are words" in message["content"]
+    assert "hostname" not in message["content"]
 
 
 def test_images_that_cannot_go_are_refused_and_nothing_is_sent(harness, tmp_path):

@@ -66,8 +66,9 @@ def test_without_a_limit_it_watches(tmp_path: Path) -> None:
     assert watched(tmp_path, "none") == ["True|", "False"]
 
 
-@pytest.mark.parametrize("wanted", ["watches", "handles"])
-def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, wanted: str) -> None:
-    limit = wanted if wanted == "handles" or own_limits() else "handles"  # where namespaces are off, the other limit
-    said, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
-    assert (said, has_looked) == (f"False|{WHY[limit]}", "True")
+@pytest.mark.parametrize("requested", ["watches", "handles"])
+def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, requested: str) -> None:
+    # Where namespaces are off, the other limit.
+    limit = requested if requested == "handles" or own_limits() else "handles"
+    notice, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
+    assert (notice, has_looked) == (f"False|{WHY[limit]}", "True")

@@ -40,14 +40,14 @@ _JOINED = re.compile("(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d")
 def strange(raw: bytes, *, bells: int = 0, allowed: Mapping[str, tuple[str, str]] = SCREEN) -> list[str]:
     """All that is not allowed, each with what stands around it; bytes that are no UTF-8, and bells beyond those due."""
     text = raw.decode("utf-8", "surrogateescape")
-    found = []
+    problems = []
     for piece in pieces(text):
         if piece.whole == "\x07" and bells:
             bells -= 1
         elif not _is_allowed(piece, allowed):
             before = text[max(0, piece.at - 30) : piece.at]
-            found.append(f"{piece.kind} {piece.whole!r} behind {before!r}")
-    return found
+            problems.append(f"{piece.kind} {piece.whole!r} behind {before!r}")
+    return problems
 
 
 def _is_allowed(piece: Piece, allowed: Mapping[str, tuple[str, str]]) -> bool:

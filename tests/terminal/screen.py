@@ -61,11 +61,11 @@ class Screen:
             if text[at] != "\x1b":
                 self._plain(text[at])
                 at += 1
-            elif found := _SEQUENCE.match(text, at):
-                self._obey(*found.groups())
-                if found.group() in ("\x1b7", "\x1b8"):
-                    self._save_or_restore(found.group())
-                at = found.end()
+            elif sequence := _SEQUENCE.match(text, at):
+                self._obey(*sequence.groups())
+                if sequence.group() in ("\x1b7", "\x1b8"):
+                    self._save_or_restore(sequence.group())
+                at = sequence.end()
             else:
                 self._rest = text[at:]
                 return

@@ -90,7 +90,7 @@ class Terminal:
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> str:
         """Wait until the terminal shows this text; the whole picture."""
-        return self.wait_until(lambda shown: text in shown, f"{text!r} to be shown", seconds)
+        return self.wait_until(lambda screen: text in screen, f"{text!r} to be shown", seconds)
 
     def wait_until(self, is_so: Callable[[str], object], what: str, seconds: float = PATIENCE) -> str:
         """Wait until the picture is as asked."""
@@ -111,7 +111,7 @@ class Terminal:
         """Confirm the mode that never asks, as a user does who has read what it means."""
         self.wait_for("y never ask")
         self.press("y")
-        self.wait_until(lambda shown: "y never ask" not in shown, "the mode to be confirmed")
+        self.wait_until(lambda screen: "y never ask" not in screen, "the mode to be confirmed")
 
     def type(self, text: str) -> None:
         """Type text as it is."""

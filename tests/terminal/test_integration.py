@@ -93,8 +93,8 @@ def test_a_wrong_setting_names_the_nearest_right_one(sandbox: Sandbox):
 
 def test_signs_keep_their_cells_in_ascii():
     segments = [Segment("│ ✓ ok · 日本 ─┐"), Segment("plain")]
-    shown = AsciiFilter().apply(segments, Color(0, 0, 0))
-    assert [part.text for part in shown] == ["| v ok . ???? -+", "plain"]
+    filtered = AsciiFilter().apply(segments, Color(0, 0, 0))
+    assert [part.text for part in filtered] == ["| v ok . ???? -+", "plain"]
     plain = [Segment("as it is")]
     assert AsciiFilter().apply(plain, Color(0, 0, 0)) is plain
 

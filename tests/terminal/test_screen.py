@@ -1,19 +1,19 @@
 from tests.terminal.screen import Screen
 
 
-def shown(text: str, columns: int = 10, rows: int = 3) -> list[str]:
+def lines_of(text: str, columns: int = 10, rows: int = 3) -> list[str]:
     screen = Screen(columns, rows)
     screen.feed(text)
     return screen.lines
 
 
 def test_text_wraps_and_scrolls():
-    assert shown("one\r\ntwo\r\nthree\r\nfour") == ["two", "three", "four"]
-    assert shown("abcdef", columns=4) == ["abcd", "ef", ""]
+    assert lines_of("one\r\ntwo\r\nthree\r\nfour") == ["two", "three", "four"]
+    assert lines_of("abcdef", columns=4) == ["abcd", "ef", ""]
 
 
 def test_the_cursor_goes_where_it_is_sent():
-    assert shown("\x1b[2;3Hx\x1b[1;1Hy\x1b[31mz\x1b[0m") == ["yz", "  x", ""]
+    assert lines_of("\x1b[2;3Hx\x1b[1;1Hy\x1b[31mz\x1b[0m") == ["yz", "  x", ""]
 
 
 def test_a_sequence_in_two_pieces_is_one_sequence():
@@ -24,8 +24,8 @@ def test_a_sequence_in_two_pieces_is_one_sequence():
 
 
 def test_erasing_the_line_and_the_screen():
-    assert shown("abcdef\x1b[1;3H\x1b[K") == ["ab", "", ""]
-    assert shown("a\r\nb\x1b[2J") == ["", "", ""]
+    assert lines_of("abcdef\x1b[1;3H\x1b[K") == ["ab", "", ""]
+    assert lines_of("a\r\nb\x1b[2J") == ["", "", ""]
 
 
 def test_the_alternate_screen_gives_the_first_one_back():
@@ -37,8 +37,8 @@ def test_the_alternate_screen_gives_the_first_one_back():
 
 
 def test_wide_characters_take_two_columns():
-    assert shown("\u65e5\u672cx\x1b[1;5Hy") == ["\u65e5\u672cy", "", ""]
+    assert lines_of("\u65e5\u672cx\x1b[1;5Hy") == ["\u65e5\u672cy", "", ""]
 
 
 def test_titles_and_queries_show_nothing():
-    assert shown("\x1b]0;title\x07a\x1b[>1u\x1b[?2026$p\x1bP+q\x1b\\b") == ["ab", "", ""]
+    assert lines_of("\x1b]0;title\x07a\x1b[>1u\x1b[?2026$p\x1bP+q\x1b\\b") == ["ab", "", ""]

@@ -17,10 +17,10 @@ class Merger:
 
     def __call__(self, prompt: str) -> Answer:
         self.prompts.append(prompt)
-        said = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(said, CompletionError):
-            raise said
-        return Answer(said if isinstance(said, str) else said(prompt), "fake/merger", 0.002, 120, 40)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, CompletionError):
+            raise answer
+        return Answer(answer if isinstance(answer, str) else answer(prompt), "fake/merger", 0.002, 120, 40)
 
     def interrupt(self) -> None:
         self.interrupted = True

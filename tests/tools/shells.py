@@ -55,12 +55,12 @@ def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0
 
 def processes(mark: str, name: str = "") -> list[psutil.Process]:
     """Processes with an argument that is exactly `mark`, with that name if one is given."""
-    found = []
+    pids = []
     for process in psutil.process_iter():
         try:
             is_named = not name or process.name() == name
             if is_named and mark in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                pids.append(process)
         except psutil.Error:
             continue
-    return found
+    return pids

@@ -12,11 +12,11 @@ def refusal(arguments: Any) -> str:
 
 
 def test_an_error_lists_what_is_allowed():
-    said = refusal({})
-    assert "`command` is missing" in said
-    assert "`path` is missing" in said
-    assert "command (one of view, create, str_replace, insert, undo_edit; required)" in said
-    assert "insert_line (integer >= 0; optional)" in said
+    message = refusal({})
+    assert "`command` is missing" in message
+    assert "`path` is missing" in message
+    assert "command (one of view, create, str_replace, insert, undo_edit; required)" in message
+    assert "insert_line (integer >= 0; optional)" in message
 
 
 def test_a_misspelled_parameter_names_the_near_one():
@@ -31,15 +31,15 @@ def test_a_misspelled_value_names_the_near_one():
 
 
 def test_a_wrong_type_says_what_was_given_and_what_fits():
-    said = refusal({"command": "insert", "path": "/a", "insert_line": "soon"})
-    assert "`insert_line` is 'soon'" in said
-    assert "integer" in said
+    message = refusal({"command": "insert", "path": "/a", "insert_line": "soon"})
+    assert "`insert_line` is 'soon'" in message
+    assert "integer" in message
     assert "greater than or equal to 0" in refusal({"command": "insert", "path": "/a", "insert_line": -1})
 
 
-@pytest.mark.parametrize("given", [None, [], "text", 3])
-def test_what_is_no_object_is_refused(given):
-    assert "must be one object" in refusal(given)
+@pytest.mark.parametrize("arguments", [None, [], "text", 3])
+def test_what_is_no_object_is_refused(arguments):
+    assert "must be one object" in refusal(arguments)
 
 
 def test_a_list_sent_as_text_is_read():
@@ -79,8 +79,8 @@ def test_arguments_of_more_than_twenty_megabytes_are_refused():
 
 
 def test_deep_json_text_is_not_decoded():
-    said = refusal({"command": "view", "path": "/a", "view_range": "[" * 100_000})
-    assert "view_range" in said
+    message = refusal({"command": "view", "path": "/a", "view_range": "[" * 100_000})
+    assert "view_range" in message
 
 
 def test_a_long_wrong_value_does_not_fill_the_message():

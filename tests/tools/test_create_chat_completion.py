@@ -51,7 +51,7 @@ def test_fields_that_were_left_out_are_not_made_up():
 
 
 @pytest.mark.parametrize(
-    ("response", "said"),
+    ("response", "message"),
     [
         ({"verdict": "good"}, r"response\.score"),
         ({"verdict": "so so", "score": 1}, r"response\.verdict.*good"),
@@ -63,8 +63,8 @@ def test_fields_that_were_left_out_are_not_made_up():
         (None, "response"),
     ],
 )
-def test_an_answer_that_does_not_fit_is_refused_with_what_is_wrong(response, said):
-    with pytest.raises(ArgumentError, match=said):
+def test_an_answer_that_does_not_fit_is_refused_with_what_is_wrong(response, message):
+    with pytest.raises(ArgumentError, match=message):
         answer(REVIEW, response)
 
 

@@ -61,10 +61,10 @@ def drafting(project: Path, tmp_path: Path) -> Callable[..., Drafting]:
 
 def test_the_model_merges_the_draft_with_the_lines_of_the_range(drafting, file):
     hand = drafting(merged("def g():\n    return 3"))
-    said = hand.done(file, "def g():\n    return 3", start=6, end=7)
+    message = hand.done(file, "def g():\n    return 3", start=6, end=7)
     assert file.read_text() == TEXT.replace("return 2", "return 3")
-    assert f"Edited {file}." in said
-    assert "     7\t    return 3" in said
+    assert f"Edited {file}." in message
+    assert "     7\t    return 3" in message
     (prompt,) = hand.merger.prompts
     assert "<part>\ndef g():\n    return 2\n</part>" in prompt
     assert "<draft>\ndef g():\n    return 3\n</draft>" in prompt
@@ -198,9 +198,9 @@ def test_a_range_of_over_300_lines_is_refused_with_advice(drafting, project):
     path = project / "long.py"
     path.write_text("".join(f"line {number}\n" for number in range(1, 402)))
     hand = drafting(lambda prompt: merged("changed"))
-    said = hand.refused(path, "line 5 changed")
-    assert "401 lines; at most 300" in said
-    assert "give `start` and `end`" in said
+    message = hand.refused(path, "line 5 changed")
+    assert "401 lines; at most 300" in message
+    assert "give `start` and `end`" in message
     assert "at most 300" in hand.refused(path, "x", start=101, end=401)
     assert hand.merger.prompts == []
     hand.done(path, "changed", start=101, end=400)
@@ -208,7 +208,7 @@ def test_a_range_of_over_300_lines_is_refused_with_advice(drafting, project):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"start": 0}, "`start` is 0, but the file has 7 lines"),
         ({"start": 8}, "`start` is 8, but the file has 7 lines"),
@@ -217,9 +217,9 @@ def test_a_range_of_over_300_lines_is_refused_with_advice(drafting, project):
         ({"start": 5, "end": 0}, "before `start`"),
     ],
 )
-def test_a_range_that_makes_no_sense_is_explained(drafting, file, more, said):
+def test_a_range_that_makes_no_sense_is_explained(drafting, file, more, message):
     hand = drafting(merged("x"))
-    assert said in hand.refused(file, "x", **more)
+    assert message in hand.refused(file, "x", **more)
     assert hand.merger.prompts == []
 
 
@@ -229,7 +229,7 @@ def test_an_end_behind_the_last_line_is_the_last_line(drafting, file):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         ("", "gave no merged text"),
         ("I cannot do that.", "gave no merged text"),
@@ -242,9 +242,9 @@ def test_an_end_behind_the_last_line_is_the_last_line(drafting, file):
         (CompletionError("The model's answer hit its length limit."), "length limit"),
     ],
 )
-def test_a_wrong_answer_changes_nothing_and_is_not_used_again(drafting, file, answer, said):
+def test_a_wrong_answer_changes_nothing_and_is_not_used_again(drafting, file, answer, message):
     hand = drafting(answer)
-    assert said in hand.refused(file, "def g():\n    # ... existing code ...", start=6, end=7)
+    assert message in hand.refused(file, "def g():\n    # ... existing code ...", start=6, end=7)
     assert file.read_text() == TEXT
     hand.merger.answers = [merged("def g():\n    return 3")]
     hand.done(file, "def g():\n    # ... existing code ...", start=6, end=7)
@@ -325,14 +325,14 @@ def test_only_the_range_changes_and_equal_lines_keep_their_ends(rows, last, new,
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [("folder", "is a folder"), ("/dev/zero", "a device"), ("binary", "binary file"), ("./a.py", "not absolute")],
 )
-def test_what_the_editor_refuses_is_refused(drafting, project, path, said):
+def test_what_the_editor_refuses_is_refused(drafting, project, path, message):
     (project / "folder").mkdir()
     (project / "binary").write_bytes(b"\x00\x01")
     hand = drafting(merged("x"))
-    assert said in hand.refused(path if path[0] in "./" else project / path, "x", start=1, end=1)
+    assert message in hand.refused(path if path[0] in "./" else project / path, "x", start=1, end=1)
     assert hand.merger.prompts == []
 
 

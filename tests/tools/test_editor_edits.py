@@ -44,13 +44,13 @@ def test_create_gives_the_usual_mode(editor, project):
 def test_str_replace_shows_the_place_with_four_lines_around(editor, project):
     path = project / "a.txt"
     path.write_text("".join(f"line {number}\n" for number in range(1, 21)))
-    said = editor.done("str_replace", path, old_str="line 10", new_str="ten")
-    assert str(path) in said
-    assert "    10\tten\n" in said
-    assert "     6\tline 6\n" in said
-    assert "    14\tline 14\n" in said
-    assert "line 5\n" not in said
-    assert "line 15" not in said
+    message = editor.done("str_replace", path, old_str="line 10", new_str="ten")
+    assert str(path) in message
+    assert "    10\tten\n" in message
+    assert "     6\tline 6\n" in message
+    assert "    14\tline 14\n" in message
+    assert "line 5\n" not in message
+    assert "line 15" not in message
 
 
 def test_str_replace_without_new_str_deletes(editor, file):
@@ -70,27 +70,27 @@ def test_overlapping_matches_are_several(editor, file):
 
 
 def test_no_match_shows_the_nearest_passage_and_what_differs(editor, file):
-    said = editor.refused("str_replace", file, old_str="def g():\n    return 2\n", new_str="x")
-    assert "lines 5 to 6" in said
-    assert "     5\tdef g():" in said
-    assert "-     return 2" in said
-    assert "+     return 1" in said
+    message = editor.refused("str_replace", file, old_str="def g():\n    return 2\n", new_str="x")
+    assert "lines 5 to 6" in message
+    assert "     5\tdef g():" in message
+    assert "-     return 2" in message
+    assert "+     return 1" in message
 
 
 def test_no_match_for_other_whitespace_says_so(editor, file):
     file.write_text("if x:\n\treturn\n")
-    said = editor.refused("str_replace", file, old_str="if x:\n    return\n", new_str="x")
-    assert "Only whitespace differs (the file has tabs)" in said
+    message = editor.refused("str_replace", file, old_str="if x:\n    return\n", new_str="x")
+    assert "Only whitespace differs (the file has tabs)" in message
 
 
 def test_no_match_finds_a_line_with_a_typing_error(editor, file):
-    said = editor.refused("str_replace", file, old_str="def gg():", new_str="x")
-    assert "     5\tdef g():" in said or "     1\tdef f():" in said
+    message = editor.refused("str_replace", file, old_str="def gg():", new_str="x")
+    assert "     5\tdef g():" in message or "     1\tdef f():" in message
 
 
 def test_no_match_with_line_numbers_says_to_leave_them_out(editor, file):
-    said = editor.refused("str_replace", file, old_str="     5\tdef g():\n     6\t    return 1", new_str="x")
-    assert "line numbers" in said
+    message = editor.refused("str_replace", file, old_str="     5\tdef g():\n     6\t    return 1", new_str="x")
+    assert "line numbers" in message
 
 
 def test_no_match_with_nothing_like_it(editor, file):
@@ -98,7 +98,7 @@ def test_no_match_with_nothing_like_it(editor, file):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"command": "str_replace", "new_str": "x"}, "needs `old_str`"),
         ({"command": "str_replace", "old_str": "", "new_str": "x"}, "`old_str` is empty"),
@@ -109,10 +109,10 @@ def test_no_match_with_nothing_like_it(editor, file):
         ({"command": "undo_edit"}, "no edit"),
     ],
 )
-def test_missing_or_wrong_fields_are_clear_errors(editor, file, arguments, said):
+def test_missing_or_wrong_fields_are_clear_errors(editor, file, arguments, message):
     before = file.read_bytes()
     command = arguments.pop("command")
-    assert said in editor.refused(command, file, **arguments)
+    assert message in editor.refused(command, file, **arguments)
     assert file.read_bytes() == before
 
 
@@ -149,12 +149,12 @@ def test_a_folder_cannot_be_edited(editor, project):
 
 def test_a_file_changed_since_it_was_shown_must_be_viewed_again(editor, file):
     editor.done("view", file)
-    found = file.stat()
+    status = file.stat()
     file.write_text(file.read_text().replace("return 1", "return 3"))
-    os.utime(file, ns=(found.st_atime_ns, found.st_mtime_ns))
-    said = editor.refused("str_replace", file, old_str="def g", new_str="def h")
-    assert "changed since it was last shown" in said
-    assert "View it again" in said
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    message = editor.refused("str_replace", file, old_str="def g", new_str="def h")
+    assert "changed since it was last shown" in message
+    assert "View it again" in message
     editor.done("view", file)
     editor.done("str_replace", file, old_str="def g", new_str="def h")
 
@@ -218,18 +218,18 @@ def test_no_match_shows_the_place_where_a_long_passage_begins_to_differ(editor, 
     path = project / "a.txt"
     lines = [f"line {number}" for number in range(1, 61)]
     path.write_text("\n".join(lines))
-    said = editor.refused("str_replace", path, old_str="\n".join([*lines[:40], "line forty-one"]), new_str="x")
-    assert "lines 1 to 41" in said
-    assert "    41\tline 41" in said
-    assert said.endswith("- line forty-one\n+ line 41")
+    message = editor.refused("str_replace", path, old_str="\n".join([*lines[:40], "line forty-one"]), new_str="x")
+    assert "lines 1 to 41" in message
+    assert "    41\tline 41" in message
+    assert message.endswith("- line forty-one\n+ line 41")
 
 
 def test_no_match_in_a_very_long_line_shows_where_it_begins_to_differ(editor, project):
     (project / "a.js").write_text("first\n" + "x" * 3_000_000 + "end")
-    said = editor.refused("str_replace", project / "a.js", old_str="first\n" + "x" * 3_000_000 + "END", new_str="x")
-    assert len(said) < 3_000
-    assert said.endswith("xend")
-    assert "xEND\n+ …x" in said
+    message = editor.refused("str_replace", project / "a.js", old_str="first\n" + "x" * 3_000_000 + "END", new_str="x")
+    assert len(message) < 3_000
+    assert message.endswith("xend")
+    assert "xEND\n+ …x" in message
 
 
 def test_the_change_since_it_was_shown_is_noticed_after_a_restart_too(editor, file, project, tmp_path):
@@ -263,11 +263,11 @@ def test_files_of_any_name_can_be_made_and_edited(editor, project, name):
 def test_a_file_swapped_for_a_link_or_a_folder_after_the_preview_is_not_what_is_written(editor, file, project):
     other = project / "other.txt"
     other.write_text("def f: mine\n")
-    (shown,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
+    (preview,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
     file.unlink()
     file.symlink_to(other)
     (now,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
-    assert (shown.path, now.path) == (str(file), str(other))  # another file: what was decided does not hold for it
+    assert (preview.path, now.path) == (str(file), str(other))  # another file: what was decided does not hold for it
     file.unlink()
     file.mkdir()
     assert "is a folder" in editor.refused("str_replace", file, old_str="def f", new_str="def h")

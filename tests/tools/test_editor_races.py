@@ -80,9 +80,9 @@ def test_no_write_leaves_the_workspace_while_links_are_swapped_in(sides, what, p
 
 def in_place(path: Path, text: str) -> None:
     """As an editor that opens the file, and sets the time back to what it was."""
-    found = path.stat()
+    status = path.stat()
     path.write_text(text)
-    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def by_rename(path: Path, text: str) -> None:
@@ -188,8 +188,8 @@ def test_nothing_is_made_where_the_workspace_was(tmp_path: Path):
     assert not workspace.exists()
     (workspace / "sub").mkdir(parents=True)
     (workspace / "sub/file").write_text("one\n")
-    said = editor.refused("str_replace", workspace / "sub/file", old_str="one", new_str="two")
-    assert "moved, deleted or replaced" in said
+    message = editor.refused("str_replace", workspace / "sub/file", old_str="one", new_str="two")
+    assert "moved, deleted or replaced" in message
     assert [path.name for path in workspace.rglob("*")] == ["sub", "file"]
 
 
@@ -214,8 +214,8 @@ def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: 
     (outside / "file").write_text("one\n")
     (workspace / "out").symlink_to(outside)
     editor = Editor(workspace)
-    said = editor.refused("str_replace", workspace / "out/file", old_str="one", new_str="two")
-    assert f"leads to {outside / 'file'} now" in said
+    message = editor.refused("str_replace", workspace / "out/file", old_str="one", new_str="two")
+    assert f"leads to {outside / 'file'} now" in message
     editor.done("str_replace", outside / "file", old_str="one", new_str="two")
     with using_only([str(outside / "file")]):
         editor.done("str_replace", workspace / "out/file", old_str="two", new_str="three")
@@ -235,8 +235,8 @@ def test_what_cannot_be_put_back_is_kept_beside_and_named(tmp_path: Path, monkey
         return exchange(entry, beside)
 
     monkeypatch.setattr(AnchoredEntry, "exchange", fails_later)
-    said = editor.refused("str_replace", path, old_str="one", new_str="two")
-    (kept,) = tmp_path.glob("file.ohw-saved-*")
-    assert f"what it held is in {kept.name} beside it now" in said
-    assert kept.read_text() == "own\n"
+    message = editor.refused("str_replace", path, old_str="one", new_str="two")
+    (saved,) = tmp_path.glob("file.ohw-saved-*")
+    assert f"what it held is in {saved.name} beside it now" in message
+    assert saved.read_text() == "own\n"
     assert not list(tmp_path.glob(".ohw-*"))

@@ -127,8 +127,8 @@ def test_what_is_kept_of_a_large_file_is_small(editor, project, tmp_path):
     raw = b"".join(b"line %d\r\n" % number for number in range(50_000))
     path.write_bytes(raw)
     editor.done("str_replace", path, old_str="line 30000\n", new_str="another\n")
-    kept = [entry.stat().st_size for entry in (tmp_path / "state" / "undo").rglob("*") if entry.is_file()]
-    assert sum(kept) < 1_000
+    sizes = [entry.stat().st_size for entry in (tmp_path / "state" / "undo").rglob("*") if entry.is_file()]
+    assert sum(sizes) < 1_000
     editor.done("undo_edit", path)
     assert path.read_bytes() == raw
 

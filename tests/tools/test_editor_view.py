@@ -16,8 +16,8 @@ def numbered(text: str) -> dict[int, str]:
 
 def test_a_file_is_shown_with_line_numbers(editor, project):
     (project / "a.txt").write_text("one\ntwo\n")
-    shown = editor.done("view", project / "a.txt")
-    assert shown == f"Here's the result of running `cat -n` on {project}/a.txt:\n     1\tone\n     2\ttwo\n"
+    view = editor.done("view", project / "a.txt")
+    assert view == f"Here's the result of running `cat -n` on {project}/a.txt:\n     1\tone\n     2\ttwo\n"
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_a_file_is_shown_with_line_numbers(editor, project):
 )
 def test_a_range_shows_its_lines_only(editor, project, view_range, lines):
     (project / "a.txt").write_text("1\n2\n3\n4\n5\n")
-    shown = editor.done("view", project / "a.txt", view_range=view_range)
-    assert numbered(shown) == {line: str(line) for line in lines}
+    view = editor.done("view", project / "a.txt", view_range=view_range)
+    assert numbered(view) == {line: str(line) for line in lines}
 
 
 @pytest.mark.parametrize("view_range", [[0, 2], [6, 7], [3, 2], [1], [1, 2, 3], [-1, 2], [2, -5]])
@@ -37,23 +37,23 @@ def test_a_range_that_makes_no_sense_is_explained(editor, project, view_range):
 
 def test_a_long_file_is_cut_in_the_middle_and_its_numbers_stay_true(editor, project):
     (project / "a.txt").write_text("".join(f"line {number}\n" for number in range(1, 5_001)))
-    shown = editor.done("view", project / "a.txt")
-    lines = numbered(shown)
-    assert len(shown) < 17_000
+    view = editor.done("view", project / "a.txt")
+    lines = numbered(view)
+    assert len(view) < 17_000
     assert lines[1] == "line 1"
     assert lines[5_000] == "line 5000"
     assert all(line == f"line {number}" for number, line in lines.items())
-    first, last = map(int, re.search(r"lines (\d+) to (\d+) left out", shown).groups())
+    first, last = map(int, re.search(r"lines (\d+) to (\d+) left out", view).groups())
     assert set(lines) == {*range(1, first), *range(last + 1, 5_001)}
 
 
 def test_a_very_long_line_is_cut_within(editor, project):
     (project / "a.txt").write_text("start" + "x" * 1_000_000 + "end\nnext\n")
-    shown = editor.done("view", project / "a.txt")
-    assert len(shown) < 17_000
-    assert "start" in shown
-    assert "end" in shown
-    assert "2\tnext" in shown
+    view = editor.done("view", project / "a.txt")
+    assert len(view) < 17_000
+    assert "start" in view
+    assert "end" in view
+    assert "2\tnext" in view
 
 
 def test_an_empty_file_is_said_to_be_empty(editor, project):
@@ -63,18 +63,18 @@ def test_an_empty_file_is_said_to_be_empty(editor, project):
 
 def test_what_cannot_be_seen_is_said(editor, project):
     (project / "a.txt").write_bytes(b"one\r\ntwo\r\nthree")
-    shown = editor.done("view", project / "a.txt")
-    assert numbered(shown) == {1: "one", 2: "two", 3: "three"}
-    assert "mixed" not in shown
-    assert "CRLF line ends, no newline at the end" in shown
+    view = editor.done("view", project / "a.txt")
+    assert numbered(view) == {1: "one", 2: "two", 3: "three"}
+    assert "mixed" not in view
+    assert "CRLF line ends, no newline at the end" in view
 
 
 def test_a_folder_is_shown_two_levels_deep_without_hidden_entries(editor, project):
     (project / "src" / "inner" / "deep").mkdir(parents=True)
     for name in ("src/a.py", "src/inner/b.py", "src/inner/deep/c.py", ".hidden", ".git", "z.txt", "src/.secret"):
         (project / name).touch()
-    shown = editor.done("view", project)
-    rows = [row.strip() for row in shown.splitlines()[1:]]
+    view = editor.done("view", project)
+    rows = [row.strip() for row in view.splitlines()[1:]]
     assert rows == ["src/", "a.py", "inner/", "z.txt", "[2 hidden entries are not shown]"]
 
 
@@ -86,9 +86,9 @@ def test_a_folder_that_links_to_itself_ends(editor, project):
 def test_a_folder_with_many_entries_is_cut(editor, project):
     for number in range(2_000):
         (project / f"file-number-{number:05d}").touch()
-    shown = editor.done("view", project)
-    assert len(shown) < 17_000
-    assert "left out" in shown
+    view = editor.done("view", project)
+    assert len(view) < 17_000
+    assert "left out" in view
 
 
 @pytest.mark.parametrize(

@@ -191,9 +191,9 @@ def test_the_output_of_a_shell_that_died_unwatched_is_not_lost(tmp_path: Path) -
 
 def test_a_process_with_very_many_open_files_can_use_it(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2000 if hard == resource.RLIM_INFINITY else min(hard, 2000)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(min(1100, wanted - 200))]
+    expected = 2000 if hard == resource.RLIM_INFINITY else min(hard, 2000)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (expected, hard))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(min(1100, expected - 200))]
     shell = Bash(tmp_path, no_change_timeout=20)
     try:
         assert shell("cat", timeout=0.2).exit_code == -1

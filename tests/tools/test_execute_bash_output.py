@@ -40,8 +40,8 @@ def test_where_single_keys_are_read_enter_is_what_the_key_sends_and_other_keys_s
 def test_a_command_is_one_line_that_bash_reads_back_exactly(command: str) -> None:
     line = rc.quoted(command)
     assert "\n" not in line
-    said = subprocess.run(["bash", "-c", f"printf %s {line}"], capture_output=True, check=True)
-    assert said.stdout.decode() == command
+    done = subprocess.run(["bash", "-c", f"printf %s {line}"], capture_output=True, check=True)
+    assert done.stdout.decode() == command
 
 
 @given(st.lists(st.integers(1, 80), max_size=30), st.binary(max_size=40))
@@ -66,7 +66,7 @@ def test_a_marker_with_another_nonce_is_output(forged: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "shown"),
+    ("raw", "expected"),
     [
         ("\x1b[31mred\x1b[0m", "red"),
         ("10%\r50%\r100%\n", "100%\n"),
@@ -84,8 +84,8 @@ def test_a_marker_with_another_nonce_is_output(forged: bytes) -> None:
         ("tab\tstays", "tab\tstays"),
     ],
 )
-def test_output_reads_as_a_terminal_would_show_it(raw: str, shown: str) -> None:
-    assert clean(raw) == shown
+def test_output_reads_as_a_terminal_would_show_it(raw: str, expected: str) -> None:
+    assert clean(raw) == expected
 
 
 @given(st.text(alphabet="ab\r\b\n\x1b[]0;Km?h\x07ü\x9b\x00", max_size=80), st.integers(1, 9))
@@ -122,14 +122,14 @@ def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piec
     buffer = OutputBuffer(tmp_path / "outputs", limit=1000)
     for at in range(0, len(text), piece):
         buffer.add(text[at : at + piece])
-    kept = buffer.collect()
-    assert kept.file is not None
-    assert Path(kept.file).read_text() == text
-    head, _, rest = kept.text.partition("[… ")
+    output = buffer.collect()
+    assert output.file is not None
+    assert Path(output.file).read_text() == text
+    head, _, rest = output.text.partition("[… ")
     notice, _, tail = rest.partition(" …]\n")
     assert text.startswith(head)
     assert text.endswith(tail)
-    assert kept.file in notice
+    assert output.file in notice
     assert int(notice.split()[0]) == 2000 - head.count("\n") - tail.count("\n")
     assert len(head) + len(tail) <= 1000
 
@@ -146,9 +146,9 @@ def test_without_a_place_for_the_file_the_output_says_so(tmp_path: Path) -> None
     (tmp_path / "outputs").write_text("in the way")
     buffer = OutputBuffer(tmp_path / "outputs", limit=100)
     buffer.add("x\n" * 500)
-    kept = buffer.collect()
-    assert kept.file is None
-    assert "could not be kept in a file" in kept.text
+    output = buffer.collect()
+    assert output.file is None
+    assert "could not be kept in a file" in output.text
 
 
 def test_a_file_has_a_largest_size_and_that_is_said(tmp_path: Path) -> None:
@@ -156,12 +156,12 @@ def test_a_file_has_a_largest_size_and_that_is_said(tmp_path: Path) -> None:
     for number in range(500):
         buffer.add(f"line {number}\n")
     assert buffer.overflowed
-    kept = buffer.collect()
-    assert kept.file is not None
-    size = Path(kept.file).stat().st_size
+    output = buffer.collect()
+    assert output.file is not None
+    size = Path(output.file).stat().st_size
     assert 1000 <= size < 1100
-    assert f"only its first {size} characters are there" in kept.text
-    assert kept.text.endswith("line 499\n")
+    assert f"only its first {size} characters are there" in output.text
+    assert output.text.endswith("line 499\n")
 
 
 def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
         buffer = OutputBuffer(tmp_path / "outputs", limit=100)
         for number in range(5000):
             buffer.add(f"line {number}\n")
-        kept = buffer.collect()
+        output = buffer.collect()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert kept.text.endswith("line 4999\n")
-    assert "only its first part is there" in kept.text
+    assert output.text.endswith("line 4999\n")
+    assert "only its first part is there" in output.text
 
 
 def test_endless_output_without_a_limit_of_time_comes_back(tmp_path: Path) -> None:

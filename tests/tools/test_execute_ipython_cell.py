@@ -52,7 +52,7 @@ def test_variables_stay_and_the_last_value_is_shown(tool, place):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("print('before')\n1 / 0", "before\n  cell, line 2: 1 / 0\nZeroDivisionError: division by zero"),
         ("x = (", "line 1: x = (\nSyntaxError: incomplete input"),
@@ -63,10 +63,10 @@ def test_variables_stay_and_the_last_value_is_shown(tool, place):
         ("exit", "SystemExit: 0 (the interpreter stays"),
     ],
 )
-def test_errors_are_told_with_the_lines_that_led_to_them(tool, code, said):
+def test_errors_are_told_with_the_lines_that_led_to_them(tool, code, message):
     seen = run(tool, code)
     assert seen.is_error
-    assert said in seen.text
+    assert message in seen.text
     assert seen.error
     assert run(tool, "'alive'").text == "'alive'"
 
@@ -271,9 +271,9 @@ def test_the_workspace_s_own_interpreter_is_taken_where_it_has_ipython(tmp_path)
     python.write_text(f'#!/bin/sh\necho own\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     assert not interpreter.find_interpreter(tmp_path).is_own
-    found = tmp_path / ".venv/lib/python3.11/site-packages/IPython"
-    found.mkdir(parents=True)
-    (found / "__init__.py").touch()
+    package = tmp_path / ".venv/lib/python3.11/site-packages/IPython"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
     assert interpreter.find_interpreter(tmp_path) == interpreter.Interpreter(str(python), True, is_brought=True)
     with IPythonTool(tmp_path) as tool:
         assert run(tool, "1").interpreter == str(python)

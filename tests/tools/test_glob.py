@@ -59,7 +59,7 @@ def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "wanted"),
+    ("pattern", "expected"),
     [
         ("*.py", {"top.py", "src/a.py", "src/deep/b.py"}),
         ("top.py", {"top.py"}),
@@ -78,9 +78,9 @@ def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
         ("*/*", {"src/a.py"}),
     ],
 )
-def test_what_a_pattern_stands_for(find, tmp_path, pattern, wanted):
+def test_what_a_pattern_stands_for(find, tmp_path, pattern, expected):
     write(tmp_path, dict.fromkeys(("top.py", "notes.txt", "src/a.py", "src/deep/b.py", "src/deep/c.md"), ""))
-    assert set(names(find(pattern), tmp_path)) == wanted
+    assert set(names(find(pattern), tmp_path)) == expected
 
 
 def test_an_absolute_pattern_and_a_path_are_taken(find, tmp_path):
@@ -162,7 +162,7 @@ def test_nothing_found_is_said_and_no_error(find, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "said"),
+    ("pattern", "path", "message"),
     [
         ("[a", None, "`[` without `]`"),
         ("{a,b", None, "`{` without `}`"),
@@ -177,11 +177,11 @@ def test_nothing_found_is_said_and_no_error(find, tmp_path):
         ("{a,b}" * 20, None, "braces"),
     ],
 )
-def test_what_cannot_be_searched_is_explained(find, tmp_path, pattern, path, said):
+def test_what_cannot_be_searched_is_explained(find, tmp_path, pattern, path, message):
     write(tmp_path, {"file.txt": ""})
     result = find(pattern, path)
     assert result.is_error
-    assert said in result.text
+    assert message in result.text
 
 
 def test_an_empty_pattern_is_refused():

@@ -48,7 +48,7 @@ def test_only_the_names_of_the_files_on_request(search, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("include", "wanted"),
+    ("include", "expected"),
     [
         ("*.py", {"a.py", "src/b.py", "src/deep/c.py"}),
         ("*.{ts,tsx}", {"d.ts", "src/e.tsx"}),
@@ -64,10 +64,10 @@ def test_only_the_names_of_the_files_on_request(search, tmp_path):
         ("include:y", {"include:y"}),
     ],
 )
-def test_include_limits_the_files(search, tmp_path, include, wanted):
+def test_include_limits_the_files(search, tmp_path, include, expected):
     files = {"a.py", "d.ts", "src/b.py", "src/e.tsx", "src/deep/c.py", "src/.hidden.py", ".env", "-x", "include:y", "ä"}
     write(tmp_path, dict.fromkeys(files, "here\n"))
-    assert set(rows(search("here", include=include, output="files"), tmp_path)) == wanted
+    assert set(rows(search("here", include=include, output="files"), tmp_path)) == expected
 
 
 def test_the_case_of_letters_is_kept_apart_unless_asked(search, tmp_path):
@@ -155,7 +155,7 @@ def test_what_a_pattern_matches(search, tmp_path, pattern, text, matches):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "message"),
     [
         ("(a", "missing )"),
         ("a)", "unbalanced parenthesis"),
@@ -173,16 +173,16 @@ def test_what_a_pattern_matches(search, tmp_path, pattern, text, matches):
         ("a" * 20_000, "longer than"),
     ],
 )
-def test_a_wrong_pattern_is_explained(search, tmp_path, pattern, said):
+def test_a_wrong_pattern_is_explained(search, tmp_path, pattern, message):
     write(tmp_path, {"a": "a\n"})
     result = search(pattern)
     assert result.is_error
     assert "no regular expression" in result.text
-    assert said in result.text
+    assert message in result.text
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"path": "nowhere"}, "No such file"),
         ({"include": "*.{a"}, "`{` without `}`"),
@@ -190,11 +190,11 @@ def test_a_wrong_pattern_is_explained(search, tmp_path, pattern, said):
         ({"path": "/dev/zero"}, "neither a folder nor a regular file"),
     ],
 )
-def test_what_cannot_be_searched_is_explained(search, tmp_path, arguments, said):
+def test_what_cannot_be_searched_is_explained(search, tmp_path, arguments, message):
     os.mkfifo(tmp_path / "pipe")
     result = search("x", **arguments)
     assert result.is_error
-    assert said in result.text
+    assert message in result.text
 
 
 def test_arguments_out_of_range_are_refused():
@@ -263,8 +263,8 @@ def test_a_long_result_is_cut_and_says_what_is_missing(search, tmp_path):
     assert len(result.text) < 31_000
     assert result.truncated
     assert (result.matched_files, result.matched_lines) == (100, 6_000)
-    shown = result.text.count("needle in")
-    assert f"{6_000 - shown} more matching lines; 100 files match in all" in result.text
+    count = result.text.count("needle in")
+    assert f"{6_000 - count} more matching lines; 100 files match in all" in result.text
     assert rows(result, tmp_path)[0] == "000.txt:1:needle in the hay"
 
 

@@ -65,7 +65,7 @@ def test_the_workspace_s_own_interpreter_is_taken(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("print('before')\n\n1 / 0", "before\n[Error: ZeroDivisionError: division by zero (line 3 of the code)]"),
         ("x = (", "[Error: SyntaxError: '(' was never closed (line 1 of the code)]"),
@@ -76,10 +76,10 @@ def test_the_workspace_s_own_interpreter_is_taken(tmp_path):
         ("raise ValueError('a\\x1b[2Jb')", "[Error: ValueError: a\\e[2Jb (line 1 of the code)]"),
     ],
 )
-def test_errors_are_said_with_their_line(tool, code, said):
+def test_errors_are_said_with_their_line(tool, code, message):
     result = run(tool, code, timeout=60)
     assert result.is_error
-    assert result.text == said
+    assert result.text == message
 
 
 def test_what_goes_to_stderr_alone_is_left_out(tool):

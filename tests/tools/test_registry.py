@@ -183,8 +183,8 @@ def test_names_load_only_when_they_are_used():
         "tools = [name for name in sys.modules if name.startswith('workbench.tools.')]; "
         "print([name for name in tools if name.endswith(('.definition', '.impl'))])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "['workbench.tools.think.definition']"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['workbench.tools.think.definition']"
 
 
 def test_an_unknown_name_is_an_attribute_error():

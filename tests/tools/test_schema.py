@@ -86,9 +86,9 @@ def test_actions_that_contain_themselves_or_each_other_export_a_plain_schema():
     assert schema["type"] == "object"
     assert schema["required"] == ["name"]
     assert schema["properties"]["inside"]["items"]["type"] == "object"
-    given = {"name": "a", "inside": [{"name": "b", "owner": {"folders": [{"name": "c"}]}}]}
-    jsonschema.validate(given, schema)
-    assert Folder.model_validate(given).inside[0].owner is not None
+    arguments = {"name": "a", "inside": [{"name": "b", "owner": {"folders": [{"name": "c"}]}}]}
+    jsonschema.validate(arguments, schema)
+    assert Folder.model_validate(arguments).inside[0].owner is not None
 
 
 def test_the_exported_schema_is_valid_and_accepts_what_the_model_accepts():
@@ -122,11 +122,17 @@ FOREIGN = {
 
 def test_a_foreign_schema_becomes_a_model_that_checks():
     model = Action.from_mcp_schema("read_it", FOREIGN)
-    given = {"path": "/a", "node": {"value": "v", "next": {"value": "w"}}, "schema": "s", "x-y": False, "class": "c"}
-    action = model.model_validate(given)
+    arguments = {
+        "path": "/a",
+        "node": {"value": "v", "next": {"value": "w"}},
+        "schema": "s",
+        "x-y": False,
+        "class": "c",
+    }
+    action = model.model_validate(arguments)
     assert issubclass(model, Action)
-    assert action.model_dump(by_alias=True, exclude_unset=True) == given
-    jsonschema.validate(given, model.to_mcp_schema())
+    assert action.model_dump(by_alias=True, exclude_unset=True) == arguments
+    jsonschema.validate(arguments, model.to_mcp_schema())
 
 
 @pytest.mark.parametrize(

@@ -99,9 +99,9 @@ def test_grep_finds_the_lines_that_match(lines, pattern):
         text = "".join(f"{line}\n" for line in lines)
         write(Path(directory), {"a": text})
         plain = regex.compile(read_pattern(pattern).python)
-        found = in_all_ways(GrepTool(directory, seconds=600), pattern=pattern)
-        wanted = [f"{directory}/a:{number}:{line}" for number, line in enumerate(lines, 1) if plain.search(line)]
-        assert (found.text.splitlines() if found.matched_files else []) == wanted
+        observation = in_all_ways(GrepTool(directory, seconds=600), pattern=pattern)
+        expected = [f"{directory}/a:{number}:{line}" for number, line in enumerate(lines, 1) if plain.search(line)]
+        assert (observation.text.splitlines() if observation.matched_files else []) == expected
 
 
 @same
@@ -109,6 +109,6 @@ def test_grep_finds_the_lines_that_match(lines, pattern):
 def test_glob_with_ignore_files(tree, ignore_files, pattern, is_repository):
     with tempfile.TemporaryDirectory(prefix="ohw-same-") as directory:
         grow(Path(directory), ignore_files, tree, {"sub/.git/HEAD": ""} if is_repository else {})
-        found = in_all_ways(GlobTool(directory, seconds=600), pattern=pattern)
-        names = {Path(name).relative_to(directory).as_posix() for name in found.files}
+        observation = in_all_ways(GlobTool(directory, seconds=600), pattern=pattern)
+        names = {Path(name).relative_to(directory).as_posix() for name in observation.files}
         assert names <= {*tree, *ignore_files, "sub/.git/HEAD"}

@@ -136,7 +136,7 @@ def test_parameters_reach_the_tool(place):
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ({"execute_bash": {"no_change_timeout": "soon"}}, "tools.execute_bash.no_change_timeout cannot be 'soon'"),
         ({"execute_bash": {"no_chnge_timeout": 3}}, "did you mean no_change_timeout?"),
@@ -148,12 +148,12 @@ def test_parameters_reach_the_tool(place):
         ({"greet": {"colour": "red"}}, "tools.greet.colour is no parameter; it takes reads, times, word"),
     ],
 )
-def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, said):
+def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, message):
     own(place, greet=GREET)
     with pytest.raises(UsageError) as error:
         select(place, **table)
     assert str(error.value).startswith(f"{FILE}: tools.")
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -231,7 +231,7 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("import nothing_there", "ModuleNotFoundError"),
         ("def broken(", "SyntaxError"),
@@ -254,11 +254,11 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
         (GREET + "Greet.to_mcp_schema = classmethod(lambda cls: {'properties': {'x': {1, 2}}})", "TypeError"),
     ],
 )
-def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, said):
+def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, message):
     own(place, broken=text, greet=GREET)
     selection = select(place)
     (notice,) = selection.notices or ("nothing",)
-    assert said in notice
+    assert message in notice
     assert f"the tool broken of {place}/.ohw/tools/broken.py is left out" in notice
     assert "\n" not in notice
     assert tuple(selection.tools) == (*BUILTIN_TOOLS, "greet")

@@ -28,11 +28,11 @@ def test_made_ids_are_not_taken_twice(tool):
 def test_plan_replaces_and_view_prints_the_list(tool):
     run(tool, command="plan", task_list=[{"title": "old"}])
     run(tool, command="plan", task_list=[{"title": "one", "notes": "careful"}, {"title": "two", "status": "done"}])
-    shown = run(tool, command="view").text
-    assert "1. ⏳ one" in shown
-    assert "careful" in shown
-    assert "2. ✅ two" in shown
-    assert "old" not in shown
+    text = run(tool, command="view").text
+    assert "1. ⏳ one" in text
+    assert "careful" in text
+    assert "2. ✅ two" in text
+    assert "old" not in text
 
 
 def test_an_empty_list_is_said(tool):
@@ -48,7 +48,7 @@ def test_more_than_one_in_progress_is_accepted_and_said(tool):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"command": "plan"}, "needs `task_list`"),
         ({"command": "plan", "task_list": "fix it"}, "list"),
@@ -64,10 +64,10 @@ def test_more_than_one_in_progress_is_accepted_and_said(tool):
         ({"command": "show"}, "one of view, plan"),
     ],
 )
-def test_what_does_not_fit_names_the_entry(tool, arguments, said):
+def test_what_does_not_fit_names_the_entry(tool, arguments, message):
     with pytest.raises(ArgumentError) as raised:
         tool.action_from_arguments(arguments)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_the_list_goes_on_from_what_was_answered_before(tool):
@@ -86,10 +86,10 @@ def test_think_answers_that_the_thought_is_logged():
     assert tool(action).text == "Your thought has been logged."
 
 
-@pytest.mark.parametrize("given", ["true", "false", "partial", True, None])
-def test_finish_gives_its_message_back(given):
+@pytest.mark.parametrize("message", ["true", "false", "partial", True, None])
+def test_finish_gives_its_message_back(message):
     tool = FinishTool()
-    action = tool.action_from_arguments({"message": "Done.", "task_completed": given})
+    action = tool.action_from_arguments({"message": "Done.", "task_completed": message})
     assert tool(action).text == "Done."
     assert tool.ends_run
 

@@ -53,13 +53,15 @@ def keys_shown(app: ScreenApp) -> str:
     return str(app.pushed.query_one("#keys").render())
 
 
-def shown(app: ScreenApp, part: str) -> str:
+def painted_part(app: ScreenApp, part: str) -> str:
     return painted(app.pushed.query_one(part))
 
 
 async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
     await until(pilot, lambda: question(app).quiet.arming._quiet_since is not None, "visible")
-    await until(pilot, lambda: app.pushed.query_one("#what").size.height > 0 and shown(app, "#what") != "", "painted")
+    await until(
+        pilot, lambda: app.pushed.query_one("#what").size.height > 0 and painted_part(app, "#what") != "", "painted"
+    )
 
 
 async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:

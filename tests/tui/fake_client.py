@@ -61,8 +61,8 @@ def short(command: Command) -> tuple[Any, ...]:
 
 def _decision(command: Decide) -> tuple[Any, ...]:
     extra = {name: value for name in _CHANGES if (value := getattr(command, name)) is not None}
-    said = (command.action_id, command.verdict, command.fingerprint, command.note)
-    return ("decide", *said, *([extra] if extra else []))
+    common = (command.action_id, command.verdict, command.fingerprint, command.note)
+    return ("decide", *common, *([extra] if extra else []))
 
 
 def _setting(command: ChangeSettings) -> tuple[Any, ...]:

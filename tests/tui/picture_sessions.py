@@ -75,7 +75,7 @@ def plan(script: Script, *states: str) -> None:
     script.run("task_tracker", command="plan", task_list=tasks)
 
 
-def said(script: Script, text: str, tokens: int, **more: Any) -> None:
+def answered(script: Script, text: str, tokens: int, **more: Any) -> None:
     usage = ev.Usage(input=tokens, output=len(text) // 3 + 40, window=200_000)
     script.answer(text, usage=usage, cost=tokens * 3e-6 + 0.001, **more)
 
@@ -84,19 +84,19 @@ def begun() -> Script:
     """Up to the tests that fail and the plan that follows from them."""
     script = Script().start(model=MODEL)
     script.user("`-3` is read as `3`. Find out why, fix it, and add tests.")
-    said(script, "I look at the project and reproduce it first.", 3_140, reasoning="The sign is lost.\nWhere?")
+    answered(script, "I look at the project and reproduce it first.", 3_140, reasoning="The sign is lost.\nWhere?")
     plan(script, "in_progress", "todo", "todo", "todo")
     script.run("execute_bash", "README.md  src  tests", command="git log --oneline | head -3 && ls", _exit_code=0)
     script.run("str_replace_editor", BEFORE, command="view", path=CALC, view_range=[1, 20])
     script.run("execute_bash", "300", command="python -c 'from src.calc import *; print(parse(\"-3\"))'", _exit_code=0)
     plan(script, "done", "in_progress", "todo", "todo")
-    said(script, "", 6_020)
+    answered(script, "", 6_020)
     delta = ev.FileDelta(path=TESTS, before=TESTS_BEFORE, after=TESTS_AFTER)
     script.run("str_replace_editor", "edited", "MEDIUM", command="insert", path=TESTS, _files=(delta,))
     failing = {"command": "python -m pytest -q", "_exit_code": 1, "_seconds": 0.81, "_is_error": True}
     script.run("execute_bash", FAILING, "LOW", **failing)
     plan(script, "done", "done", "in_progress", "todo")
-    said(
+    answered(
         script,
         "`parse` finds the sign and **never uses it**:\n\n```python\nsign, whole, cents = match.groups()\n```\n\n"
         "I give it back to the amount.",
@@ -160,7 +160,7 @@ def finished() -> list[Any]:
     plan(script, "done", "done", "done", "in_progress")
     script.run("execute_bash", "12 passed in 0.58 s", "LOW", command="python -m pytest -q", _exit_code=0, _seconds=0.77)
     plan(script, "done", "done", "done", "done")
-    said(script, "", 11_200)
+    answered(script, "", 11_200)
     message = (
         "Negative amounts keep their sign now.\n\n- `parse` in `src/calc.py` gives the sign back to the amount\n"
         "- two new tests hold it; all 12 pass"

@@ -67,7 +67,7 @@ def takes_answers(app: WorkbenchApp) -> bool:
     return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 
-async def shown(pilot: Pilot[int], client: FakeClient, events: Sequence[Any]) -> None:
+async def show_events(pilot: Pilot[int], client: FakeClient, events: Sequence[Any]) -> None:
     """The main screen shows all of it, the star of the branch too."""
     app = pilot.app
     assert isinstance(app, WorkbenchApp)

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from tests.tui.picture_sessions import MODEL, assess, said
+from tests.tui.picture_sessions import MODEL, answered, assess
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -33,7 +33,7 @@ def with_plot(output: str = "[picture 1]") -> list[Any]:
     """Up to the plot."""
     script = Script().start(model=MODEL)
     script.user("How do the amounts grow?")
-    said(script, "I draw them.", 2_100)
+    answered(script, "I draw them.", 2_100)
     blocks = [{"type": "text", "text": output}, {"type": "image", "data": plot(), "mime_type": "image/png"}]
     script.run(
         "execute_ipython_cell", "", "MEDIUM", code=CODE, _content=blocks, _output=output, _count=2, _seconds=0.42
@@ -48,10 +48,10 @@ def browser_form() -> list[Any]:
     """A form is filled and about to be sent."""
     script = Script().start(model=MODEL)
     script.user("Sign me up for the report of example.org.")
-    said(script, "I open the page.", 2_300)
+    answered(script, "I open the page.", 2_300)
     page = "Address: https://example.org/report\nTitle: The report\n\n" + TREE
     script.run("browser", page, "MEDIUM", code="goto('https://example.org/report')", _url="https://example.org/report")
-    said(script, "The form asks for a name and how often it should come.", 3_000)
+    answered(script, "The form asks for a name and how often it should come.", 3_000)
     action = script.propose("browser", "MEDIUM", "Fill in the form and send it", code=FORM)
     what = {
         "fill('e5', 'Ada Lovelace')": 'fills textbox "Name" on example.org',

@@ -16,12 +16,12 @@ from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 
-def keep(name: str, said: str, *more: Any, at: datetime = START, **fields: Any) -> Path:
+def keep(name: str, title: str, *more: Any, at: datetime = START, **fields: Any) -> Path:
     """A session in which that was said, then more."""
     path = session_path(Locations.from_environment(), name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     values = {"id": name, "workspace": "/home/ada/code/calc", "model": "m", "mode": "ask", **fields}
-    events = [ev.SessionStarted(**values), ev.UserMessage(text=said), *more]
+    events = [ev.SessionStarted(**values), ev.UserMessage(text=title), *more]
     moved = [replace(event, at=at + timedelta(seconds=second)) for second, event in enumerate(events)]
     with Store.create(path) as store:
         store.append(*moved)

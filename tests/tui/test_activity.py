@@ -12,7 +12,7 @@ from workbench.tui.widgets.activity import Activity, began
 from workbench.view import clock
 
 
-def said(app) -> str:
+def status_text(app) -> str:
     return str(app.screen.query_one(Activity).render())
 
 
@@ -25,7 +25,7 @@ async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeyp
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         client.bring(live.EngineState(state="acting"))
-        assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in said(app))
+        assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in status_text(app))
 
 
 @pytest.mark.parametrize("later", ["nothing", "a message", "an answer that streams"])

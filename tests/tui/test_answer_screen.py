@@ -313,11 +313,11 @@ async def test_the_conversation_shows_question_and_options_and_a_card_opens_it()
         await opened(pilot)
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
-        told = app.screen.query_one(ActionCard).render().plain
-        assert "¿ Which? …" in told
-        assert "needs approval" in told
+        text = app.screen.query_one(ActionCard).render().plain
+        assert "¿ Which? …" in text
+        assert "needs approval" in text
         for row in ("Of these", "1  red", "2  [/x]\\e"):
-            assert f" │ {row}" in told
+            assert f" │ {row}" in text
         app.screen.query_one(ActionCard).action_open()
         await opened(pilot)
         await pilot.press("escape")

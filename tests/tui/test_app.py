@@ -47,9 +47,9 @@ async def test_unknown_key_names_are_reported():
     app = workbench_app(FakeClient(), set={"keys": {"nosuch": "f7", "mode": "f7"}})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
-        said = [notice.message for notice in app._notifications]
-        assert len(said) == 1
-        assert "nosuch" in said[0]
+        messages = [notice.message for notice in app._notifications]
+        assert len(messages) == 1
+        assert "nosuch" in messages[0]
 
 
 async def test_ctrl_c_twice_quits_and_once_does_not():

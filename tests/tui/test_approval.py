@@ -8,7 +8,7 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input
 
-from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown, visible_now
+from tests.tui.approval_app import arm, ask, command, edit, keys_shown, painted_part, visible_now
 from tests.tui.diff_app import Decision, painted, question
 from tests.tui.waiting import until
 from workbench.protocol.events import Segment
@@ -40,9 +40,9 @@ async def test_it_shows_what_runs_why_and_where() -> None:
     app, _ = ask(command(segments=parts, reasons=("matches a rule",)), 2, 3)
     async with app.run_test(size=(100, 30)) as pilot:
         await visible_now(pilot, app)
-        assert shown(app, "#what").startswith("$ rm -rf build")
-        assert "HIGH    cannot be taken back" in shown(app, "#what")
-        why = shown(app, "#why")
+        assert painted_part(app, "#what").startswith("$ rm -rf build")
+        assert "HIGH    cannot be taken back" in painted_part(app, "#what")
+        why = painted_part(app, "#why")
         assert 'Why asked: mode "Ask (medium+)". The model says LOW: "clean up".' in why
         assert "matches a rule" in why
         assert "Working directory /w" in why
@@ -172,7 +172,7 @@ async def test_nothing_hides_in_a_command() -> None:
     app, _ = ask(command(hidden))
     async with app.run_test(size=(80, 24)) as pilot:
         await visible_now(pilot, app)
-        text = shown(app, "#what").replace("\n", "")
+        text = painted_part(app, "#what").replace("\n", "")
         assert text.count("·") == 300
         assert "; rm -rf ~ \\u202e\\e[8m #\\xa0x\\t." in text
         assert "\\u200b" in text
@@ -183,7 +183,7 @@ async def test_all_arguments_of_any_tool_are_shown() -> None:
     app, _ = ask(action)
     async with app.run_test(size=(80, 40)) as pilot:
         await visible_now(pilot, app)
-        text = shown(app, "#what")
+        text = painted_part(app, "#what")
         assert all(part in text for part in ("deploy", "where: prod [/x]", "script:", "  one\n  two", "n: 3", '"a": ['))
 
 
@@ -225,10 +225,10 @@ async def test_a_long_reason_goes_on_below_itself_and_loses_no_word(width: int, 
     app, _ = ask(command(segments=parts))
     async with app.run_test(size=(width, 30)) as pilot:
         await visible_now(pilot, app)
-        rows = shown(app, "#what").split("rm $f   ")[1].split("  ls  ")[0].splitlines()[1:]
+        rows = painted_part(app, "#what").split("rm $f   ")[1].split("  ls  ")[0].splitlines()[1:]
         assert rows
         assert {len(row) - len(row.lstrip()) for row in rows if row.strip()} == {column}
-        whole = " ".join(shown(app, "#what").split())
+        whole = " ".join(painted_part(app, "#what").split())
         assert " ".join(reason.split()) in whole
 
 
@@ -288,8 +288,8 @@ async def test_no_text_becomes_markup() -> None:
     app, clock = ask(action)
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
-        assert "[/foo]" in shown(app, "#what")
-        assert "[/bar] [bold" in shown(app, "#why")
+        assert "[/foo]" in painted_part(app, "#what")
+        assert "[/bar] [bold" in painted_part(app, "#why")
         await pilot.press("tab", *"[/z]", "enter")
         await until(pilot, lambda: "[/z]" in str(app.pushed.query_one("#note-said").render()))
         assert isinstance(app, App)

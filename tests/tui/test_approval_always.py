@@ -18,7 +18,7 @@ TESTS = replace(command("pytest -q", risk="MEDIUM"), always=RULE)
 OTHER = replace(command("make all", risk="MEDIUM"), action_id="a2", number=2)
 
 
-def said(app: ScreenApp) -> str:
+def message(app: ScreenApp) -> str:
     return str(app.screen.query_one("#said").render())
 
 
@@ -30,9 +30,9 @@ async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: st
         await arm(pilot, app, clock)
         await until(pilot, lambda: "a always" in keys_shown(app))
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and RULE in said(app), "the rule")
-        assert "Matches 1 of the last 2 actions" in said(app)
-        assert "$ pytest -q" in said(app)
+        await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and RULE in message(app), "the rule")
+        assert "Matches 1 of the last 2 actions" in message(app)
+        assert "$ pytest -q" in message(app)
         await pilot.press("y", "enter")
         assert app.results == []
         if key:

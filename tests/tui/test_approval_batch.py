@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tests.tui.approval_app import arm, ask, command, edit, keys_shown, shown
+from tests.tui.approval_app import arm, ask, command, edit, keys_shown, painted_part
 from tests.tui.diff_app import Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
 from workbench.tui.screens.confirmations import ApproveAllScreen
@@ -63,10 +63,10 @@ def test_those_at_or_below_the_risk_shown_go_together() -> None:
 
 
 def test_all_says_why_each_is_asked() -> None:
-    told = "deletes 2 files that can NOT be restored"
-    lost = replace(command("rm a.dat", risk="HIGH"), reasons=(told,), agent="tester")
+    warning = "deletes 2 files that can NOT be restored"
+    lost = replace(command("rm a.dat", risk="HIGH"), reasons=(warning,), agent="tester")
     lines = [said.text for said in all_of([LIST, lost])]
-    assert lines.index("Asked for the sub-agent tester.") < lines.index(f"· {told}")
+    assert lines.index("Asked for the sub-agent tester.") < lines.index(f"· {warning}")
 
 
 async def test_all_shows_everything_and_takes_a_quiet_time_of_its_own() -> None:
@@ -118,7 +118,7 @@ async def test_alone_there_is_neither_list_nor_all() -> None:
         assert not app.pushed.query_one("#batch").display
         await pilot.press("Y", "right")
         assert app.screen is app.pushed
-        assert "rm -rf build" in shown(app, "#what")
+        assert "rm -rf build" in painted_part(app, "#what")
 
 
 def test_what_the_person_changed_is_not_approved_as_it_was_proposed() -> None:

@@ -187,9 +187,9 @@ async def test_full_text_and_viewer_show_what_was_made_of_the_change(key: str) -
         await until(pilot, lambda: app.screen is not app.pushed, "another screen")
         text = app.screen.query_one(TextLines if key == "v" else DiffView)
         await until(pilot, lambda: "three own" in painted(text))
-        said = painted(text)
-        assert ("As you changed it, this is written:" in said) == (key == "v")
-        ours = said.partition("As the agent proposed it:")[0]
+        lines = painted(text)
+        assert ("As you changed it, this is written:" in lines) == (key == "v")
+        ours = lines.partition("As the agent proposed it:")[0]
         assert "twenty" not in ours, "the hunk that was left out is not written"
 
 

@@ -63,17 +63,17 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
 ):
     env = program(name, script.format(kind="image/png", file=image), env)
     assert can_read_images(env, platform)
-    kept = store_image(tmp_path / "pasted", env, platform)
-    assert kept.read_bytes() == image.read_bytes()
-    assert kept.suffix == ".png"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
-    assert store_image(tmp_path / "pasted", env, platform) == kept  # the same image twice is one file
-    assert list(kept.parent.iterdir()) == [kept]
+    image_path = store_image(tmp_path / "pasted", env, platform)
+    assert image_path.read_bytes() == image.read_bytes()
+    assert image_path.suffix == ".png"
+    assert stat.S_IMODE(image_path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(image_path.parent.stat().st_mode) == 0o700
+    assert store_image(tmp_path / "pasted", env, platform) == image_path  # the same image twice is one file
+    assert list(image_path.parent.iterdir()) == [image_path]
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("echo text/plain", "there is no image on the clipboard"),
         ("echo Nothing is copied >&2; exit 1", "there is no image on the clipboard"),
@@ -83,14 +83,14 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
     ],
 )
 @pytest.mark.starts
-def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, said):
-    with pytest.raises(WorkbenchError, match=said):
+def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, message):
+    with pytest.raises(WorkbenchError, match=message):
         store_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
     assert not (tmp_path / "pasted").exists()
 
 
 @pytest.mark.parametrize(
-    ("env", "platform", "said"),
+    ("env", "platform", "message"),
     [
         (WAYLAND, "linux", "install wl-clipboard"),
         (X11, "linux", "install xclip"),
@@ -98,10 +98,10 @@ def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, 
         ({}, "darwin", "install pngpaste"),
     ],
 )
-def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, platform, said):
+def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, platform, message):
     env = {"PATH": str(tmp_path), **env}
     assert not can_read_images(env, platform)
-    with pytest.raises(WorkbenchError, match=said):
+    with pytest.raises(WorkbenchError, match=message):
         store_image(tmp_path / "pasted", env, platform)
 
 
@@ -114,5 +114,5 @@ def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, 
     for name, days in (("clip-old.png", 31), ("clip-new.png", 1), ("mine.png", 400)):
         (directory / name).touch()
         os.utime(directory / name, (time.time() - days * 86400,) * 2)
-    kept = store_image(directory, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
-    assert {file.name for file in directory.iterdir()} == {kept.name, "clip-new.png", "mine.png"}
+    image_path = store_image(directory, program("xclip", XCLIP.format(kind="image/png", file=image), X11), "linux")
+    assert {file.name for file in directory.iterdir()} == {image_path.name, "clip-new.png", "mine.png"}

@@ -76,18 +76,18 @@ def test_a_message_mentions_what_exists_in_the_folder(directory):
 
 
 def test_the_index_leaves_out_what_is_ignored_and_knows_folders(directory):
-    found: dict[str, list[str]] = {}
+    choices: dict[str, list[str]] = {}
     come = threading.Event()
 
     def answer(query, paths):
-        found[query] = paths
+        choices[query] = paths
         come.set()
 
     index = FileIndex(directory, answer)
     index.ask("")
     assert come.wait(30)
     index.close()
-    assert sorted(found[""]) == [
+    assert sorted(choices[""]) == [
         ".env",
         ".gitignore",
         "notes of mine.md",

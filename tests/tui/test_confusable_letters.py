@@ -12,10 +12,10 @@ def test_look_alike_letters_of_a_question_are_escapes_and_a_name_in_one_script_i
     command = f"cat /etc/{NAME} > отчёт.txt"
     item = ActionItem(1, 1, "a1", "execute_bash", {"command": command}, working_dir=f"/w/{NAME}")
     item.segments = (Segment(text=f"cat {NAME}", risk="LOW"), Segment(text="> отчёт.txt", risk="MEDIUM", reason="x"))
-    shown = "\n".join(line.text for line in (*what_runs(item), *why_asked(item, "ask always")))
-    assert NAME not in shown
-    assert shown.count("p\\u0430sswd") == 3
-    assert "отчёт.txt" in shown
+    text = "\n".join(line.text for line in (*what_runs(item), *why_asked(item, "ask always")))
+    assert NAME not in text
+    assert text.count("p\\u0430sswd") == 3
+    assert "отчёт.txt" in text
 
 
 def test_the_line_of_card_and_timeline_shows_them_as_the_question_does():

@@ -251,9 +251,9 @@ async def test_live_output_is_shown_while_a_command_runs():
 
         app.take(live.ToolOutput(action_id=action_id, text="compiling one\ncompiling two\n"))
 
-        shown = app.query_one(ActionCard)
-        await until(pilot, lambda: shown.size.height == 3)
-        assert "compiling two" in shown.render().plain
+        card = app.query_one(ActionCard)
+        await until(pilot, lambda: card.size.height == 3)
+        assert "compiling two" in card.render().plain
 
 
 async def test_enter_and_click_open_an_action():
@@ -300,14 +300,14 @@ async def test_a_queued_message_says_so_until_it_is_read():
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(ev.UserMessage(seq=50, text="and this"))
         await until(pilot, lambda: len(app.query(UserText)) == 2)
-        shown = app.query(UserText).last()
-        assert "queued" in str(shown.content)
+        user_text = app.query(UserText).last()
+        assert "queued" in str(user_text.content)
         item = app.state.items[-1]
         assert isinstance(item, UserItem)
 
         app.take(ev.ModelResponded(seq=51, response_id="r", model="m", text="x"))
 
-        assert "queued" not in str(shown.content)
+        assert "queued" not in str(user_text.content)
 
 
 async def test_a_long_session_mounts_a_window_and_older_parts_load_at_the_top():

@@ -85,16 +85,16 @@ async def test_reasoning_unfolds_in_place():
     async with app.run_test(size=(120, 60)) as pilot:
         await until(pilot, lambda: app.query(AgentText))
         app.query_one(Conversation).scroll_home(animate=False)
-        told = app.query(AgentText).first()
-        told.focus()
+        agent_text = app.query(AgentText).first()
+        agent_text.focus()
         await pilot.press("space")
-        await until(pilot, lambda: "So I read it." in shown(app))
+        await until(pilot, lambda: "So I read it." in screen_text(app))
         await pilot.press("space")
-        await until(pilot, lambda: "So I read it." not in shown(app))
-        assert "▸ reasoning · 2 lines" in shown(app)
+        await until(pilot, lambda: "So I read it." not in screen_text(app))
+        assert "▸ reasoning · 2 lines" in screen_text(app)
 
 
-def shown(app: PanelApp) -> str:
+def screen_text(app: PanelApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 

@@ -32,14 +32,14 @@ TEXT = st.one_of(
 
 
 def lines_of(rows: list[DiffRow], diff: FileDiff, side: str) -> str:
-    found: list[str] = []
+    problems: list[str] = []
     for row in rows:
         line = row.old if side == "old" else row.new
         if row.kind in ("file", "no-newline") or line < 0:
             continue
         lines = diff.old if side == "old" else diff.new
-        found += lines[line : line + max(1, row.size)]
-    return "".join(found)
+        problems += lines[line : line + max(1, row.size)]
+    return "".join(problems)
 
 
 @steady
@@ -81,18 +81,18 @@ def test_blocks_hold_the_same_lines_and_never_touch(old: list[str], new: list[st
 @steady
 @given(st.text())
 def test_a_painted_line_holds_no_sign_that_hides(text: str) -> None:
-    shown = paint_line(text.replace("\n", " ")).text
-    assert not [sign for sign in shown if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
-    assert line_cells(text.replace("\n", " ")) == cell_len(shown)
+    line_text = paint_line(text.replace("\n", " ")).text
+    assert not [sign for sign in line_text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+    assert line_cells(text.replace("\n", " ")) == cell_len(line_text)
 
 
 @steady
 @given(st.text(alphabet="ab 日本é\t", max_size=60), st.integers(2, 12))
 def test_wrapped_parts_join_to_the_line_and_fit(text: str, width: int) -> None:
-    shown = paint_line(text).text
-    places = [*wrap_offsets(shown, width), len(shown)]
-    parts = [shown[first:end] for first, end in pairwise(places)]
-    assert "".join(parts) == shown
+    line_text = paint_line(text).text
+    places = [*wrap_offsets(line_text, width), len(line_text)]
+    parts = [line_text[first:end] for first, end in pairwise(places)]
+    assert "".join(parts) == line_text
     assert all(cell_len(part) <= width for part in parts)
 
 
@@ -250,5 +250,5 @@ def test_no_line_of_a_private_key_is_shown():
         "-----END PRIVATE KEY-----",
     ]
     document = DiffDocument([compare("key.pem", "\n".join([*body, "x", ""]), "\n".join([*body, "y", ""]))])
-    shown = [document.painted(0, side, line).text for side in ("old", "new") for line in range(len(body))]
-    assert not [line for line in shown if "MIIE" in line]
+    lines = [document.painted(0, side, line).text for side in ("old", "new") for line in range(len(body))]
+    assert not [line for line in lines if "MIIE" in line]

@@ -67,9 +67,9 @@ async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
             for offset in (0, view.max_scroll_y):
                 await scrolled(pilot, view, offset)
                 pages.append(f"── {width}x{height}, {name}, from line {offset}\n{painted(view)}\n")
-    shown = "\n".join(pages)
+    text = "\n".join(pages)
     golden = GOLDEN / f"{width}.txt"
     if os.environ.get("GOLDEN_UPDATE"):
         golden.parent.mkdir(parents=True, exist_ok=True)
-        golden.write_text(shown, encoding="utf-8")
-    assert shown == golden.read_text(encoding="utf-8")
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")

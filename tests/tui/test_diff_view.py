@@ -72,12 +72,12 @@ async def test_golden_text(width: int, wrapped: bool) -> None:
         await until(pilot, lambda: view.size.width == width and view.virtual_size.height > 1, "laid out")
         await pilot.press("j", "j")
         await until(pilot, lambda: view.current == 1)
-        shown = painted(view) + "\n"
+        text = painted(view) + "\n"
     golden = GOLDEN / f"{'wrapped' if wrapped else 'cut'}-{width}.txt"
     if os.environ.get("GOLDEN_UPDATE"):
         golden.parent.mkdir(parents=True, exist_ok=True)
-        golden.write_text(shown, encoding="utf-8")
-    assert shown == golden.read_text(encoding="utf-8")
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
 
 
 async def test_side_by_side_comes_with_the_width_and_s_switches() -> None:
@@ -161,8 +161,8 @@ async def test_any_text_is_safe_to_paint(text: str) -> None:
         await until(pilot, lambda: view.virtual_size.height > 2)
         await pilot.press("j", "s", "w", "enter")
         await until(pilot, lambda: not view.page.wrapped and view.geometry.options.beside)
-        shown = painted(view)
-        assert all(sign.isprintable() for sign in shown.replace("\n", ""))
+        view_text = painted(view)
+        assert all(sign.isprintable() for sign in view_text.replace("\n", ""))
         assert all(strip.cell_length == view.size.width for strip in map(view.render_line, range(view.size.height)))
 
 

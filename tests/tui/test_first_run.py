@@ -66,10 +66,10 @@ def test_profiles_servers_and_keys_are_ways_to_begin(monkeypatch):
     monkeypatch.setattr("workbench.llm.discovery.SERVERS", ())
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
     settings = Settings(models={"fast": {"model": "openai/small"}})
-    found = list(ways(settings))
-    assert found[0] == Way("openai/small", "Saved model fast", profile="fast")
-    assert "A key in ANTHROPIC_API_KEY" in [way.what for way in found]
-    assert "sk-of-the-test" not in repr(found)
+    offered = list(ways(settings))
+    assert offered[0] == Way("openai/small", "Saved model fast", profile="fast")
+    assert "A key in ANTHROPIC_API_KEY" in [way.what for way in offered]
+    assert "sk-of-the-test" not in repr(offered)
 
 
 def test_what_is_kept_has_a_name_of_its_own():
@@ -145,11 +145,11 @@ async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_
 
 async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where):
     demo = FakeClient()
-    found = []
-    app, started = first_app(where, lambda: list(found), demo=lambda: Opened(demo, where.data, "find the fault"))
+    ways_tried = []
+    app, started = first_app(where, lambda: list(ways_tried), demo=lambda: Opened(demo, where.data, "find the fault"))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot, "Nothing found")
-        found.append(WORKS)
+        ways_tried.append(WORKS)
         await chosen(pilot, screen, "Look again")
         await wait_until(pilot, lambda: "A scripted one" in text_on(app))
         await chosen(pilot, screen, "The demo")

@@ -16,38 +16,38 @@ from workbench.view.state import Changed, SessionState
 
 async def test_what_comes_while_the_screen_is_behind_is_shown_together():
     script = Script().start().user("Do.")
-    client, shown, behind = FakeClient(script.events), list[Changed | None](), [True]
-    follower = Follower(client, SessionState(), shown.append, lambda: behind[0])
+    client, changes, behind = FakeClient(script.events), list[Changed | None](), [True]
+    follower = Follower(client, SessionState(), changes.append, lambda: behind[0])
     running = asyncio.create_task(follower.run())
     try:
         for number in range(6):
             first = len(script.events)
             script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
             client.bring(*script.events[first:])
-            while number == 0 and len(shown) < 2:
+            while number == 0 and len(changes) < 2:
                 await asyncio.sleep(FRAME)
             await asyncio.sleep(FRAME)
-        assert len(shown) == 2  # everything, then the first action
+        assert len(changes) == 2  # everything, then the first action
         behind[0] = False
         await asyncio.sleep(5 * FRAME)
-        assert [len(each.added) for each in shown if each is not None] == [1, 5]
+        assert [len(each.added) for each in changes if each is not None] == [1, 5]
     finally:
         running.cancel()
 
 
 async def test_a_screen_that_stays_behind_is_shown_the_next_all_the_same():
     script = Script().start().user("Do.")
-    client, shown = FakeClient(script.events), list[Changed | None]()
-    running = asyncio.create_task(Follower(client, SessionState(), shown.append, lambda: True).run())
+    client, changes = FakeClient(script.events), list[Changed | None]()
+    running = asyncio.create_task(Follower(client, SessionState(), changes.append, lambda: True).run())
     try:
         for number in range(2):
             first = len(script.events)
             script.run("execute_bash", "out", command=f"echo {number}", _exit_code=0)
             client.bring(*script.events[first:])
             async with asyncio.timeout(10):
-                while len(shown) < number + 2:
+                while len(changes) < number + 2:
                     await asyncio.sleep(FRAME)
-        assert [len(each.added) for each in shown if each is not None] == [1, 1]
+        assert [len(each.added) for each in changes if each is not None] == [1, 1]
     finally:
         running.cancel()
 

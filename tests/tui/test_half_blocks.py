@@ -76,19 +76,19 @@ def test_pictures_stand_below_their_lines_whatever_the_output_says():
     state = fold(with_plot(output="PICTURES\npicture 1, PNG, 9 kB\n[picture 1]"))
     item = list(state.actions.values())[-1]
     text = detail_text(item)
-    found = picture_lines(item, text)
-    assert len(found) == 1
-    (line,) = found
+    lines = picture_lines(item, text)
+    assert len(lines) == 1
+    (line,) = lines
     assert text.split("\n")[line].startswith("  picture 1, PNG")
     assert text.split("\n")[line - 1] == "PICTURES"
-    shown = IllustratedText(text)
-    shown.wrap(70)
-    plain = len(shown.rows)
-    shown.illustrate({line: Picture(data) for line, data in found.items()})
-    assert len(shown.rows) == plain + len(shown.cells) > plain
-    first = min(shown.cells)
-    assert shown.rows[first - 1].line == line
-    shown.find("TIME AND MODEL")
-    assert shown.rows[shown.row_of(*shown.matches[0][:2])].line > line
-    shown.wrap(30)
-    assert all(len(cells) <= 30 for cells in shown.cells.values())
+    illustrated = IllustratedText(text)
+    illustrated.wrap(70)
+    plain = len(illustrated.rows)
+    illustrated.illustrate({line: Picture(data) for line, data in lines.items()})
+    assert len(illustrated.rows) == plain + len(illustrated.cells) > plain
+    first = min(illustrated.cells)
+    assert illustrated.rows[first - 1].line == line
+    illustrated.find("TIME AND MODEL")
+    assert illustrated.rows[illustrated.row_of(*illustrated.matches[0][:2])].line > line
+    illustrated.wrap(30)
+    assert all(len(cells) <= 30 for cells in illustrated.cells.values())

@@ -22,18 +22,18 @@ PANELS = {"f2": "timeline", "f3": "tasks", "f4": "changes"}
 
 def bindings_of(node):
     """Those its classes declare, whether or not the screen knows of them."""
-    found = [each for kind in type(node).__mro__ for each in vars(kind).get("BINDINGS", ())]
-    return [Binding(*each) if isinstance(each, tuple) else each for each in found]
+    bindings = [each for kind in type(node).__mro__ for each in vars(kind).get("BINDINGS", ())]
+    return [Binding(*each) if isinstance(each, tuple) else each for each in bindings]
 
 
 def unlisted(screen):
     """Keys of the focused widget that work and that the help does not tell."""
-    told = {key for group in key_groups(screen) for keys, _ in group.rows for key in keys.split()}
+    keys_listed = {key for group in key_groups(screen) for keys, _ in group.rows for key in keys.split()}
     working = {active.binding.key for active in screen.active_bindings.values() if active.enabled}
     missing = []
     for binding in bindings_of(screen.focused):
         keys = [key.strip() for key in binding.key.split(",") if key.strip() in working]
-        if binding.id and binding.description and keys and not any(key_name(key) in told for key in keys):
+        if binding.id and binding.description and keys and not any(key_name(key) in keys_listed for key in keys):
             missing.append(binding.id)
     return missing
 
@@ -55,13 +55,13 @@ async def test_every_guide_opens_from_its_beginning_and_escape_leads_back():
         await wait_until(pilot, lambda: app.state.changes)
         await pilot.press("f1")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
-        shown, scroll = app.screen.query_one(Markdown), app.screen.query_one("#help-text")
+        markdown, scroll = app.screen.query_one(Markdown), app.screen.query_one("#help-text")
         for name, title in topics().items():
             await pilot.press("down")
-            await wait_until(pilot, lambda name=name: shown.source == (GUIDES / f"{name}.md").read_text())
-            await wait_until(pilot, lambda title=title: str(shown.query("MarkdownBlock").first().render()) == title)
+            await wait_until(pilot, lambda name=name: markdown.source == (GUIDES / f"{name}.md").read_text())
+            await wait_until(pilot, lambda title=title: str(markdown.query("MarkdownBlock").first().render()) == title)
             assert scroll.scroll_offset.y == 0
-            assert len(shown.query("MarkdownBlock")) >= 3
+            assert len(markdown.query("MarkdownBlock")) >= 3
         await pilot.press("escape")
         assert await wait_until(pilot, lambda: app.screen is main)
 

@@ -208,8 +208,8 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
         await wait_until(pilot, lambda: app.state.last_seq == len(events) and app.state.items)
         assert app.state.first_seq > 1
         await pilot.press("ctrl+f", *"answer 0.2")
-        said = app.screen.query_one("#search-found", Static)
-        await wait_until(pilot, lambda: "1/1" in str(said.content))
+        status = app.screen.query_one("#search-found", Static)
+        await wait_until(pilot, lambda: "1/1" in str(status.content))
 
     app = workbench_app(FileClient(path, 150))
     async with app.run_test(size=(120, 40)) as pilot:

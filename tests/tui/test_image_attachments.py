@@ -84,8 +84,8 @@ async def test_chips_say_what_goes_along_and_what_cannot(directory):
 def test_the_conversation_keeps_the_chip_and_not_the_image(directory):
     script = Script().start()
     state = script.state()
-    said = message(str(directory), "look at @shot.png", ["shot.png"])
-    apply(state, replace(said, seq=2))
+    content = message(str(directory), "look at @shot.png", ["shot.png"])
+    apply(state, replace(content, seq=2))
     (item,) = state.items
     assert item.images == ("shot.png 640×480 · 1 kB",)
     assert len(repr(item)) < 500

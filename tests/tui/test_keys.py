@@ -27,9 +27,9 @@ def test_every_binding_has_a_name_of_its_own_and_says_what_it_does():
 
 def test_every_binding_can_have_another_key_but_for_those_that_answer():
     for name in (each.id for each in all_bindings()):
-        found = read_keymap({name: "ctrl+f11"})
-        assert bool(found.usable) is (name not in ANSWERS), name
-        assert bool(found.problems) is (name in ANSWERS), name
+        keymap = read_keymap({name: "ctrl+f11"})
+        assert bool(keymap.usable) is (name not in ANSWERS), name
+        assert bool(keymap.problems) is (name in ANSWERS), name
 
 
 def test_the_keys_there_are_do_not_clash():
@@ -39,7 +39,7 @@ def test_the_keys_there_are_do_not_clash():
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('modee = "f7"', "there is no key binding 'modee'; did you mean 'mode'?"),
         ('diff = "f8"', "diff: f8 is the key of question (Pending approvals)"),
@@ -51,13 +51,13 @@ def test_the_keys_there_are_do_not_clash():
         ('"approval.edit" = "y"', "approval.edit: y is the key of approval.approve (Approve)"),
     ],
 )
-def test_a_mistake_is_told_with_its_file_and_line_and_the_rest_counts(tmp_path, line, told):
+def test_a_mistake_is_told_with_its_file_and_line_and_the_rest_counts(tmp_path, line, message):
     file = tmp_path / "settings.toml"
     file.write_text(f'mode = "ask"\n\n[keys]\nzoom = "f12"\n{line}\n')
     name, key = (part.strip().strip('"') for part in line.split("="))
-    found = read_keymap({"zoom": "f12", name: key}, file)
-    assert found.problems == (f"{file}:5: {told}",)
-    assert found.usable == {"zoom": "f12"}
+    keymap = read_keymap({"zoom": "f12", name: key}, file)
+    assert keymap.problems == (f"{file}:5: {message}",)
+    assert keymap.usable == {"zoom": "f12"}
 
 
 def test_two_keys_that_change_places_do_not_clash():

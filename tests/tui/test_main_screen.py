@@ -22,7 +22,7 @@ from workbench.tui.widgets.welcome import Welcome
 from workbench.view.git_branch import is_dirty
 
 
-def shown(app, kind):
+def text_of(app, kind):
     return app.screen_stack[0].query_one(kind).render().plain
 
 
@@ -42,8 +42,8 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
     script.answer("Hello.", usage=ev.Usage(input=12_400, output=5))
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "gpt-5" in shown(app, StatusLine))
-        line = shown(app, StatusLine)
+        await wait_until(pilot, lambda: "gpt-5" in text_of(app, StatusLine))
+        line = text_of(app, StatusLine)
         assert line.startswith("ohw calc")
         assert "ctx 12.4k │ gpt-5 │ $0.010 │ Ask (high only)" in line
 
@@ -53,9 +53,9 @@ async def test_the_context_is_a_share_where_the_window_is_known():
     client = FakeClient(script.events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "ctx 31 %" in shown(app, StatusLine))
+        await wait_until(pilot, lambda: "ctx 31 %" in text_of(app, StatusLine))
         client.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
-        await wait_until(pilot, lambda: "ctx 95 %" in shown(app, StatusLine))
+        await wait_until(pilot, lambda: "ctx 95 %" in text_of(app, StatusLine))
         assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
 
 
@@ -66,18 +66,18 @@ async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
     app = workbench_app(client, directory=tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         client.bring(live.EngineState(state="idle"))
-        await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
+        await wait_until(pilot, lambda: "  main  " in text_of(app, StatusLine))
         (tmp_path / "new").write_text("x")
         seen = len(script.events)
         script.run("execute_bash", command="touch new", _exit_code=0)
         client.bring(*script.events[seen:])
-        await wait_until(pilot, lambda: "  main*" in shown(app, StatusLine))
+        await wait_until(pilot, lambda: "  main*" in text_of(app, StatusLine))
         (tmp_path / "new").unlink()
         seen = len(script.events)
         script.run("execute_bash", command="rm new", _exit_code=0)
         client.bring(*script.events[seen:])
-        await wait_until(pilot, lambda: "  main  " in shown(app, StatusLine))
-        assert "main*" not in shown(app, StatusLine)
+        await wait_until(pilot, lambda: "  main  " in text_of(app, StatusLine))
+        assert "main*" not in text_of(app, StatusLine)
 
 
 @pytest.mark.starts
@@ -111,8 +111,8 @@ async def test_an_unknown_cost_is_never_shown_as_nothing():
     script = Script().start(scripted=True).user("Hi.").answer("Hello.", cost=None)
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "cost ?" in shown(app, StatusLine))
-        assert "scripted model" in shown(app, StatusLine)
+        await wait_until(pilot, lambda: "cost ?" in text_of(app, StatusLine))
+        assert "scripted model" in text_of(app, StatusLine)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])
@@ -166,14 +166,14 @@ async def test_the_hints_name_keys_that_work_now():
     client = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(client, set={"keys": {"mode": "f7"}})
     async with app.run_test(size=(160, 30)) as pilot:
-        await wait_until(pilot, lambda: "enter queue" in shown(app, KeyHints))
-        assert "F7 mode" in shown(app, KeyHints)
-        assert "esc stop" not in shown(app, KeyHints)
+        await wait_until(pilot, lambda: "enter queue" in text_of(app, KeyHints))
+        assert "F7 mode" in text_of(app, KeyHints)
+        assert "esc stop" not in text_of(app, KeyHints)
         client.bring(live.EngineState(state="thinking"))
-        await wait_until(pilot, lambda: "esc stop" in shown(app, KeyHints))
+        await wait_until(pilot, lambda: "esc stop" in text_of(app, KeyHints))
         await pilot.press("f2")
-        await wait_until(pilot, lambda: "esc prompt" in shown(app, KeyHints))
-        assert "enter open" in shown(app, KeyHints)
+        await wait_until(pilot, lambda: "esc prompt" in text_of(app, KeyHints))
+        assert "enter open" in text_of(app, KeyHints)
         await pilot.press("f7")
         await wait_until(pilot, lambda: client.commands == [("mode", "high")])
         assert client.commands == [("mode", "high")]
@@ -200,10 +200,10 @@ async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         client.bring(live.EngineState(state="acting"))
-        await wait_until(pilot, lambda: "running $ pytest -q · " in shown(app, Activity))
+        await wait_until(pilot, lambda: "running $ pytest -q · " in text_of(app, Activity))
         assert app.screen.query_one(Activity)._timer._active.is_set()
         client.bring(live.EngineState(state="idle"))
-        await wait_until(pilot, lambda: shown(app, Activity) == "")
+        await wait_until(pilot, lambda: text_of(app, Activity) == "")
         assert not app.screen.query_one(Activity)._timer._active.is_set()
 
 
@@ -243,7 +243,7 @@ async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("y")
         client.bring(*asked().events[2:])
-        await wait_until(pilot, lambda: "1 action needs approval · F8" in shown(app, Activity))
+        await wait_until(pilot, lambda: "1 action needs approval · F8" in text_of(app, Activity))
         await pilot.press(*"yyy", "enter")
         await wait_until(pilot, lambda: ("send", "yyyy") in client.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -368,10 +368,10 @@ async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
 async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was_written():
     app = workbench_app(None, set={"model": None}, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: "No model configured" in shown(app, Welcome))
-        assert "--model" in shown(app, Welcome)
-        assert "F9" in shown(app, Welcome)
-        assert shown(app, Activity) == ""  # nothing is being started
+        await wait_until(pilot, lambda: "No model configured" in text_of(app, Welcome))
+        assert "--model" in text_of(app, Welcome)
+        assert "F9" in text_of(app, Welcome)
+        assert text_of(app, Activity) == ""  # nothing is being started
         await pilot.press("shift+tab")
         await wait_until(pilot, lambda: "/demo" in str([note.message for note in app._notifications]))
         app.clear_notifications()
@@ -386,7 +386,7 @@ async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_bac
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: client.commands == [("send", "do it")])
         client.bring(Disconnected("the model's name is wrong; give another with --model", for_good=True))
-        await wait_until(pilot, lambda: "give another" in shown(app, Activity))
+        await wait_until(pilot, lambda: "give another" in text_of(app, Activity))
         assert app.screen.query_one(Prompt).text == "do it"
 
 

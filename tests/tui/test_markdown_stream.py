@@ -68,7 +68,7 @@ async def test_code_loads_the_lexer_of_its_own_language_only(
     app = _Streams(text)
     async with app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: app.query("MarkdownFence Label"))
-        shown = app.query_one("MarkdownFence Label", Label).content
-        assert isinstance(shown, Content)
-        assert shown.plain == "\n".join(line.removeprefix("    ") for line in text.split("\n") if "```" not in line)
-        assert (len({span.style for span in shown.spans}) > 1) == is_coloured
+        content = app.query_one("MarkdownFence Label", Label).content
+        assert isinstance(content, Content)
+        assert content.plain == "\n".join(line.removeprefix("    ") for line in text.split("\n") if "```" not in line)
+        assert (len({span.style for span in content.spans}) > 1) == is_coloured

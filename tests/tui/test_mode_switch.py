@@ -9,7 +9,7 @@ from textual import events
 from tests.tui.app_driver import type_while_it_stands_still, wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
-from tests.tui.test_main_screen import shown
+from tests.tui.test_main_screen import text_of
 from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.mode_switch import DEBOUNCE_SECONDS
 from workbench.tui.settings.apply import apply_settings
@@ -24,11 +24,11 @@ async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab", "shift+tab", "shift+tab")
-        assert "Ask (medium+) → Ask every time?" in shown(app, StatusLine)
+        assert "Ask (medium+) → Ask every time?" in text_of(app, StatusLine)
         assert client.commands == []
         await wait_until(pilot, lambda: client.commands)
         assert client.commands == [("mode", "ask")]
-        assert "→" not in shown(app, StatusLine)
+        assert "→" not in text_of(app, StatusLine)
 
 
 async def test_the_key_never_comes_to_the_mode_that_never_asks():

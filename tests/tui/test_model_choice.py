@@ -16,7 +16,7 @@ from workbench.view.opened_session import Opened
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 
 
-def shown(app) -> str:
+def status_line(app) -> str:
     return app.screen_stack[0].query_one(StatusLine).render().plain
 
 
@@ -36,12 +36,12 @@ async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
     client = FakeClient(script.events)
     app = workbench_app(client, set={"model": "fast", "models": PROFILES})
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "ctx 31 %" in shown(app))
+        await wait_until(pilot, lambda: "ctx 31 %" in status_line(app))
         await typed(pilot, "/model openai/other")
         await wait_until(pilot, lambda: client.commands == [("model", "openai/other")])
-        assert "other" not in shown(app)
+        assert "other" not in status_line(app)
         client.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
-        await wait_until(pilot, lambda: "ctx 62.4k │ other" in shown(app))
+        await wait_until(pilot, lambda: "ctx 62.4k │ other" in status_line(app))
         assert [item.text for item in app.state.items if hasattr(item, "detail")][
             -1
         ] == "Model changed to: openai/other"
@@ -51,7 +51,7 @@ async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
     client = FakeClient(Script().start(model="deep").user("Hi.").events)
     app = workbench_app(client, set={"model": "deep", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait_until(pilot, lambda: "deep" in shown(app))
+        await wait_until(pilot, lambda: "deep" in status_line(app))
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
         assert rows(app) == ["  fast  openai/small", "● deep  anthropic/large  now"]
@@ -64,7 +64,7 @@ async def test_escape_and_the_present_model_change_nothing():
     client = FakeClient(Script().start(model="openai/[/own]").user("Hi.").events)
     app = workbench_app(client, set={"model": "openai/[/own]", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait_until(pilot, lambda: "own" in shown(app))
+        await wait_until(pilot, lambda: "own" in status_line(app))
         for key in ("enter", "escape"):
             await typed(pilot, "/model")
             await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
@@ -81,8 +81,8 @@ async def test_the_palette_has_an_entry_for_each_profile():
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
         await pilot.press(*"model", "space", *"deep")
-        found = app.screen.query_one(OptionList)
-        await wait_until(pilot, lambda: found.option_count and found.highlighted == 0)
+        options = app.screen.query_one(OptionList)
+        await wait_until(pilot, lambda: options.option_count and options.highlighted == 0)
         await pilot.press("enter")
         assert await wait_until(pilot, lambda: client.commands == [("model", "deep")])
 
@@ -132,8 +132,8 @@ async def test_compact_undo_takes_it_back_and_the_log_says_so():
         await wait_until(pilot, lambda: client.commands == [("compact", "undo")])
         client.bring(ev.CondensingUndone(seq=len(script.events) + 1, condensed=9, first=3, last=8))
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
-        said = "Compaction of events 3 to 8 undone"
-        assert app.state.items[-1].text == said
+        message = "Compaction of events 3 to 8 undone"
+        assert app.state.items[-1].text == message
 
 
 async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(monkeypatch, tmp_path):
@@ -141,7 +141,7 @@ async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(mo
     client = FakeClient(Script().start(model="scripted/none-such").user("Hi.").events)
     app = workbench_app(client, set={"model": "scripted/none-such"})
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait_until(pilot, lambda: "none-such" in shown(app))
+        await wait_until(pilot, lambda: "none-such" in status_line(app))
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
         await pilot.press("t")
@@ -154,7 +154,7 @@ async def test_without_profiles_the_models_are_listed_that_a_key_was_found_for(m
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
     app = workbench_app(FakeClient(Script().start(model="openai/x").user("Hi.").events), set={"model": "openai/x"})
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait_until(pilot, lambda: "openai" in shown(app) or "x" in shown(app))
+        await wait_until(pilot, lambda: "openai" in status_line(app) or "x" in status_line(app))
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
         assert "  anthropic/claude-sonnet-4-5" in rows(app)

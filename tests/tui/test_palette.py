@@ -43,12 +43,12 @@ async def test_every_entry_names_an_action_that_there_is():
     _, app = session(set={"models": PROFILES})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
-        found = entries(app)
-        for entry in found:
+        palette = entries(app)
+        for entry in palette:
             target, name, _ = parse(entry.action)
             owner = {"app": app, "": entry.node or app.screen}[target]
             assert hasattr(owner, f"action_{name}"), entry
-        labels = [entry.label for entry in found]
+        labels = [entry.label for entry in palette]
         assert [f"/{command.name}" for command in COMMANDS] == labels[: len(COMMANDS)]
         assert {"fast", "deep", "plan", "ohw-dusk", "nord", "Maximize a panel"} <= set(labels)
 
@@ -65,8 +65,8 @@ async def test_every_entry_can_be_run(tmp_path):
             while app.screen is not main:
                 await pilot.press("escape")
                 await pilot.pause()
-        wanted = [("model", "fast"), ("model", "deep"), ("mode", "plan"), ("compact",)]
-        await wait_until(pilot, lambda: all(command in client.commands for command in wanted))
+        expected = [("model", "fast"), ("model", "deep"), ("mode", "plan"), ("compact",)]
+        await wait_until(pilot, lambda: all(command in client.commands for command in expected))
         assert not any("never" in command for command in client.commands), "this mode is confirmed first"
         assert app.is_running
 

@@ -35,10 +35,10 @@ def plain(lines):
 def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
     state = decided(FIRST, (0,), seen=seen)
     (item,) = state.actions.values()
-    shown = plain(card(item, 60, WORKSPACE))
-    assert "a.txt · 1 of 2 hunks" in shown
-    assert "two" in shown
-    assert "twenty" not in shown
+    text = plain(card(item, 60, WORKSPACE))
+    assert "a.txt · 1 of 2 hunks" in text
+    assert "two" in text
+    assert "twenty" not in text
     assert outcome(item) == ("+1 −1" if seen else "")
     assert [(file.added, file.removed) for file in state.changes.values()] == ([(1, 1)] if seen else [])
     assert "accepted in part by you" in detail_text(item)
@@ -46,16 +46,16 @@ def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
 
 
 @pytest.mark.parametrize(
-    ("text", "hunks", "said"),
+    ("text", "hunks", "description"),
     [
         (f"{FIRST}mine\n", (0,), "1 of 2 hunks, changed by you"),
         (f"{WANTED}mine\n", (0, 1), "changed by you"),
         (f"{FIRST}mine\n", None, "changed by you"),
     ],
 )
-def test_what_the_person_changed_is_said(text, hunks, said):
+def test_what_the_person_changed_is_said(text, hunks, description):
     (item,) = decided(text, hunks).actions.values()
-    assert action_line(item, WORKSPACE) == f"a.txt · {said}"
+    assert action_line(item, WORKSPACE) == f"a.txt · {description}"
 
 
 def test_asked_again_it_is_the_proposal_again():
@@ -86,12 +86,12 @@ def test_the_question_shows_the_change_of_the_others_and_its_full_text_all_of_it
         stale=(stale,),
     )
     item = fold(script.events).actions[action_id]
-    said = "\n".join(line.text for line in what_runs(item))
-    assert "a.txt has changed since the agent read it" in said
-    assert "  + more \\e[2J 0" in said
-    assert "13 more lines of it in the full text" in said
+    text = "\n".join(line.text for line in what_runs(item))
+    assert "a.txt has changed since the agent read it" in text
+    assert "  + more \\e[2J 0" in text
+    assert "13 more lines of it in the full text" in text
     whole = full_text(item)
     assert "more \\e[2J 19" in whole
     assert "as the agent wanted it  +2 −2" in whole
     assert "  + twenty" in whole
-    assert "\x1b" not in said + whole
+    assert "\x1b" not in text + whole

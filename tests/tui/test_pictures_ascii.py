@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import workbench_app
-from tests.tui.pictures import app_with, at_rest, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, at_rest, in_each_look, show_events, text_on
 from tests.tui.test_pictures_stale_files import in_part, stale_file
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
@@ -17,7 +17,7 @@ def test_a_screen_in_ascii(state, look, directory, picture):
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": True})
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await at_rest(pilot)
         assert text_on(app).isascii()
 

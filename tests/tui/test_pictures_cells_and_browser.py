@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.app_driver import wait_until
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from tests.tui.plot_sessions import browser_form, with_plot
 from workbench.tui.open_screens import open_action
 from workbench.tui.terminal.integration import TerminalIntegration
@@ -18,7 +18,7 @@ def test_the_page_of_a_cell_with_a_plot(signs, look, directory, picture):
     app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         open_action(app, app.state, next(iter(app.state.actions)), client)
         await wait_until(pilot, lambda: app.screen.query(IllustratedLines))
         await wait_until(pilot, lambda: app.screen.query_one(IllustratedLines).is_illustrated)
@@ -33,6 +33,6 @@ def test_form(look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
 
     assert picture(app, look, show)

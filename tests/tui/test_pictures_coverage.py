@@ -125,8 +125,8 @@ ONCE = {
 def pictures_of(place: str) -> dict[str, str]:
     """The text on each picture of an area's state, by its size and theme."""
     area, state = place.split("/")
-    found = (SNAPSHOTS / area).glob(f"{state}-[0-9]*.svg")
-    return {path.stem.removeprefix(f"{state}-"): words_on(path.read_text(encoding="utf-8")) for path in found}
+    pictures = (SNAPSHOTS / area).glob(f"{state}-[0-9]*.svg")
+    return {path.stem.removeprefix(f"{state}-"): words_on(path.read_text(encoding="utf-8")) for path in pictures}
 
 
 def words_on(picture: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
-from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, shown, text_on
+from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, show_events, text_on
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.help import HelpScreen, topics
@@ -35,9 +35,11 @@ OVER = [diff_viewer, pager, help_on_keys]
 @pytest.fixture(autouse=True)
 def _these_topics(monkeypatch):
     """Pictures stay the same when guides are added."""
-    found = topics()
-    kept = {name: found[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")}
-    monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: kept)
+    guides = topics()
+    listed = {
+        name: guides[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")
+    }
+    monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: listed)
     monkeypatch.setattr("workbench.tui.screens.help.guide_summaries", lambda: {"Start": "Where to begin"})
 
 
@@ -48,7 +50,7 @@ def test_main_screen(state, look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
 
     assert picture(app, look, show)
 
@@ -60,7 +62,7 @@ def test_screens_over_it(over, look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         kind, words = over(app)
         await wait_until(pilot, lambda: isinstance(app.screen, kind) and words in text_on(app))
 

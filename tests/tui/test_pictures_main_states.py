@@ -7,7 +7,7 @@ from textual import events as keys
 from tests.sample_images import png
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import working
-from tests.tui.pictures import Look, app_with, at_rest, in_each_look, in_looks, is_settled, shown
+from tests.tui.pictures import Look, app_with, at_rest, in_each_look, in_looks, is_settled, show_events
 from tests.tui.sample_session import START
 from workbench.client.client import Disconnected
 from workbench.protocol import live
@@ -75,7 +75,7 @@ def test_states(state, look, directory, picture):
     client, app = app_with(events, directory, look.theme, terminal={"vim": True})
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         for each in STATES[: STATES.index(state) + 1]:
             await each(app, pilot)
             await at_rest(pilot)

@@ -4,8 +4,8 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
-from tests.tui.picture_sessions import begun, said
-from tests.tui.pictures import at_rest, in_each_look, shown, text_on
+from tests.tui.picture_sessions import answered, begun
+from tests.tui.pictures import at_rest, in_each_look, show_events, text_on
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.model_choice import ModelChoice
@@ -33,7 +33,7 @@ PROFILES = {
 def model_changed():
     script = begun()
     script.add(ev.SettingsChanged, model="fast")
-    said(script, "I go on from here.", 9_900)
+    answered(script, "I go on from here.", 9_900)
     script.begin("execute_bash", command="python -m pytest -q")
     return [*script.events, live.EngineState(state="acting")]
 
@@ -50,8 +50,8 @@ def budget_pause():
 
 
 def waiting_for_the_provider():
-    said = "the provider limits the rate; try 2 of 5 in 17 s"
-    return [*begun().events, live.EngineState(state="thinking", detail=said)]
+    message = "the provider limits the rate; try 2 of 5 in 17 s"
+    return [*begun().events, live.EngineState(state="thinking", detail=message)]
 
 
 def condensed():
@@ -59,7 +59,7 @@ def condensed():
     usage = ev.Usage(input=8_200, output=240, window=200_000)
     more = {"summary": SUMMARY, "reason": "tokens", "usage": usage, "cost": 0.0282}
     script.add(ev.HistoryCondensed, first=9, last=31, **more)
-    said(script, "The amount gets its sign back now.", 4_100)
+    answered(script, "The amount gets its sign back now.", 4_100)
     return [*script.events, live.EngineState(state="idle")]
 
 
@@ -103,7 +103,7 @@ def test_models(state, over, look, directory, picture):
     app = workbench_app(client, directory=directory, set={"models": PROFILES})
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         client.bring(events[-1])  # with what it says of a wait
         await wait_until(pilot, lambda: app.state.work_detail == events[-1].detail)
         await at_rest(pilot)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from workbench.config.locations import Locations
 from workbench.tui import palette_entries as entries
 from workbench.tui.palette_entries import PastSession
@@ -36,10 +36,10 @@ def with_profiles(directory, theme):
 def _these_commands(monkeypatch):
     """Pictures stay the same when commands and keys are added."""
     names = ("help", "mode", "model", "compact", "tasks", "diff", "rules", "stop", "theme", "demo", "quit")
-    kept = tuple(command for command in COMMANDS if command.name in names)
+    commands = tuple(command for command in COMMANDS if command.name in names)
     bindings = entries._bindings
     keys = ("Maximize a panel", "Timeline", "Changes", "Wider panels", "Start of the conversation")
-    monkeypatch.setattr(entries, "COMMANDS", kept)
+    monkeypatch.setattr(entries, "COMMANDS", commands)
     monkeypatch.setattr(entries, "_bindings", lambda screen: (e for e in bindings(screen) if e.label in keys))
 
 
@@ -51,7 +51,7 @@ def test_palette(typed, look, directory, picture):
     (directory / "models.py").write_text("")
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await pilot.press("ctrl+p")
         await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen) and app.screen.has_sessions)
         await pilot.press(*typed)
@@ -66,7 +66,7 @@ def test_never_ask(look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await app.run_action("mode('never')", app.screen)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await wait_until(pilot, lambda: "y never ask" in text_on(app))
@@ -88,7 +88,7 @@ def test_trust(look, directory, picture, monkeypatch):
     app.opened = Opened(client, directory, trust=question)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.quiet.is_armed)
 
     assert picture(app, look, show)

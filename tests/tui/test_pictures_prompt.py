@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished, working
-from tests.tui.pictures import app_with, in_each_look, shown
+from tests.tui.pictures import app_with, in_each_look, show_events
 from workbench.tui.widgets.suggestions import Suggestions
 
 
@@ -39,7 +39,7 @@ def test_choosing(what, state, look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         keys = {"/": "slash", " ": "space", "@": "at", "\x12": "ctrl+r"}
         await pilot.press(*(keys.get(sign, sign) for sign in written))
         await wait_until(pilot, lambda: app.screen.query_one(Suggestions).display)

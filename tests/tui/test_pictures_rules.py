@@ -4,7 +4,7 @@ from textual.widgets import Input
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from workbench.rules.rule import parse_rule
 from workbench.tui.screens.rules import RulesScreen
 
@@ -28,7 +28,7 @@ def test_rules(look, directory, picture, monkeypatch):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
         app.action_rules()
         await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import begun, finished
-from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, takes_answers, text_on
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import find_servers
@@ -137,7 +137,7 @@ def test_what_servers_offer_to_write(written, words, look, directory, picture, o
     client, app = app_with(events, directory, look.theme, mcpServers=SERVERS)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         composer = app.screen.query_one(Composer)
         await wait_until(pilot, lambda: composer.offers.prompts)
         await pilot.press(*written)
@@ -153,9 +153,9 @@ def test_what_a_prompt_says_is_looked_at_first(state, look, directory, picture, 
     client, app = app_with(events, directory, look.theme, mcpServers=SERVERS)
 
     async def show(pilot):
-        await shown(pilot, client, events)
-        said = "Look at the open issues of milestone 1.4.\nSort them by weight, the heaviest first,\nand say why."
-        client.bring(PromptReady(server="tracker", text=said))
-        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == said)
+        await show_events(pilot, client, events)
+        prompt = "Look at the open issues of milestone 1.4.\nSort them by weight, the heaviest first,\nand say why."
+        client.bring(PromptReady(server="tracker", text=prompt))
+        await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == prompt)
 
     assert picture(app, look, show)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun, finished
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from tests.tui.test_servers_screen import SERVERS, known
 
 __all__ = ["known"]
@@ -22,7 +22,7 @@ def test_servers(look, directory, picture):
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
@@ -59,7 +59,7 @@ def test_question_of_a_server(look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await wait_until(pilot, lambda: "a tool of another program" in text_on(app))
 
     assert picture(app, look, show)

@@ -8,7 +8,7 @@ from textual.widgets import Input
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import in_each_look, shown, text_on
+from tests.tui.pictures import in_each_look, show_events, text_on
 from tests.tui.settings_form import edited, find
 from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
@@ -32,8 +32,8 @@ CASES = ["settings", "setting_line", "setting_choices", "setting_profile", "sett
 @pytest.fixture(autouse=True)
 def _these_rows(monkeypatch):
     """Pictures stay the same when tools and keys are added."""
-    kept = {each.id: each for each in all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")}
-    monkeypatch.setattr(entries, "all_bindings", lambda: list(kept.values()))
+    bindings = {each.id: each for each in all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")}
+    monkeypatch.setattr(entries, "all_bindings", lambda: list(bindings.values()))
     monkeypatch.setattr(entries, "BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 
 
@@ -50,7 +50,7 @@ def test_settings(case, look, directory, picture):
     app = workbench_app(client, directory=directory, settings_model=book)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.action_settings()
         await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and "takes effect" in text_on(app))
         if case == "setting_line":

@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.tui.picture_sessions import AFTER, BEFORE, CALC, said
-from tests.tui.pictures import app_with, in_each_look, shown
+from tests.tui.picture_sessions import AFTER, BEFORE, CALC, answered
+from tests.tui.pictures import app_with, in_each_look, show_events
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -20,7 +20,7 @@ MERGED = WANTED.replace(BEFORE[BEFORE.index("    return sum") :], THEIRS[THEIRS.
 
 def begun() -> Script:
     script = Script().start(model="anthropic/claude-sonnet-4-5").user("-3 is read as 3. Find out why, and fix it.")
-    said(script, "The sign is read and then forgotten. I put it back.", 12_000)
+    answered(script, "The sign is read and then forgotten. I put it back.", 12_000)
     return script
 
 
@@ -51,7 +51,7 @@ def in_part():
     script.add(ev.ActionDecided, action_id=action_id, verdict="edited", by="person", hunks=(1,), written=written)
     script.add(ev.ActionStarted, action_id=action_id)
     script.end(action_id, "told", files=(replace(delta, after=AFTER),))
-    said(script, "I leave the first line as it is.", 13_000)
+    answered(script, "I leave the first line as it is.", 13_000)
     script.add(ev.RunEnded, reason="waiting")
     script.events.append(live.EngineState(state="idle"))
     return script.events
@@ -64,6 +64,6 @@ def test_files_that_are_not_as_proposed(state, look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
 
     assert picture(app, look, show)

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, begun, plan
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.session.sub_agents import delegate_step
@@ -70,7 +70,7 @@ def test_sub_agents(look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await wait_until(pilot, lambda: "reviewer" in text_on(app))
 
     assert picture(app, look, show)
@@ -82,7 +82,7 @@ def test_whose_changes(look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await pilot.press("f5")
         await wait_until(pilot, lambda: "hunk 1 of" in text_on(app))
         await pilot.press("right_square_bracket")
@@ -97,7 +97,7 @@ def test_vim_keys(look, directory, picture):
     client, app = app_with(events, directory, look.theme, terminal={"vim": True})
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await pilot.press(*"Say it in the README, too.", "escape", *"bb")
         await wait_until(pilot, lambda: "NORMAL" in text_on(app))
 

@@ -4,7 +4,7 @@ from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, shown
+from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, show_events
 from workbench.tui.screens.theme_choice import ThemeChoice
 from workbench.tui.themes import builtin_directory
 
@@ -17,7 +17,7 @@ def test_finished(look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
 
     assert picture(app, look, show)
 
@@ -28,7 +28,7 @@ def test_choosing(look, directory, picture):
     client, app = app_with(events, directory, "ohw-dusk")
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.action_change_theme()
         await wait_until(pilot, lambda: isinstance(app.screen, ThemeChoice))
         assert isinstance(app.screen, ThemeChoice)

@@ -12,7 +12,7 @@ from tests.test_own_tools import environment_with
 from tests.third_party.send_note import SendNote
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -97,7 +97,7 @@ def test_in_the_question_and_on_the_timeline(closes, look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         await wait_until(pilot, lambda: "§ send_note" in text_on(app))
         if closes:
             await pilot.press("escape")

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tui.app_driver import wait_until
-from tests.tui.picture_sessions import BEFORE, CALC, begun, said
-from tests.tui.pictures import app_with, in_each_look, shown
+from tests.tui.picture_sessions import BEFORE, CALC, answered, begun
+from tests.tui.pictures import app_with, in_each_look, show_events
 from tests.tui.sample_session import START
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -21,7 +21,7 @@ def events():
     script.run("str_replace_editor", "edited", "MEDIUM", command="str_replace", path=CALC, _files=(mine,))
     theirs = ev.FileDelta(path=README, before="# Calc\n", after="# Calc\n\nAmounts, read.\n")
     script.add(ev.FilesChanged, files=(theirs,))
-    said(script, "Now the tests once more.", 9_900)
+    answered(script, "Now the tests once more.", 9_900)
     script.begin("execute_bash", "HIGH", command="python -m pytest -q && rm -rf .pytest_cache")
     output = live.ToolOutput(action_id=f"a{script.actions}", text="collected 12 items\n\ntests/test_calc.py .......")
     return [*script.events, output, live.EngineState(state="acting")]
@@ -30,17 +30,17 @@ def events():
 async def searching(pilot):
     app = pilot.app
     await pilot.press("ctrl+f", *"parse")
-    found = lambda: str(app.screen.query_one("#search-found").render())
-    await wait_until(pilot, lambda: "7/7" in found())
+    search_status = lambda: str(app.screen.query_one("#search-found").render())
+    await wait_until(pilot, lambda: "7/7" in search_status())
     await pilot.press("up", "up")
-    await wait_until(pilot, lambda: "5/7" in found())
+    await wait_until(pilot, lambda: "5/7" in search_status())
 
 
 async def folding(pilot):
     app = pilot.app
     await pilot.press("ctrl+home")
-    told = app.screen.query(AgentText).first()
-    told.focus()
+    agent_text = app.screen.query(AgentText).first()
+    agent_text.focus()
     await pilot.press("space", "z")
     await wait_until(pilot, lambda: all(card.content_size.height == 1 for card in app.screen.query(ActionCard)))
 
@@ -73,7 +73,7 @@ def test_the_main_screen_in_use(way, look, directory, picture):
     client, app = app_with(session, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, session)
+        await show_events(pilot, client, session)
         await way(pilot)
 
     assert picture(app, look, show)

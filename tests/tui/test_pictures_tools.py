@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.view.tools import tool_rows
 
@@ -43,7 +43,7 @@ def test_tools(state, look, directory, picture):
     rows = tool_rows(state, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.push_screen(ToolsScreen(lambda: rows))
         await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
 

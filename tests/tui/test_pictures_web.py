@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import MODEL, assess
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -40,9 +40,9 @@ def asked() -> Script:
 def question() -> list[Any]:
     script = asked()
     name = script.propose("web_read", "UNKNOWN", "Read about decimal numbers", url=URL)
-    found = assess_url(URL)
+    assessment = assess_url(URL)
     always = "allow web_read in https://docs.python.org/**"
-    assess(script, name, found.risk, reasons=found.reasons, always=always)
+    assess(script, name, assessment.risk, reasons=assessment.reasons, always=always)
     return [*script.events, live.EngineState(state="deciding")]
 
 
@@ -50,8 +50,8 @@ def answered() -> list[Any]:
     script = asked()
     document = Document(URL, "decimal — Python 3 documentation", "html", TEXT)
     seen = page_of(document, 1, is_cached=False).model_dump(mode="json")
-    told = {f"_{name}": value for name, value in seen.items() if name != "content"}
-    script.run("web_read", seen["content"][0]["text"], "MEDIUM", url=URL, _seconds=0.84, **told)
+    fields = {f"_{name}": value for name, value in seen.items() if name != "content"}
+    script.run("web_read", seen["content"][0]["text"], "MEDIUM", url=URL, _seconds=0.84, **fields)
     script.answer("`Decimal` holds amounts exactly; floats do not.")
     script.add(ev.RunEnded, reason="finished", detail="")
     return [*script.events, live.EngineState(state="idle")]
@@ -64,7 +64,7 @@ def test_reading_a_page(state, look, directory, picture):
     client, app = app_with(events, directory, look.theme)
 
     async def show(pilot):
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         if state is answered:
             open_action(app, app.state, "a1", app.opened.link)
             await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))

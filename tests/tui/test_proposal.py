@@ -44,11 +44,11 @@ def test_what_is_written_is_what_is_shown(before: str, after: str, data: st.Data
             of.edit(hunk, data.draw(LINES))
         if data.draw(st.booleans()):
             of.toggle(hunk)
-    (shown,) = of.edited_files()
-    assert len(shown.hunks) == of.count
-    assert "".join(shown.new) == shown.after
-    assert text(of) == taken(shown, of.accepted)
-    assert shown.before == before
+    (preview,) = of.edited_files()
+    assert len(preview.hunks) == of.count
+    assert "".join(preview.new) == preview.after
+    assert text(of) == taken(preview, of.accepted)
+    assert preview.before == before
 
 
 def test_two_of_three_hunks_left_out() -> None:

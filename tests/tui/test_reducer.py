@@ -114,8 +114,8 @@ def test_a_message_sent_while_the_agent_runs_is_queued_until_a_call_that_began_a
 
 def test_what_the_workbench_told_the_agent_is_shown():
     state = Script().start().user("hi").state()
-    told = ev.AgentNudged(seq=8, reason="stuck", text="You go in circles", evidence="look gave the same 4 times")
-    apply(state, told)
+    nudge = ev.AgentNudged(seq=8, reason="stuck", text="You go in circles", evidence="look gave the same 4 times")
+    apply(state, nudge)
     apply(state, ev.AgentNudged(seq=9, reason="no_call", text="Call a tool."))
     first, second = [item.text for item in state.items if isinstance(item, NoticeItem)]
     assert "look gave the same 4 times" in first
@@ -175,8 +175,8 @@ def test_steps_belong_to_the_task_that_was_in_progress_and_a_task_without_one_is
 
 def test_the_plan_of_the_observation_counts_more_than_the_arguments():
     script = Script().start()
-    kept = [{"id": "task-1", "title": "Untitled task", "status": "todo", "notes": ""}]
-    script.run("task_tracker", command="plan", task_list=[{}, "nonsense"], _task_list=kept)
+    tasks = [{"id": "task-1", "title": "Untitled task", "status": "todo", "notes": ""}]
+    script.run("task_tracker", command="plan", task_list=[{}, "nonsense"], _task_list=tasks)
 
     assert [task.title for task in script.state().tasks] == ["Untitled task"]
 

@@ -81,17 +81,17 @@ async def test_a_removed_card_is_freed_at_once():
         gc.collect()  # all of it is in the oldest generation now
         gc.disable()
         try:
-            kept = [weakref.ref(each) for view in panel.children for each in view.walk_children(with_self=True)]
+            references = [weakref.ref(each) for view in panel.children for each in view.walk_children(with_self=True)]
             panel.mounted.views.clear()
             await panel.remove_children()
             await panel.mount(Static("x"))
             for _ in range(2):
                 app.screen.refresh(layout=True)
                 await pilot.pause()
-            alive = {type(each).__name__ for each in (ref() for ref in kept) if each is not None}
+            alive = {type(each).__name__ for each in (ref() for ref in references) if each is not None}
         finally:
             gc.enable()
-        assert len(kept) > 10
+        assert len(references) > 10
         assert alive == set()
 
 

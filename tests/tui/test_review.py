@@ -71,7 +71,7 @@ class Harness:
     def view(self) -> ReviewView:
         return self.screen.query_one(ReviewView)
 
-    def said(self, name: str) -> str:
+    def text_of(self, name: str) -> str:
         return str(self.screen.query_one(f"#viewer-{name}").render())
 
     def tell(self, *messages: object) -> None:
@@ -145,12 +145,12 @@ def test_taking_a_hunk_back_leaves_the_others() -> None:
 
 
 def test_what_cannot_be_taken_back_says_why(harness: Harness) -> None:
-    shown = FileState(harness.path, BEFORE, AFTER)
-    assert refusal(harness.state, shown) == ""
+    file_state = FileState(harness.path, BEFORE, AFTER)
+    assert refusal(harness.state, file_state) == ""
     assert "changed since" in refusal(harness.state, FileState(harness.path, BEFORE, MIDDLE))
     assert "Nothing to revert" in refusal(harness.state, FileState(harness.path, None, None, note="binary"))
     harness.state.running["x"] = next(iter(harness.state.actions.values()))
-    assert "running" in refusal(harness.state, shown)
+    assert "running" in refusal(harness.state, file_state)
 
 
 @pytest.mark.starts
@@ -168,13 +168,13 @@ def test_files_against_head_are_those_that_differ_and_odd_ones_say_why(tmp_path:
     (tmp_path / "gone").unlink()
     (tmp_path / "picture").write_bytes(b"\xff\x01\x02")
 
-    found = {Path(file.path).name: file for file in files_against_head(tmp_path)}
+    changes = {Path(file.path).name: file for file in files_against_head(tmp_path)}
 
-    assert (found["changed"].before, found["changed"].after) == ("a\n", "b\n")
-    assert (found["gone"].before, found["gone"].after) == ("g\n", None)
-    assert (found["new\nline"].before, found["new\nline"].after) == (None, "n\n")
-    assert found["picture"].note == "not text in UTF-8, 2 bytes → 3 bytes"
-    assert "same" not in found
+    assert (changes["changed"].before, changes["changed"].after) == ("a\n", "b\n")
+    assert (changes["gone"].before, changes["gone"].after) == ("g\n", None)
+    assert (changes["new\nline"].before, changes["new\nline"].after) == (None, "n\n")
+    assert changes["picture"].note == "not text in UTF-8, 2 bytes → 3 bytes"
+    assert "same" not in changes
 
 
 @pytest.mark.starts
@@ -187,11 +187,11 @@ def test_a_folder_that_git_cannot_read_says_so(tmp_path: Path) -> None:
 async def test_a_key_cycles_the_scopes_and_the_title_says_which(tmp_path: Path) -> None:
     harness = Harness(tmp_path, "this turn")
     async with harness.app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in harness.said("title"), "the turn")
+        await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in harness.text_of("title"), "the turn")
         await pilot.press("full_stop")
-        await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in harness.said("title"), "the session")
+        await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in harness.text_of("title"), "the session")
         await pilot.press("full_stop")
-        assert await until(pilot, lambda: "this turn" in harness.said("title"), "no git, so no scope of it")
+        assert await until(pilot, lambda: "this turn" in harness.text_of("title"), "no git, so no scope of it")
 
 
 async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text("x = 2\n")
     harness = Harness(tmp_path, "against HEAD")
     async with harness.app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "against HEAD │ M kept.py" in harness.said("title"), "what git says")
+        await until(pilot, lambda: "against HEAD │ M kept.py" in harness.text_of("title"), "what git says")
         assert await until(pilot, lambda: "x = 2" in painted(harness.view))
 
 
@@ -210,14 +210,14 @@ async def test_a_search_goes_through_all_files_opens_folds_and_ends(harness: Har
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("slash", *"needle", "enter")
-        await until(pilot, lambda: "match 1 of 2" in harness.said("status"), "found in both files")
+        await until(pilot, lambda: "match 1 of 2" in harness.text_of("status"), "found in both files")
         assert harness.view.line == (0, "new", 40)
         await pilot.press("n")
-        await until(pilot, lambda: "b.txt" in harness.said("title") and "match 2 of 2" in harness.said("status"))
+        await until(pilot, lambda: "b.txt" in harness.text_of("title") and "match 2 of 2" in harness.text_of("status"))
         await pilot.press("N")
-        await until(pilot, lambda: "a.txt" in harness.said("title"))
+        await until(pilot, lambda: "a.txt" in harness.text_of("title"))
         await pilot.press("slash", *"line 25", "tab", "enter")
-        await until(pilot, lambda: "match 1 of 1" in harness.said("status") and "line 25" in painted(harness.view))
+        await until(pilot, lambda: "match 1 of 1" in harness.text_of("status") and "line 25" in painted(harness.view))
         await pilot.press("escape")
         await until(pilot, lambda: not harness.screen._search.matches)
         assert harness.app.screen is harness.screen
@@ -228,7 +228,7 @@ async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_to
         await ready(pilot, harness)
         await pilot.press("down", "c", *"why five?", "enter")
         await until(pilot, lambda: "✎ why five?" in painted(harness.view), "the comment")
-        await until(pilot, lambda: "1 comment unsent · ctrl+s to send" in harness.said("status"))
+        await until(pilot, lambda: "1 comment unsent · ctrl+s to send" in harness.text_of("status"))
         await pilot.press("c")
         await until(
             pilot, lambda: "keep" in harness.hints() and "this file" not in harness.hints(), "the keys of a comment"
@@ -268,7 +268,7 @@ async def test_a_comment_can_be_dropped_and_a_fold_takes_none(harness: Harness) 
         await pilot.press("d")
         await until(pilot, lambda: "✎" not in painted(harness.view))
         await pilot.press("end", "c")
-        await until(pilot, lambda: "Move to a line first" in harness.said("status"))
+        await until(pilot, lambda: "Move to a line first" in harness.text_of("status"))
 
 
 async def test_a_hunk_is_taken_back_and_that_is_undone(harness: Harness) -> None:
@@ -279,13 +279,13 @@ async def test_a_hunk_is_taken_back_and_that_is_undone(harness: Harness) -> None
         asked = ev.FileDelta(path=harness.path, before=AFTER, after=without)
         await until(pilot, lambda: harness.client.commands == [("take_back", asked)], "asked for")
         harness.written(AFTER, without)
-        await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in harness.said("status"))
+        await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in harness.text_of("status"))
         await until(pilot, lambda: "five" not in painted(harness.view), "it is gone from the diff")
         await pilot.press("u")
         back = ev.FileDelta(path=harness.path, before=without, after=AFTER)
         await until(pilot, lambda: harness.client.commands[1:] == [("take_back", back)], "asked back")
         harness.written(without, AFTER)
-        await until(pilot, lambda: "Restored hunk 1 of a.txt" in harness.said("status"))
+        await until(pilot, lambda: "Restored hunk 1 of a.txt" in harness.text_of("status"))
         assert await until(pilot, lambda: "five" in painted(harness.view))
 
 
@@ -295,10 +295,10 @@ async def test_a_file_is_taken_back_or_it_is_said_why_not(harness: Harness) -> N
         await pilot.press("X")
         await until(pilot, lambda: len(harness.client.commands) == 1)
         harness.tell(CommandRefused("a.txt has changed since it was shown"))
-        await until(pilot, lambda: "Not done: a.txt has changed since" in harness.said("status"))
+        await until(pilot, lambda: "Not done: a.txt has changed since" in harness.text_of("status"))
         harness.state.running["x"] = next(iter(harness.state.actions.values()))
         await pilot.press("x")
-        await until(pilot, lambda: "An action is running" in harness.said("status"))
+        await until(pilot, lambda: "An action is running" in harness.text_of("status"))
         assert len(harness.client.commands) == 1
 
 
@@ -311,7 +311,7 @@ async def test_the_mouse_chooses_lines_files_and_opens_folds(harness: Harness) -
         await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "unchanged" in row)))
         await until(pilot, lambda: "line 20" in painted(harness.view) or "line 0" in painted(harness.view))
         await pilot.click(FileList, offset=(5, 1))
-        assert await until(pilot, lambda: "b.txt" in harness.said("title"))
+        assert await until(pilot, lambda: "b.txt" in harness.text_of("title"))
 
 
 async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
@@ -347,11 +347,11 @@ async def test_a_viewer_that_was_closed_otherwise_follows_no_more(harness: Harne
 
 
 async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
+    saved = tmp_path / "kept"
     harness, directory = Harness(tmp_path), []
 
     def keep(name: str) -> Path:
-        directory.append(kept / name)
+        directory.append(saved / name)
         return directory[-1]
 
     harness.review._keep = keep
@@ -359,14 +359,14 @@ async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_pat
         await ready(pilot, harness)
         await pilot.press("c", *"why", "enter")
         await until(pilot, lambda: "✎ why" in painted(harness.view))
-    (path,) = kept.rglob("*.json")
+    (path,) = saved.rglob("*.json")
     assert path.stat().st_mode & 0o777 == 0o600
 
     later = Harness(tmp_path)
     later.review._keep = keep
     async with later.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, later)
-        await until(pilot, lambda: "✎ why" in painted(later.view) and "1 comment" in later.said("status"))
+        await until(pilot, lambda: "✎ why" in painted(later.view) and "1 comment" in later.text_of("status"))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: later.sent, "sent")
     assert later.sent == ["Comments on the changes:\n\na.txt:6 (before the change)\n> line 5\nwhy"]

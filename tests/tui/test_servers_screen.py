@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import app_with, shown, text_on
+from tests.tui.pictures import app_with, show_events, text_on
 from workbench.config.locations import Locations
 from workbench.mcp.config import find_servers
 from workbench.mcp.pins import PinStore
@@ -53,7 +53,7 @@ async def test_the_tools_of_a_server_are_approved_by_a_key(directory, known):
     client, app = app_with(events, directory, "ohw-dark")
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         await armed(pilot)
@@ -70,7 +70,7 @@ async def test_what_changes_under_the_person_s_eyes_is_approved_by_a_second_pres
     client, app = app_with(events, directory, "ohw-dark")
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.action_servers()
         await wait_until(
             pilot, lambda: isinstance(app.screen, ServersScreen) and "send the folder along" in text_on(app)
@@ -94,7 +94,7 @@ async def test_what_waits_is_approved_only_once_it_was_in_sight_to_its_end(direc
     client, app = app_with(events, directory, "ohw-dark")
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
-        await shown(pilot, client, events)
+        await show_events(pilot, client, events)
         app.action_servers()
         await wait_until(
             pilot, lambda: isinstance(app.screen, ServersScreen) and "send the folder along" in text_on(app)

@@ -40,12 +40,12 @@ def test_messages_reasoning_commands_and_results_are_found(words, where):
 def test_what_is_found_is_shown_on_one_safe_line(before, words):
     script = Script().start().user(f"{before}{words}")
 
-    for found in find_in(script.state().items, words):
-        assert not any(sign in found.excerpt for sign in "\n\r\t\x1b\u202e")
+    for match in find_in(script.state().items, words):
+        assert not any(sign in match.excerpt for sign in "\n\r\t\x1b\u202e")
     assert bool(find_in(script.state().items, words)) == bool(words.casefold().strip())
 
 
-def said(app) -> str:
+def status_text(app) -> str:
     return str(app.screen.query_one("#search-found").render())
 
 
@@ -54,9 +54,9 @@ async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"echo 17", "0")
-        await wait_until(pilot, lambda: "1/1" in said(app))
-        found = lambda: [card.item.action_id for card in app.screen.query("ActionCard.-found").results(ActionCard)]
-        await wait_until(pilot, lambda: found() == ["a171"])
+        await wait_until(pilot, lambda: "1/1" in status_text(app))
+        matches = lambda: [card.item.action_id for card in app.screen.query("ActionCard.-found").results(ActionCard)]
+        await wait_until(pilot, lambda: matches() == ["a171"])
         assert app.screen.query_one(SessionSearch).has_focus_within
         await pilot.press("enter")
         await wait_until(pilot, lambda: isinstance(app.focused, ActionCard))
@@ -75,12 +75,12 @@ async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"calc.py")
-        await wait_until(pilot, lambda: "3/3" in said(app))
+        await wait_until(pilot, lambda: "3/3" in status_text(app))
         await pilot.press("enter", "n")
-        await wait_until(pilot, lambda: "1/3" in said(app))
+        await wait_until(pilot, lambda: "1/3" in status_text(app))
         await wait_until(pilot, lambda: isinstance(app.focused, ActionCard) and app.focused.item.number == 3)
         await pilot.press("N")
-        await wait_until(pilot, lambda: "3/3" in said(app))
+        await wait_until(pilot, lambda: "3/3" in status_text(app))
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).has_focus)
         assert not app.screen.query_one(SessionSearch).display
@@ -92,7 +92,7 @@ async def test_words_that_are_nowhere_leave_the_place_and_say_so():
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"xyzzy")
-        await wait_until(pilot, lambda: said(app) == "not found")
+        await wait_until(pilot, lambda: status_text(app) == "not found")
         await pilot.press("enter", "escape", "n")
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "n")
         assert not app.screen.query_one(SessionSearch).display

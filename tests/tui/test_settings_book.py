@@ -94,10 +94,10 @@ def test_secrets_are_neither_shown_nor_written(where):
 )
 def test_what_cannot_be_saved_says_why_and_changes_nothing(where, name, text, says):
     book = book_of(where)
-    found = entry(book, name)
-    assert says in book.check(found, text)
+    field = entry(book, name)
+    assert says in book.check(field, text)
     with pytest.raises(UsageError):
-        book.save(found, text)
+        book.save(field, text)
     assert where.settings_file.read_text() == FILE
 
 
@@ -117,12 +117,12 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
         "tools.think": "no",
         "trusted": "/a/b, ~/c",
     }.items():
-        found = entry(book, name)
-        assert book.check(found, text) == ""
-        book.save(found, text)
+        field = entry(book, name)
+        assert book.check(field, text) == ""
+        book.save(field, text)
     text = where.settings_file.read_text()
-    kept = FILE.replace('"ask"', '"high"').replace("40", "55").splitlines()
-    assert [line for line in text.splitlines() if line in kept and line] == [line for line in kept if line]
+    expected = FILE.replace('"ask"', '"high"').replace("40", "55").splitlines()
+    assert [line for line in text.splitlines() if line in expected and line] == [line for line in expected if line]
     assert taken[-1] is book.settings
     assert (taken[-1].theme, taken[-1].from_flags) == ("nord", ("theme",))  # the command line still wins
     after = load_settings(where, {})
@@ -154,10 +154,10 @@ def test_a_value_is_told_with_its_unit_and_with_what_nothing_means(where, name, 
 
 def test_on_and_off_are_yes_and_no_also_as_usual_values_and_choices(where):
     book = book_of(where)
-    found = entry(book, "terminal.ascii")
-    assert [name for name, _ in found.choices] == ["auto", "yes", "no"]
+    field = entry(book, "terminal.ascii")
+    assert [name for name, _ in field.choices] == ["auto", "yes", "no"]
     assert book.current(entry(book, "stop_loops")).text == "yes"
-    assert [found.read(text) for text in ("auto", "yes", "no", "true")] == ["auto", True, False, True]
+    assert [field.read(text) for text in ("auto", "yes", "no", "true")] == ["auto", True, False, True]
 
 
 def test_an_empty_text_takes_the_entry_out_and_leaves_the_rest(where):

@@ -41,7 +41,7 @@ def asking(name: str = "reviewer") -> Script:
     return script
 
 
-def shown(item: ActionItem, width: int = 60) -> str:
+def row_text(item: ActionItem, width: int = 60) -> str:
     return " ".join("".join(piece.text for piece in row(item, width, START)).split())
 
 
@@ -52,8 +52,8 @@ def its_action(state: SessionState) -> ActionItem:
 def test_an_action_of_a_sub_agent_is_a_row_of_its_own_under_its_name():
     state = asking().state()
     assert list(state.actions) == ["a1", "child:a1"]
-    assert shown(state.actions["a1"]) == "● 1 ⇉ reviewer: Look at all of it. LOW 0 s"
-    assert shown(its_action(state)) == "? 2 $ ↳ reviewer · make HIGH"
+    assert row_text(state.actions["a1"]) == "● 1 ⇉ reviewer: Look at all of it. LOW 0 s"
+    assert row_text(its_action(state)) == "? 2 $ ↳ reviewer · make HIGH"
     assert "↳ reviewer · $ make" in "".join(piece.text for piece in card(its_action(state), 60)[0])
     assert state.waiting == ["child:a1"]
     assert why_asked(its_action(state), "medium")[0].text == "Asked for the sub-agent reviewer."
@@ -62,7 +62,7 @@ def test_an_action_of_a_sub_agent_is_a_row_of_its_own_under_its_name():
 
 def test_a_name_is_shown_with_its_control_characters_as_escapes():
     state = asking("\x1b]0;x\x07[/b]").state()
-    words = shown(its_action(state)) + why_asked(its_action(state), "medium")[0].text
+    words = row_text(its_action(state)) + why_asked(its_action(state), "medium")[0].text
     assert "\x1b" not in words
     assert "\\e]0;x" in words
 
@@ -115,8 +115,8 @@ def test_the_plan_of_a_sub_agent_does_not_replace_the_agents_own():
 
 async def test_the_final_message_of_a_sub_agent_is_a_card_and_no_words_of_the_agent():
     script = begun()
-    said = {"message": "Its own last words."}
-    step(script, ev.ActionProposed(action_id="e", response_id="r", call_id="e", tool="finish", arguments=said))
+    result = {"message": "Its own last words."}
+    step(script, ev.ActionProposed(action_id="e", response_id="r", call_id="e", tool="finish", arguments=result))
     step(script, ev.ActionStarted(action_id="e"))
     step(script, ev.ActionObserved(action_id="e", observation={"content": [], "is_error": False}))
     async with PanelApp(script.state()).run_test() as pilot:

@@ -37,22 +37,22 @@ def test_dark_light_high_contrast_colour_blind_and_two_with_character_are_there(
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 @pytest.mark.parametrize("ground", ["background", "surface", "panel"])
 def test_every_text_colour_can_be_read_on_every_ground(name, ground):
-    found = colours(name)
-    weak = {text: ratio(found[text], found[ground]) for text in [*TEXTS, *OWN_TEXTS]}
+    palette = colours(name)
+    weak = {text: ratio(palette[text], palette[ground]) for text in [*TEXTS, *OWN_TEXTS]}
     assert {text: value for text, value in weak.items() if value < 4.5} == {}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_text_can_be_read_on_the_colours_of_a_diff(name):
-    found = colours(name)
+    palette = colours(name)
     grounds = ["diff-added", "diff-removed", "diff-added-word", "diff-removed-word"]
-    weak = {ground: ratio(found["foreground"], found[ground]) for ground in grounds}
+    weak = {ground: ratio(palette["foreground"], palette[ground]) for ground in grounds}
     assert {ground: value for ground, value in weak.items() if value < 4.5} == {}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_what_is_chosen_or_marked_can_be_read_and_signs_stand_out(name):
-    found = colours(name)
+    palette = colours(name)
     pairs = [
         ("block-cursor-foreground", "block-cursor-background", 4.5),
         ("primary", "block-cursor-background", 3.0),
@@ -65,7 +65,7 @@ def test_what_is_chosen_or_marked_can_be_read_and_signs_stand_out(name):
         ("input-cursor-background", "background", 3.0),
         ("scrollbar-active", "scrollbar-background", 3.0),
     ]
-    weak = {(one, other): ratio(found[one], found[other]) for one, other, least in pairs}
+    weak = {(one, other): ratio(palette[one], palette[other]) for one, other, least in pairs}
     assert {(one, other) for one, other, least in pairs if weak[one, other] < least} == set()
 
 
@@ -95,8 +95,8 @@ def seen_by(sight: str, colour: str) -> list[float]:
     ],
 )
 def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one, other, least):
-    found = colours("ohw-colour-blind")
-    apart = [abs(a - b) for a, b in zip(seen_by(sight, found[one]), seen_by(sight, found[other]), strict=True)]
+    palette = colours("ohw-colour-blind")
+    apart = [abs(a - b) for a, b in zip(seen_by(sight, palette[one]), seen_by(sight, palette[other]), strict=True)]
     assert max(apart) >= least
 
 
@@ -201,8 +201,8 @@ async def test_an_unknown_theme_is_reported_and_the_usual_one_shown():
 def test_a_theme_that_is_none_is_told_with_its_line_where_the_file_sets_it(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text('mode = "ask"\ntheme = "ohw-drak"\n')
-    said = "there is no theme ohw-drak; did you mean 'ohw-dark'?; using ohw-dark"
-    assert no_such_theme("ohw-drak", SHIPPED, file) == f"{file}:2: {said}"
+    message = "there is no theme ohw-drak; did you mean 'ohw-dark'?; using ohw-dark"
+    assert no_such_theme("ohw-drak", SHIPPED, file) == f"{file}:2: {message}"
     file.write_text('theme = "ohw-dusk"\n')
-    assert no_such_theme("ohw-drak", SHIPPED, file) == said
-    assert no_such_theme("ohw-drak", SHIPPED, tmp_path / "none") == said
+    assert no_such_theme("ohw-drak", SHIPPED, file) == message
+    assert no_such_theme("ohw-drak", SHIPPED, tmp_path / "none") == message

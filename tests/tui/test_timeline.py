@@ -49,8 +49,8 @@ def test_a_row_says_state_number_tool_what_outcome_risk_and_time():
 )
 def test_searches_and_python_say_what_and_how_much(tool, arguments, observation, words):
     item = ActionItem(1, 7, "a", tool, arguments, phase="done", risk="LOW", observation=observation)
-    shown = "".join(piece.text for piece in row(item, 60, NOW, "/w"))
-    assert " ".join(shown.split()) == f"✓ 7 {words} LOW"
+    text = "".join(piece.text for piece in row(item, 60, NOW, "/w"))
+    assert " ".join(text.split()) == f"✓ 7 {words} LOW"
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_any_text_gives_a_row_of_exactly_the_width_on_one_line(text, width, tool
 
     for item in items:
         pieces = row(item, width, NOW, WORKSPACE)
-        shown = "".join(piece.text for piece in pieces)
+        row_text = "".join(piece.text for piece in pieces)
         assert line_width(pieces) == width
-        assert not any(sign in shown for sign in "\n\r\t\x1b\x9b\u202e\u200b")
+        assert not any(sign in row_text for sign in "\n\r\t\x1b\x9b\u202e\u200b")
 
 
 @STEADY
@@ -225,19 +225,19 @@ async def test_ten_thousand_rows_paint_only_those_in_sight(monkeypatch):
 @settings(STEADY, max_examples=15)
 @given(st.text(min_size=1), st.sampled_from(["[/red]", "[bold", "\x1b[31m", "\u202e", "[@click=app.quit]x[/]"]))
 async def test_no_text_is_markup_or_crashes_the_widgets(text, nasty):
-    said = text + nasty
-    script = Script().start(workspace="/[/w]").user(said).answer(said, reasoning=said)
-    task = {"id": said, "title": said, "status": "done", "notes": said}
-    script.run("task_tracker", said, command="plan", task_list=[task])
-    script.run("execute_bash", said, command=said, _exit_code=1)
-    script.run(said, said, **{"anything": said})
-    delta = ev.FileDelta(path=f"/[/w]/{said}", before=said, after=nasty + said)
-    script.run("str_replace_editor", said, command="create", path=said, _files=(delta,))
-    script.run("finish", said, message=said)
-    script.add(ev.RunEnded, reason="error", detail=said)
+    text_shown = text + nasty
+    script = Script().start(workspace="/[/w]").user(text_shown).answer(text_shown, reasoning=text_shown)
+    task = {"id": text_shown, "title": text_shown, "status": "done", "notes": text_shown}
+    script.run("task_tracker", text_shown, command="plan", task_list=[task])
+    script.run("execute_bash", text_shown, command=text_shown, _exit_code=1)
+    script.run(text_shown, text_shown, **{"anything": text_shown})
+    delta = ev.FileDelta(path=f"/[/w]/{text_shown}", before=text_shown, after=nasty + text_shown)
+    script.run("str_replace_editor", text_shown, command="create", path=text_shown, _files=(delta,))
+    script.run("finish", text_shown, message=text_shown)
+    script.add(ev.RunEnded, reason="error", detail=text_shown)
     app = PanelApp()
     async with app.run_test(size=(100, 40)) as pilot:
-        app.take(*script.events, live.TextDelta(text=said))
+        app.take(*script.events, live.TextDelta(text=text_shown))
         await until(pilot, lambda: len(app.query("Conversation > *")) > 3)
         await pilot.pause()
         lines = [strip.text for strip in app.screen._compositor.render_strips()]

@@ -39,9 +39,9 @@ from workbench.view.timeline_filter import Filter
     ],
 )
 def test_all_words_must_fit_an_action(text: str, numbers: list[int]):
-    wanted = Filter(text)
+    filter_by = Filter(text)
     actions = working_session().state().actions.values()
-    assert [item.number for item in actions if wanted.fits(item)] == numbers
+    assert [item.number for item in actions if filter_by.fits(item)] == numbers
 
 
 def test_words_find_messages_but_kinds_find_actions_only():
@@ -57,19 +57,19 @@ async def test_rows_come_and_go_with_what_happens_to_their_actions():
     async with app.run_test() as pilot:
         timeline = app.query_one(Timeline)
         timeline.filter("failed")
-        await until(pilot, lambda: shown(timeline) == [4])
+        await until(pilot, lambda: numbers_shown(timeline) == [4])
         app.take(*Script.end(script, "a7", "no", exit_code=1).events[-1:])
-        await until(pilot, lambda: shown(timeline) == [4, 7])
+        await until(pilot, lambda: numbers_shown(timeline) == [4, 7])
         app.take(script.add(ev.UserMessage, text="and now?"))
-        assert shown(timeline) == [4, 7]
+        assert numbers_shown(timeline) == [4, 7]
         timeline.filter("none of them")
         await until(pilot, lambda: "Nothing fits" in timeline.render_line(0).text)
         await pilot.press("enter")
         timeline.filter("")
-        await until(pilot, lambda: shown(timeline) == [1, 2, 3, 4, 5, 6, 7, 8])
+        await until(pilot, lambda: numbers_shown(timeline) == [1, 2, 3, 4, 5, 6, 7, 8])
 
 
-def shown(timeline: Timeline) -> list[int]:
+def numbers_shown(timeline: Timeline) -> list[int]:
     return [item.number for item in timeline.rows.items if isinstance(item, ActionItem)]
 
 
@@ -85,7 +85,7 @@ async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tupl
         await wait_until(pilot, lambda: app.screen.find_widget(line).visible_region.height == 1)
         await pilot.press(*"fail")
         await pilot.press(*"ed")
-        await wait_until(pilot, lambda: shown(timeline) == [4])
+        await wait_until(pilot, lambda: numbers_shown(timeline) == [4])
         await pilot.press("enter")
         await wait_until(pilot, lambda: timeline.has_focus)
         assert app.screen.query_one(FilterLine).display
@@ -93,12 +93,12 @@ async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tupl
         rows = sum(map(has_row, app.state.items))
         await wait_until(pilot, lambda: f"Timeline · 1 of {rows}" in text_on(app))
         await pilot.press("escape")
-        await wait_until(pilot, lambda: len(shown(timeline)) > 4 and not line.display and timeline.has_focus)
+        await wait_until(pilot, lambda: len(numbers_shown(timeline)) > 4 and not line.display and timeline.has_focus)
         await wait_until(pilot, lambda: f" of {rows}" not in text_on(app))
         await pilot.press("slash", *"failed", "enter")
-        await wait_until(pilot, lambda: shown(timeline) == [4] and timeline.has_focus)
+        await wait_until(pilot, lambda: numbers_shown(timeline) == [4] and timeline.has_focus)
         await pilot.press("slash", "escape")
-        await wait_until(pilot, lambda: len(shown(timeline)) > 4 and timeline.has_focus)
+        await wait_until(pilot, lambda: len(numbers_shown(timeline)) > 4 and timeline.has_focus)
         assert not app.screen.query_one(FilterLine).display
 
 

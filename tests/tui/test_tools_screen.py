@@ -32,9 +32,9 @@ def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session(
     assert signs["issues_close"][0] == "●"
     assert [row.kind for row in rows] == ["reads", "", "", "", "can delete files"]
     for row in rows:
-        said = "".join(piece.text for piece in tool_line(row, 70))
+        line = "".join(piece.text for piece in tool_line(row, 70))
         assert line_width(tool_line(row, 70)) <= 70
-        assert "\x1b" not in said + str(about_tool(row))
+        assert "\x1b" not in line + str(about_tool(row))
 
 
 async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatch):

@@ -58,7 +58,7 @@ def session_of(texts: list[str]) -> Script:
     return script
 
 
-def shown(app) -> str:
+def screen_text(app) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
@@ -69,18 +69,18 @@ async def walk(script: Script) -> None:
     app = workbench_app(client)
     async with app.run_test(size=(140, 45)) as pilot:
         client.bring(*script.events)
-        await wait_until(pilot, lambda: type(app.screen).__name__ == "ApprovalScreen" and MARKUP in shown(app))
+        await wait_until(pilot, lambda: type(app.screen).__name__ == "ApprovalScreen" and MARKUP in screen_text(app))
         await pilot.press("escape")
         main = app.screen_stack[0]
-        await wait_until(pilot, lambda: app.screen is main and MARKUP in shown(app))
+        await wait_until(pilot, lambda: app.screen is main and MARKUP in screen_text(app))
         for action_id in [name for name in app.state.actions if name != waiting][-6:]:
             main.post_message(_chosen(action_id))
-            await wait_until(pilot, lambda: app.screen is not main and MARKUP in shown(app))
+            await wait_until(pilot, lambda: app.screen is not main and MARKUP in screen_text(app))
             await pilot.press("q")
             await wait_until(pilot, lambda: app.screen is main)
         for action, name in (("diff", "DiffViewerScreen"), ("app.rules", "RulesScreen")):
             await main.run_action(action)
-            await wait_until(pilot, lambda name=name: type(app.screen).__name__ == name and MARKUP in shown(app))
+            await wait_until(pilot, lambda name=name: type(app.screen).__name__ == name and MARKUP in screen_text(app))
             await pilot.press("escape")
             await wait_until(pilot, lambda: app.screen is main)
 

@@ -20,12 +20,12 @@ def main(seed: int, count: int) -> None:
     lines = [grammar.line() for _ in range(count)]
     with tempfile.TemporaryDirectory() as directory:
         ran = commands_run(lines, Path(directory))
-    found = differences(lines, ran)
-    for each in sorted(found, key=lambda each: len(each.line)):
+    mismatches = differences(lines, ran)
+    for each in sorted(mismatches, key=lambda each: len(each.line)):
         print(f"--- {each.risk}{' unsure' if each.unsure else ''} {each.ran!r}\n{each.line}\n")  # noqa: T201
     ratings = Counter(assess_command(line, PLACES).risk for line in lines)
-    print(f"silent {sum(not each.unsure for each in found)}, low {sum(each.risk == 'LOW' for each in found)}")  # noqa: T201
-    print(f"{len(found)} of {count} lines differ; {sum(map(len, ran))} commands ran; {dict(ratings)}")  # noqa: T201
+    print(f"silent {sum(not each.unsure for each in mismatches)}, low {sum(each.risk == 'LOW' for each in mismatches)}")  # noqa: T201
+    print(f"{len(mismatches)} of {count} lines differ; {sum(map(len, ran))} commands ran; {dict(ratings)}")  # noqa: T201
 
 
 main(int(sys.argv[1]), int(sys.argv[2]))

@@ -31,7 +31,7 @@ class Difference(NamedTuple):
 
 def differences(lines: Sequence[str], ran: Sequence[Sequence[tuple[str, ...]]]) -> list[Difference]:
     """At most one for each line."""
-    found = []
+    mismatches = []
     for line, commands in zip(lines, ran, strict=True):
         with _seen() as seen:
             rating = assess_command(line, PLACES)
@@ -40,8 +40,8 @@ def differences(lines: Sequence[str], ran: Sequence[Sequence[tuple[str, ...]]]) 
             continue
         missed = next((command for command in commands if not _is_seen(command, seen)), None)
         if missed:
-            found.append(Difference(line, missed, risk, any(part.reason == UNSURE for part in rating.parts)))
-    return found
+            mismatches.append(Difference(line, missed, risk, any(part.reason == UNSURE for part in rating.parts)))
+    return mismatches
 
 
 @contextmanager

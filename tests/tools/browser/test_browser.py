@@ -72,9 +72,9 @@ def use(tool: BrowserTool, *calls: str, tab: int | None = None):
 
 def id_of(seen, name: str) -> str:
     """The id of the element with that name in the tree."""
-    found = re.search(rf'"{name}".*?\[ref=(\w+)\]', seen.text)
-    assert found, f"no {name} in\n{seen.text}"
-    return found[1]
+    match = re.search(rf'"{name}".*?\[ref=(\w+)\]', seen.text)
+    assert match, f"no {name} in\n{seen.text}"
+    return match[1]
 
 
 def test_a_form_is_filled_and_sent(tool, site, place):
@@ -306,9 +306,9 @@ def test_it_is_made_for_a_session_by_name(tmp_path):
 
 def test_the_driver_is_kept_in_compiled_form_for_the_next_start(tool, site):
     assert not use(tool, "noop(0)").is_error
-    kept = Path(os.environ["XDG_DATA_HOME"], "ohw", "browser-code")
-    assert eventually(lambda: [*kept.glob("*/*")], "the driver to be kept", 60)
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    directory = Path(os.environ["XDG_DATA_HOME"], "ohw", "browser-code")
+    assert eventually(lambda: [*directory.glob("*/*")], "the driver to be kept", 60)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
 def test_the_program_of_the_system_is_started_without_the_script_before_it(tmp_path, monkeypatch):

@@ -43,7 +43,7 @@ def field(number: int, told: str, value: str) -> str:
 
 
 def test_no_secret_field_tells_what_it_holds(tool):
-    told = [field(n, kind, value) for n, (kind, value) in enumerate((k, v) for k in FIELDS for v in VALUES)]
+    fields = [field(n, kind, value) for n, (kind, value) in enumerate((k, v) for k in FIELDS for v in VALUES)]
     card = '<label>Lines <textarea autocomplete="cc-csc">first\nsecond: "third"</textarea></label>'
     echo = "<p>You said plain-word, and it's: # odd</p>"
     frame = '<iframe srcdoc="<input type=password aria-label=Framed value=in-a-frame>"></iframe>'
@@ -51,7 +51,7 @@ def test_no_secret_field_tells_what_it_holds(tool):
         const inner = '<input type=password aria-label=Deep value="in the dark">'
         host.attachShadow({mode: 'open'}).innerHTML = inner</script>"""
     plain = '<label>Plain <input value="all may read"></label><label>Pin <input value="two: words"></label>'
-    whole = "".join((*told, card, echo, frame, shadow, plain))
+    whole = "".join((*fields, card, echo, frame, shadow, plain))
     with Site({"/": page(f"<title>Secrets</title><form>{whole}</form>".encode())}) as site:
         seen = use(tool, f"goto('{site.url()}')", "noop(100)")
     assert not seen.is_error, seen.text
@@ -59,9 +59,9 @@ def test_no_secret_field_tells_what_it_holds(tool):
     for value in (*VALUES[:6], "first", "second", "in-a-frame", "in the dark"):
         for form in (value.strip(), " ".join(value.split()), json.dumps(value, ensure_ascii=False)[1:-1].strip()):
             assert form not in tree, f"{form!r} is in\n{tree}"
-    assert tree.count(MASK) >= len(told) + 5
+    assert tree.count(MASK) >= len(fields) + 5
     for read in ('Field 0" ', "/placeholder: Yours", "all may read", "two: words"):
         assert read in tree
     lines = [line for line in tree.splitlines() if '"Field ' in line]
-    assert len(lines) == len(told)
+    assert len(lines) == len(fields)
     assert not [line for line in lines if not line.endswith((":", MASK))], tree

@@ -88,9 +88,9 @@ def test_what_is_found_is_shown_from_the_next_call_on_behind_what_was_shown_befo
     agent = Agent(Model(), figma, tmp_path)
     before = asked(agent)
     hidden = next(name for name in figma if name not in before)
-    said = find(figma, hidden, most=1)
-    assert said.found == [hidden]
-    assert hidden in said.text
+    result = find(figma, hidden, most=1)
+    assert result.found == [hidden]
+    assert hidden in result.text
     assert asked(agent) == [*before, hidden]
     assert find(figma, "zzzzqqq").is_error
     find(figma, "figma_deleteWebhook")
@@ -148,8 +148,8 @@ def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, mon
     (tmp_path / "api.json").write_text(json.dumps(document(paths, url="http://127.0.0.1:9/")))
     (workspace := tmp_path / "work").mkdir()
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
-    told = {"document": str(tmp_path / "api.json"), "base_url": "http://127.0.0.1:9/", "key_env": "WORD"}
-    table = {"openapi": {"my": told}}
+    api_settings = {"document": str(tmp_path / "api.json"), "base_url": "http://127.0.0.1:9/", "key_env": "WORD"}
+    table = {"openapi": {"my": api_settings}}
     settings = Settings(model="openai/some", mode="never", tools=table)
     monkeypatch.setenv("WORD", "unlikely-0-word")
     echo = calls("execute_bash", 3, command="echo unlikely-0-word; echo $WORD.", security_risk="LOW")

@@ -92,13 +92,13 @@ def test_calls_of_a_real_document_go_where_it_says_signed_and_the_key_shows_nowh
     figma = Opened(FIGMA.parent, document=str(FIGMA), base_url=site.url("/"), key_env="THE_KEY")
     site.pages["/v1/files/a%2Fb/comments"] = answer(f'{{"echo": "{KEY}"}}')
     site.pages["/v1/images/abc"] = answer("{}")
-    said = figma.call("postComment", file_key="a/b", body={"message": "Grüße", "client_meta": {"x": 1, "y": 2}})
+    result = figma.call("postComment", file_key="a/b", body={"message": "Grüße", "client_meta": {"x": 1, "y": 2}})
     figma.call("getImages", file_key="abc", ids="1:2,1:3", scale=2, svg_outline_text=False)
     posted, got = site.visits
     assert (posted.method, posted.headers["x-figma-token"]) == ("POST", KEY)
     assert json.loads(posted.body) == {"message": "Grüße", "client_meta": {"x": 1, "y": 2}}
     assert dict(parse_qsl(urlsplit(got.path).query)) == {"ids": "1:2,1:3", "scale": "2", "svg_outline_text": "false"}
-    assert said.text == '200 OK\n{"echo": "‹secret THE_KEY›"}'
+    assert result.text == '200 OK\n{"echo": "‹secret THE_KEY›"}'
     assert "THE_KEY" not in os.environ
 
 
@@ -227,13 +227,13 @@ def test_what_is_broken_is_named_and_the_rest_works(tmp_path, site):
     site.pages["/good"] = answer()
     assert sorted(api.tools) == ["api_answers", "api_good"]
     assert not api.call("good").is_error
-    said = "\n".join(api.notices)
-    assert "the operation schema is left out: #/components/schemas/Missing leads nowhere" in said
-    assert "the operation deep is left out: #/components/schemas/Missing leads nowhere" in said
-    assert "the operation parameter is left out: #/components/parameters/None leads nowhere" in said
-    assert "the operation unsaid is left out: its path names id" in said
-    assert "the operation odd is left out" in said
-    assert "2 more are left out" in said
+    notices = "\n".join(api.notices)
+    assert "the operation schema is left out: #/components/schemas/Missing leads nowhere" in notices
+    assert "the operation deep is left out: #/components/schemas/Missing leads nowhere" in notices
+    assert "the operation parameter is left out: #/components/parameters/None leads nowhere" in notices
+    assert "the operation unsaid is left out: its path names id" in notices
+    assert "the operation odd is left out" in notices
+    assert "2 more are left out" in notices
 
 
 @pytest.mark.parametrize(
@@ -315,9 +315,9 @@ def test_calls_go_through_the_proxy_of_the_environment_and_a_wrong_certificate_i
     )
     with Site(tls=True) as secret:
         made = document({"/it": {"get": operation("get")}}, url=secret.url("", "127.0.0.1"))
-        said = opened(tmp_path, made).call("get")
-        assert said.is_error
-        assert "its certificate is not valid" in said.text
+        result = opened(tmp_path, made).call("get")
+        assert result.is_error
+        assert "its certificate is not valid" in result.text
         assert secret.visits == []
 
 
@@ -336,13 +336,13 @@ def test_a_server_that_hangs_is_gone_or_is_interrupted_ends_with_what_is_known(t
 
     patient = opened(tmp_path, document(paths, url=site.url("/")))
     site.arrived.clear()
-    said: list[Observation] = []
-    thread = threading.Thread(target=lambda: said.append(patient.call("get")))
+    observations: list[Observation] = []
+    thread = threading.Thread(target=lambda: observations.append(patient.call("get")))
     thread.start()
     assert site.arrived.wait(20)
     patient["get"].interrupt()
     thread.join(20)
-    assert [each.text for each in said] == ["The call was interrupted."]
+    assert [each.text for each in observations] == ["The call was interrupted."]
 
 
 def test_a_document_of_the_network_is_fetched_and_kept_for_when_it_cannot_be(tmp_path, site):
@@ -375,8 +375,8 @@ def test_a_document_of_the_network_that_changes_is_not_used_before_a_look(tmp_pa
     settings.parent.mkdir(parents=True)
     settings.write_text(f'[tools.openapi.api]\ndocument = "{site.url("/api.json")}"\n')
 
-    def serve(told):
-        site.pages["/api.json"] = answer(json.dumps(told))
+    def serve(settings):
+        site.pages["/api.json"] = answer(json.dumps(settings))
         for each in (tmp_path / "data/ohw/openapi").glob("*"):
             os.utime(each, (0, 0))
         return Opened(tmp_path, document=site.url("/api.json"))
@@ -396,13 +396,13 @@ def test_a_document_of_the_network_that_changes_is_not_used_before_a_look(tmp_pa
     assert "were not shown yet; review it first: ohw openapi changes api" in capsys.readouterr().err
     assert "DELETE /it is new" in told("changes")
     assert '+ "operationId": "wipe"' in told("changes")
-    shown = told("changes").split()[-1]
+    number = told("changes").split()[-1]
     serve({**changed, "servers": [{"url": "https://elsewhere.test/"}]})  # behind the back of whoever looked
-    for given_too in ([], [shown]):
+    for given_too in ([], [number]):
         assert main(["openapi", "approve", "api", *given_too]) == 2
         assert "changed since they were shown" in capsys.readouterr().err
     assert list(serve(changed).tools) == ["api_get"]
-    assert main(["openapi", "approve", "api", shown]) == 0
+    assert main(["openapi", "approve", "api", number]) == 0
     assert "approved: api" in capsys.readouterr().out
     assert sorted(serve(changed).tools) == ["api_get", "api_wipe"]
     assert "api has no changes to approve" in told("approve")
@@ -491,10 +491,10 @@ def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_pat
     api = Opened(tmp_path, document=str(tmp_path / "own.json"))
     for proxy in ("", site.url("/")):
         monkeypatch.setenv("HTTP_PROXY", proxy)
-        said = api.call("get")
-        assert said.is_error
-        assert "not a public address" in said.text
-        assert "`base_url` in [tools.openapi.api]" in said.text
+        result = api.call("get")
+        assert result.is_error
+        assert "not a public address" in result.text
+        assert "`base_url` in [tools.openapi.api]" in result.text
     assert site.visits == []
     assert assess(api["get"], {}, RatingContext("/w")).risk == ("HIGH" if host == "169.254.169.254" else "LOW")
     monkeypatch.setenv("HTTP_PROXY", "")
@@ -504,7 +504,7 @@ def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ({"api": {"dokument": "x"}}, "api has no entry 'dokument'; did you mean document"),
         ({"api": {}}, "api.document is missing"),
@@ -514,8 +514,8 @@ def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_pat
         ({"my api": {"document": "x"}}, "'my api'"),
     ],
 )
-def test_wrong_settings_are_named(tmp_path, table, said):
-    with pytest.raises(UsageError, match=said.replace("(", "\\(")):
+def test_wrong_settings_are_named(tmp_path, table, message):
+    with pytest.raises(UsageError, match=message.replace("(", "\\(")):
         resolve_tool(Tool("openapi", table), ToolContext(str(tmp_path)))
 
 
@@ -541,5 +541,5 @@ def test_its_libraries_are_not_loaded_before_a_document_is_read():
 def test_a_key_is_masked_in_every_form_it_is_sent_in(monkeypatch):
     monkeypatch.setenv("BASIC_PAIR", "ada:w0rd/f0r-tests")
     source = read_source("it", {"document": "x", "key_env": "BASIC_PAIR", "headers": {"X-Team": "Token h3ader-value"}})
-    said = Keys(source).masked("ada:w0rd/f0r-tests YWRhOncwcmQvZjByLXRlc3Rz ada%3Aw0rd%2Ff0r-tests h3ader-value")
-    assert said == "‹secret BASIC_PAIR› ‹secret BASIC_PAIR› ‹secret BASIC_PAIR› ‹secret X-Team›"
+    masked = Keys(source).masked("ada:w0rd/f0r-tests YWRhOncwcmQvZjByLXRlc3Rz ada%3Aw0rd%2Ff0r-tests h3ader-value")
+    assert masked == "‹secret BASIC_PAIR› ‹secret BASIC_PAIR› ‹secret BASIC_PAIR› ‹secret X-Team›"

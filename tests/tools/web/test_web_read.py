@@ -101,8 +101,8 @@ def test_a_long_page_comes_in_parts_that_hold_all_of_it(tool):
         beyond = read(tool, site.url(), page=first.pages + 1)
     assert f"read page 2 of {first.pages}" in first.text
     assert "It goes on" not in rest[-1].text
-    shown = " ".join(part.text for part in (first, *rest))
-    assert all(f"{number} A paragraph" in shown for number in range(600))
+    document_text = " ".join(part.text for part in (first, *rest))
+    assert all(f"{number} A paragraph" in document_text for number in range(600))
     assert beyond.is_error
     assert f"has {first.pages}" in beyond.text
     assert "".join(parts_of("x" * (2 * PAGE + 5))) == "x" * (2 * PAGE + 5)
@@ -384,5 +384,5 @@ def test_the_libraries_are_not_loaded_by_the_tool_nor_by_its_use(tool):
         "tool(tool.action_from_arguments({'url': 'http://127.0.0.1:9/'}));"
         "print([n for n in ('bs4', 'markdownify', 'pypdf') if n in sys.modules])"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == "[]\n[]\n"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == "[]\n[]\n"
