@@ -87,7 +87,7 @@ from workbench.config.settings import Settings
 from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
 from workbench.tui.app import WorkbenchApp
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 from workbench.tui.deferred_imports import load_later
 from workbench.client.log_reader import read_history
 from workbench.tui.widgets.prompt import Prompt
@@ -114,7 +114,7 @@ async def stream(client, tokens=42, times=12):
 
 async def main():
     client, found = FileClient(), {}
-    app = WorkbenchApp(Opened(client, Path.cwd()), Settings(model="scripted/demo"))
+    app = WorkbenchApp(AppSession(client, Path.cwd()), Settings(model="scripted/demo"))
     first_frames = note_frames(app, Prompt)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: app.state.last_seq >= count)

@@ -60,9 +60,9 @@ begun = cpu()
 from tests.tui.fake_client import FakeClient
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 START = cpu() - begun
-app = WorkbenchApp(Opened(FakeClient(), Path.cwd()), Settings(model="scripted/demo"))
+app = WorkbenchApp(AppSession(FakeClient(), Path.cwd()), Settings(model="scripted/demo"))
 asyncio.run(paint(app, 5))
 """
 )

@@ -14,7 +14,7 @@ from tests.tui.waiting import until
 from workbench.session.workspace.snapshots import MOST_CONTENTS
 from workbench.tools import BashTool
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.reducer import apply
 from workbench.view.review.revert_text import of_file, refusal
 from workbench.view.review.review import Review
@@ -75,7 +75,7 @@ async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
     assert state.changes[path].note, "its text is in the log"
     screen = DiffViewerScreen((), state.workspace, path, review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
-        view = screen.query_one(ReviewView)
+        view = screen.query_one(AnnotatedDiff)
         await until(pilot, lambda: "before 900" in painted(view), "its lines are shown")
         assert "after" in painted(view)
         await pilot.press("X")
@@ -111,7 +111,7 @@ async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_i
     screen = DiffViewerScreen((), state.workspace, review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
         status = screen.query_one("#viewer-status")
-        await until(pilot, lambda: painted(screen.query_one(ReviewView)).strip() != "", "the first file is shown")
+        await until(pilot, lambda: painted(screen.query_one(AnnotatedDiff)).strip() != "", "the first file is shown")
         await pilot.press("R")
         await until(pilot, lambda: f"Revert {FILES:,} files?" in str(status.render()), "it asks")
         assert client.commands == []

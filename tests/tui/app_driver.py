@@ -1,4 +1,4 @@
-"""The whole app around a fake link, for tests of the main screen."""
+"""The whole app around a fake client, for tests of the main screen."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.tui.waiting import until as wait_until
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.session_switcher import SessionSources
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 
 
 def workbench_app(client: FakeClient | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
     sources = SessionSources(**{name: more.pop(name) for name in SessionSources.__struct_fields__ if name in more})
-    opened = Opened(client, more.pop("directory", Path(WORKSPACE)), more.pop("message", ""))
-    return WorkbenchApp(opened, settings, sources, clock=more.pop("clock", lambda: 0.0), **more)
+    session = AppSession(client, more.pop("directory", Path(WORKSPACE)), more.pop("message", ""))
+    return WorkbenchApp(session, settings, sources, clock=more.pop("clock", lambda: 0.0), **more)
 
 
 async def armed(pilot: Any) -> None:

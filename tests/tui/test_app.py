@@ -20,8 +20,8 @@ from workbench.errors import WorkbenchError
 from workbench.tui.screens.help import topics
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.terminal.filters import ControlFilter
+from workbench.view.app_session import AppSession
 from workbench.view.git_branch import current_branch
-from workbench.view.opened_session import Opened
 
 
 @pytest.mark.starts
@@ -68,7 +68,7 @@ async def test_ctrl_c_twice_quits_and_once_does_not():
 
 async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
     client = FakeClient()
-    app = workbench_app(None, set={"model": None}, demo=lambda: Opened(client, tmp_path, "find the fault"))
+    app = workbench_app(None, set={"model": None}, demo=lambda: AppSession(client, tmp_path, "find the fault"))
     async with app.run_test() as pilot:
         await pilot.press("f9")
         await wait_until(pilot, lambda: client.commands)
@@ -155,8 +155,8 @@ from pathlib import Path
 from tests.tui.fake_client import FakeClient
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
-from workbench.view.opened_session import Opened
-app = WorkbenchApp(Opened(FakeClient(), Path("/")), Settings(model="scripted/demo"))
+from workbench.view.app_session import AppSession
+app = WorkbenchApp(AppSession(FakeClient(), Path("/")), Settings(model="scripted/demo"))
 app.call_later(lambda: app.call_after_refresh(lambda: app.set_timer(0.01, lambda: None)))
 code = app.run()
 sys.exit(code if code is not None else app.return_code)

@@ -21,7 +21,7 @@ from workbench.config.settings import Settings
 from workbench.tui import garbage_collection, keystrokes
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.textual_seam.compositor import FrontToBackCompositor
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 
 
 class Layered(Screen[None]):
@@ -98,7 +98,7 @@ async def test_only_the_spans_that_changed_are_given_out():
 
 async def test_a_long_session_looks_as_textual_paints_it(tmp_path):
     client = FakeClient(list(long_session(60)))
-    app = WorkbenchApp(Opened(client, tmp_path), Settings(model="scripted/demo"))
+    app = WorkbenchApp(AppSession(client, tmp_path), Settings(model="scripted/demo"))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.screen.query("ActionCard"))
         await pilot.pause()

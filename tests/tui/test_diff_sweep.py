@@ -14,7 +14,7 @@ from tests.tui.test_diff_view import AFTER, BEFORE
 from tests.tui.waiting import until
 from workbench.diff.hunks import compare
 from workbench.tui.themes import variable_defaults
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 
 GOLDEN = Path(__file__).parents[2] / "snapshots" / "diff_sweep"
 MORE = "".join(f"def more_{number}():\n    return {number}\n\n\n" for number in range(20))
@@ -29,10 +29,10 @@ class ReviewApp(App[None]):
         return variable_defaults(True)
 
     def compose(self) -> ComposeResult:
-        yield ReviewView()
+        yield AnnotatedDiff()
 
 
-async def scrolled(pilot: Pilot[None], view: ReviewView, offset: int) -> None:
+async def scrolled(pilot: Pilot[None], view: AnnotatedDiff, offset: int) -> None:
     """It stands there, also once the view has gone back to its place after a key."""
     for _ in range(3):
         view.scroll_to(y=offset, animate=False, force=True)
@@ -44,7 +44,7 @@ async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
     app = ReviewApp()
     pages = []
     async with app.run_test(size=(width, 5)) as pilot:
-        view = app.query_one(ReviewView)
+        view = app.query_one(AnnotatedDiff)
         await until(pilot, lambda: view.size.width == width, "laid out")
         view.focus()
         view.show([compare("src/calc.py", OLD, NEW)])

@@ -18,7 +18,7 @@ from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, profile_changes, read_way, ways, wrong_way
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 
 WORKS = Way("scripted/demo", "A scripted one")
 FAILS = Way("scripted/none-such", "One that is not [/X]\x1b[31m there")
@@ -38,7 +38,7 @@ def first_app(where, found, **more):
 
     def start(name):
         started.append(name)
-        return Opened(FakeClient(), where.data)
+        return AppSession(FakeClient(), where.data)
 
     look = found if callable(found) else lambda: found
     app = workbench_app(None, set={"model": None}, settings_model=book, ways=look, start=start, **more)
@@ -146,7 +146,9 @@ async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_
 async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where):
     demo = FakeClient()
     ways_tried = []
-    app, started = first_app(where, lambda: list(ways_tried), demo=lambda: Opened(demo, where.data, "find the fault"))
+    app, started = first_app(
+        where, lambda: list(ways_tried), demo=lambda: AppSession(demo, where.data, "find the fault")
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot, "Nothing found")
         ways_tried.append(WORKS)
@@ -190,7 +192,7 @@ async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(w
 
 async def test_a_shell_command_needs_no_model_and_a_message_waits_for_one(where):
     client = FakeClient(Script().start(model="none", workspace=str(where.data)).events)
-    app, _ = first_app(where, [], shell=lambda: Opened(client, where.data))
+    app, _ = first_app(where, [], shell=lambda: AppSession(client, where.data))
     async with app.run_test() as pilot:
         await ready(pilot)
         await pilot.press("escape")

@@ -11,7 +11,7 @@ from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 
@@ -90,11 +90,11 @@ async def test_the_palette_has_an_entry_for_each_profile():
 async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):
     client, asked = FakeClient(), []
 
-    def start(name: str) -> Opened:
+    def start(name: str) -> AppSession:
         asked.append(name)
         if name == "bad":
             raise WorkbenchError("no key for bad: set the variable BAD_KEY")
-        return Opened(client, tmp_path)
+        return AppSession(client, tmp_path)
 
     app = workbench_app(None, set={"model": None, "models": PROFILES}, start=start)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -102,7 +102,7 @@ async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named
         await wait_until(pilot, lambda: app._notifications)
         assert [note.message for note in app._notifications] == ["no key for bad: set the variable BAD_KEY"]
         await typed(pilot, "/model fast")
-        await wait_until(pilot, lambda: app.opened.link is client)
+        await wait_until(pilot, lambda: app.session.client is client)
         await wait_until(pilot, lambda: app.screen.query(Prompt))
         await typed(pilot, "hello")
         await wait_until(pilot, lambda: client.commands == [("send", "hello")])

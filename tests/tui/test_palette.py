@@ -12,8 +12,8 @@ from workbench.tui.palette_entries import PaletteEntry, PastSession, entries_of,
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.app_session import AppSession
 from workbench.view.commands import COMMANDS
-from workbench.view.opened_session import Opened
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 
@@ -54,7 +54,7 @@ async def test_every_entry_names_an_action_that_there_is():
 
 
 async def test_every_entry_can_be_run(tmp_path):
-    client, app = session(set={"models": PROFILES}, demo=lambda: Opened(FakeClient(), tmp_path))
+    client, app = session(set={"models": PROFILES}, demo=lambda: AppSession(FakeClient(), tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         main = app.screen
@@ -99,7 +99,7 @@ async def test_another_session_takes_the_place_of_this_one(tmp_path):
         asked.append(name)
         if name == "gone":
             raise WorkbenchError("there is no session gone")
-        return Opened(other, tmp_path)
+        return AppSession(other, tmp_path)
 
     past = [PastSession("gone", "Deleted since", ""), PastSession("s2", "Mend [/the] roof", "2026-01-01 · roof")]
     client, app = session(sessions=lambda: past, resume=resume)
@@ -109,12 +109,12 @@ async def test_another_session_takes_the_place_of_this_one(tmp_path):
         await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Deleted since"))
         await pilot.press("enter")
         await wait_until(pilot, lambda: [note.message for note in app._notifications] == ["there is no session gone"])
-        assert app.opened.link is client
+        assert app.session.client is client
         assert not client.closed
         await opened(pilot, *"roof")
         await wait_until(pilot, lambda: rows(app) and rows(app)[0].startswith("Mend [/the] roof"))
         await pilot.press("enter")
-        await wait_until(pilot, lambda: app.opened.link is other and app.state.items)
+        await wait_until(pilot, lambda: app.session.client is other and app.state.items)
         assert client.closed
         await wait_until(pilot, lambda: app.screen.query(Prompt))
         await pilot.press("o", "k", "enter")

@@ -12,7 +12,7 @@ from tests.tui.test_diff_view import AFTER, BEFORE
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 
 SERVER_BEFORE = '''"""Answers requests."""
 
@@ -115,7 +115,7 @@ def test_viewer(state, look, picture):
         await wait_until(pilot, lambda: app.state.last_seq == events[-1].seq and app.state.work == "idle")
         await pilot.press("f5")
         await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "class Server" in text_on(app))
-        view = app.screen.query_one(ReviewView)
+        view = app.screen.query_one(AnnotatedDiff)
         await wait_until(pilot, lambda: view.has_focus)
         await state(pilot, client, view)
 

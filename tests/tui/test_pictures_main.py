@@ -20,7 +20,7 @@ def diff_viewer(app):
 
 
 def pager(app):
-    open_action(app, app.state, "a7", app.opened.link)
+    open_action(app, app.state, "a7", app.session.client)
     return PagerScreen, "ARGUMENTS"
 
 

@@ -54,12 +54,12 @@ async def changes_open(app, pilot):
 
 
 async def not_saved(app, pilot):
-    app.screen.link.bring(live.EngineState(state="acting", detail="not saved: no space left on device"))
+    app.screen.client.bring(live.EngineState(state="acting", detail="not saved: no space left on device"))
     await wait_until(pilot, lambda: "saved" in app.state.work_detail)
 
 
 async def engine_gone(app, pilot):
-    app.screen.link.bring(Disconnected("The agent process stopped. Your next answer or message restarts it"))
+    app.screen.client.bring(Disconnected("The agent process stopped. Your next answer or message restarts it"))
     await wait_until(pilot, lambda: app.state.work == "lost")
 
 

@@ -14,9 +14,9 @@ from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen
 from workbench.tui.session_switcher import SessionSources
+from workbench.view.app_session import AppSession
 from workbench.view.approval.trust import trust_question
 from workbench.view.commands import COMMANDS
-from workbench.view.opened_session import Opened
 
 PAST = [
     PastSession("20260101-mend-1", "Fix the roof of the shed", "2026-01-03 10:12 · shed"),
@@ -85,7 +85,7 @@ def test_trust(look, directory, picture, monkeypatch):
     client, app = app_with(events, directory, look.theme)
     question = trust_question(Locations.from_environment(), directory, (), set())
     question.directory, question.files = place, tuple(place / path.relative_to(directory) for path in question.files)
-    app.opened = Opened(client, directory, trust=question)
+    app.session = AppSession(client, directory, trust=question)
 
     async def show(pilot):
         await show_events(pilot, client, events)

@@ -59,7 +59,7 @@ async def looking_back(pilot):
     proposed = ev.ActionProposed(
         seq=last + 2, action_id="a99", response_id="r99", call_id="a99", tool="grep", arguments={"pattern": "parse"}
     )
-    app.screen.link.bring(answer, proposed)
+    app.screen.client.bring(answer, proposed)
     await wait_until(pilot, lambda: "2 new" in str(app.screen.query_one(Conversation).border_subtitle))
 
 

@@ -66,7 +66,7 @@ def test_reading_a_page(state, look, directory, picture):
     async def show(pilot):
         await show_events(pilot, client, events)
         if state is answered:
-            open_action(app, app.state, "a1", app.opened.link)
+            open_action(app, app.state, "a1", app.session.client)
             await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))
         words = "exact arithmetic" if state is answered else "reads from the network"
         await wait_until(pilot, lambda: words in text_on(app))

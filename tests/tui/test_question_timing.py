@@ -10,72 +10,72 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from workbench.tui.screens.question_base import QuietTime
-from workbench.view.approval.questions import QuestionDesk
+from workbench.view.approval.questions import QuestionQueue
 from workbench.view.approval.quiet_time import QUIET, Arming
 
 
-def opens(harness: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:
-    return harness.next_to_open(waiting, prompt_text=text, is_covered=covered)
+def opens(queue: QuestionQueue, waiting: list[str], text: str = "", covered: bool = False) -> str | None:
+    return queue.next_to_open(waiting, prompt_text=text, is_covered=covered)
 
 
 def test_a_question_opens_when_nothing_is_in_its_way() -> None:
-    harness = QuestionDesk()
-    assert opens(harness, []) is None
-    assert opens(harness, ["a", "b"]) == "a"
+    queue = QuestionQueue()
+    assert opens(queue, []) is None
+    assert opens(queue, ["a", "b"]) == "a"
 
 
 def test_text_in_the_prompt_or_another_screen_keeps_it_closed() -> None:
-    harness = QuestionDesk()
-    assert opens(harness, ["a"], text="stop, do not") is None
-    assert opens(harness, ["a"], covered=True) is None
-    assert opens(harness, ["a"]) == "a"
+    queue = QuestionQueue()
+    assert opens(queue, ["a"], text="stop, do not") is None
+    assert opens(queue, ["a"], covered=True) is None
+    assert opens(queue, ["a"]) == "a"
 
 
 def test_escape_means_later_until_f8() -> None:
-    harness = QuestionDesk()
-    harness.put_off(["a", "b"])
-    assert opens(harness, ["a", "b"]) is None
-    assert harness.line(["a", "b"]) == "2 actions waiting · F8"
-    harness.call()
-    assert opens(harness, ["a", "b"], text="half a sentence") == "a"
+    queue = QuestionQueue()
+    queue.put_off(["a", "b"])
+    assert opens(queue, ["a", "b"]) is None
+    assert queue.line(["a", "b"]) == "2 actions waiting · F8"
+    queue.call()
+    assert opens(queue, ["a", "b"], text="half a sentence") == "a"
 
 
 def test_f8_never_opens_over_another_screen_but_waits_for_it_to_go() -> None:
-    harness = QuestionDesk()
-    harness.put_off(["a"])
-    harness.call()
-    assert opens(harness, ["a"], covered=True) is None
-    assert opens(harness, ["a"]) == "a"
+    queue = QuestionQueue()
+    queue.put_off(["a"])
+    queue.call()
+    assert opens(queue, ["a"], covered=True) is None
+    assert opens(queue, ["a"]) == "a"
 
 
 def test_f8_lasts_no_longer_than_what_waited() -> None:
-    harness = QuestionDesk()
-    harness.call()
-    assert opens(harness, []) is None
-    assert opens(harness, ["a"], text="typing") is None
+    queue = QuestionQueue()
+    queue.call()
+    assert opens(queue, []) is None
+    assert opens(queue, ["a"], text="typing") is None
 
 
 def test_a_new_question_opens_although_older_ones_were_put_off() -> None:
-    harness = QuestionDesk()
-    harness.put_off(["a"])
-    assert opens(harness, ["a", "b"]) == "b"
+    queue = QuestionQueue()
+    queue.put_off(["a"])
+    assert opens(queue, ["a", "b"]) == "b"
 
 
 def test_the_next_of_a_batch_opens_after_the_answer() -> None:
-    harness = QuestionDesk()
-    assert opens(harness, ["a", "b"]) == "a"
-    harness.answered("a")
-    assert opens(harness, ["b"]) == "b"
+    queue = QuestionQueue()
+    assert opens(queue, ["a", "b"]) == "a"
+    queue.answered("a")
+    assert opens(queue, ["b"]) == "b"
 
 
 def test_the_bell_rings_once_a_question() -> None:
-    harness = QuestionDesk()
-    assert harness.rings(["a"])
-    assert not harness.rings(["a"])
-    assert harness.rings(["a", "b"])
-    assert not harness.rings([])
-    assert harness.line([]) == ""
-    assert harness.line(["a"]) == "1 action waiting · F8"
+    queue = QuestionQueue()
+    assert queue.rings(["a"])
+    assert not queue.rings(["a"])
+    assert queue.rings(["a", "b"])
+    assert not queue.rings([])
+    assert queue.line([]) == ""
+    assert queue.line(["a"]) == "1 action waiting · F8"
 
 
 def test_a_question_takes_answers_after_half_a_quiet_second() -> None:

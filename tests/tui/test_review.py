@@ -17,10 +17,10 @@ from workbench.diff.hunks import compare
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.key_hints import KeyHints
-from workbench.tui.widgets.review_line import ReviewLine
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.viewer_input import ViewerInput
 from workbench.view.diff.search import find
 from workbench.view.reducer import apply
 from workbench.view.review.revert_text import of_file, of_hunk, refusal
@@ -68,8 +68,8 @@ class Harness:
         return DiffViewerScreen((), self.state.workspace, review=self.review, scope=scope, action_id=action_id)
 
     @property
-    def view(self) -> ReviewView:
-        return self.screen.query_one(ReviewView)
+    def view(self) -> AnnotatedDiff:
+        return self.screen.query_one(AnnotatedDiff)
 
     def text_of(self, name: str) -> str:
         return str(self.screen.query_one(f"#viewer-{name}").render())
@@ -240,7 +240,7 @@ async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_to
 
         harness.screen = harness.opened("whole session")
         harness.app.push_screen(harness.screen)
-        await until(pilot, lambda: harness.app.screen is harness.screen and harness.screen.query(ReviewView))
+        await until(pilot, lambda: harness.app.screen is harness.screen and harness.screen.query(AnnotatedDiff))
         await until(pilot, lambda: "✎ why five? really" in painted(harness.view), "still there")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: harness.sent, "sent")
@@ -261,7 +261,7 @@ async def test_a_comment_can_be_dropped_and_a_fold_takes_none(harness: Harness) 
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("c", *"x", "escape")
-        await until(pilot, lambda: not harness.screen.query_one(ReviewLine).display)
+        await until(pilot, lambda: not harness.screen.query_one(ViewerInput).display)
         assert len(harness.review.comments) == 0
         await pilot.press("c", *"y", "enter")
         await until(pilot, lambda: "✎ y" in painted(harness.view))
@@ -306,9 +306,9 @@ async def test_the_mouse_chooses_lines_files_and_opens_folds(harness: Harness) -
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         rows = painted(harness.view).splitlines()
-        await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "forty" in row)))
+        await pilot.click(AnnotatedDiff, offset=(20, next(y for y, row in enumerate(rows) if "forty" in row)))
         await until(pilot, lambda: harness.view.line == (0, "new", 40))
-        await pilot.click(ReviewView, offset=(20, next(y for y, row in enumerate(rows) if "unchanged" in row)))
+        await pilot.click(AnnotatedDiff, offset=(20, next(y for y, row in enumerate(rows) if "unchanged" in row)))
         await until(pilot, lambda: "line 20" in painted(harness.view) or "line 0" in painted(harness.view))
         await pilot.click(FileList, offset=(5, 1))
         assert await until(pilot, lambda: "b.txt" in harness.text_of("title"))
@@ -318,7 +318,7 @@ async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
     file = FileState("/w/p.png", None, None, note="binary, 5 bytes → 7 bytes")
     screen = DiffViewerScreen([file], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
-        await until(pilot, lambda: "binary, 5 bytes → 7 bytes" in painted(screen.query_one(ReviewView)))
+        await until(pilot, lambda: "binary, 5 bytes → 7 bytes" in painted(screen.query_one(AnnotatedDiff)))
         await pilot.press("x", "c", "j", "slash", *"a", "enter")
         assert isinstance(pilot.app.screen, DiffViewerScreen)
 
@@ -328,7 +328,7 @@ async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
     screen = DiffViewerScreen([FileState("/w/big.txt", before, before.replace("9 =", "8 ="))], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
         await until(pilot, lambda: screen.query("#viewer-empty") and screen._diff is not None, "compared")
-        assert await until(pilot, lambda: "value_8" in painted(screen.query_one(ReviewView)))
+        assert await until(pilot, lambda: "value_8" in painted(screen.query_one(AnnotatedDiff)))
 
 
 def test_the_turn_begins_with_a_message_that_begins_a_run(harness: Harness) -> None:

@@ -13,7 +13,7 @@ from workbench.protocol import events as ev
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.session_list import find_session
 from workbench.tui.screens.sessions import SessionsScreen
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 
 HOUR = timedelta(hours=1)
 
@@ -47,7 +47,7 @@ def app_on(current: str = "s1", **more):
     return client, workbench_app(client, **more)
 
 
-async def opened(pilot, search: str = "") -> None:
+async def session(pilot, search: str = "") -> None:
     app = pilot.app
     await wait_until(pilot, lambda: app.state.session_id)
     app.action_sessions(search)
@@ -58,7 +58,7 @@ async def test_all_are_listed_but_those_of_sub_agents_and_damaged_ones_as_such()
     three()
     _, app = app_on()
     async with app.run_test(size=(120, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "Sessions · 3 · 1 damaged", "● mend the parser", "price ?", "notes", "damaged:")
         assert "look at tests" not in text_on(app)
         await pilot.press("down", "down", "enter")
@@ -74,11 +74,11 @@ async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
 
     def resume(name):
         asked.append(name)
-        return Opened(other, app.opened.workspace)
+        return AppSession(other, app.session.workspace)
 
     client, app = app_on(resume=resume)
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("slash", *"wreadme")
         await wait_until(pilot, lambda: "mend the parser" not in text_on(app).split("Sessions", 1)[1])
@@ -92,7 +92,7 @@ async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_s
     three()
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot, "sign")
+        await session(pilot, "sign")
         await on_screen(pilot, "1 found", "the sign is lost")
         assert "write a README" not in text_on(app)
         await pilot.press("enter", "s")
@@ -109,7 +109,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
     three()
     client, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("r", *" again", "enter")
         await on_screen(pilot, "Saved", "mend the parser again")
@@ -126,7 +126,7 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
     lock = SessionLock.acquire(path)
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "write a README", "in use")
         await pilot.press("d")
         await on_screen(pilot, "This session is open")
@@ -148,7 +148,7 @@ async def test_what_was_typed_while_the_screen_stood_still_deletes_nothing():
     three()
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("down", "d")
         await on_screen(pilot, "permanently? Press d again.")
@@ -170,7 +170,7 @@ async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_t
     keep("20260301-other-3333", "other", at=START - 2 * HOUR)
     _, app = app_on("none")
     async with app.run_test(size=(120, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "Sessions · 3")
         rows = [line for line in text_on(app).splitlines() if "action" in line]
         assert "01 Mar 12:00 · 1111" in rows[0]
@@ -195,7 +195,7 @@ async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path)
     _, app = app_on()
     file = tmp_path / "out.html"
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("x")
         app.screen.query_one("Input").value = str(file)
@@ -213,7 +213,7 @@ async def test_nothing_of_a_title_becomes_markup_or_reaches_the_terminal_raw():
     keep("s1", evil, answer(evil))
     _, app = app_on("other")
     async with app.run_test(size=(120, 30)) as pilot:
-        await opened(pilot, "click")
+        await session(pilot, "click")
         await on_screen(pilot, "found", "[@click=app.quit]go[/]")
         assert "\x1b" not in text_on(app)
         assert "\u202e" not in text_on(app)
@@ -229,7 +229,7 @@ async def test_keys_are_answered_while_very_many_sessions_are_read(monkeypatch):
         "workbench.view.sessions.newest_first", lambda _: (entry_named(entry, n) for n in range(10_000))
     )
     async with app.run_test(size=(100, 30)) as pilot:
-        await opened(pilot)
+        await session(pilot)
         await on_screen(pilot, "session 0 of many")
         await pilot.press("slash", *"session 9876")
         await on_screen(pilot, "session 9876 of many")

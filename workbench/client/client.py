@@ -73,7 +73,7 @@ class EventHistory(Struct, frozen=True):
 
 
 class Client(Protocol):
-    """One session as a front end sees it; front ends call it `link`."""
+    """One session as a front end sees it."""
 
     def history(self) -> Iterable[Event]:
         """Return the events that the log holds now; they are read from the session file while iterating, in any thread.

@@ -26,7 +26,7 @@ class DeferredClient:
     def __init__(self, make: Callable[[], Client]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._link: Client | None = None
+        self._client: Client | None = None
         self._queued: list[Command] = []
         self._lost: Disconnected | None = None
         self._closed = False
@@ -35,9 +35,9 @@ class DeferredClient:
     def history(self) -> Iterable[Event]:
         """Create the client and read the log; blocks, so call it from a thread and iterate over the result in one."""
         try:
-            link = self._make()
-            self._stand_in(link)
-            history = link.history()
+            client = self._make()
+            self._stand_in(client)
+            history = client.history()
         except WorkbenchError as error:
             self._lost = Disconnected(str(error), for_good=True)
             return ()
@@ -50,37 +50,37 @@ class DeferredClient:
 
         return replace(history, events=read()) if isinstance(history, EventHistory) else read()
 
-    def _stand_in(self, link: Client) -> None:
+    def _stand_in(self, client: Client) -> None:
         with self._lock:
-            self._link = link
+            self._client = client
             for command in self._queued:
-                link.send(command)
+                client.send(command)
             self._queued.clear()
             if self._closed:
-                link.close(stop=self._stop)
+                client.close(stop=self._stop)
 
     async def receive(self) -> Sequence[Incoming]:
         """Wait for the next messages of the real client; a failure to create it is reported once."""
         lost, self._lost = self._lost, None
         if lost is not None:
             return [lost]
-        if self._link is None:
+        if self._client is None:
             # The failure was reported before, and nothing else will come.
             await asyncio.Event().wait()
-        assert self._link is not None
-        return await self._link.receive()
+        assert self._client is not None
+        return await self._client.receive()
 
     def close(self, *, stop: bool = False) -> None:
         """Leave the session, even if its client is still being created."""
         with self._lock:
             already, self._closed, self._stop = self._closed, True, stop
-            if self._link is not None and not already:
-                self._link.close(stop=stop)
+            if self._client is not None and not already:
+                self._client.close(stop=stop)
 
     def send(self, command: Command) -> None:
         """Send a command, or queue it until the client exists."""
         with self._lock:
-            if self._link is None:
+            if self._client is None:
                 self._queued.append(command)
             else:
-                self._link.send(command)
+                self._client.send(command)

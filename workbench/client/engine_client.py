@@ -233,7 +233,7 @@ class EngineClient:
         if not self._launch.is_new:
             store = Store.open(self._path, readonly=True)
             self._last_seq = store.last_seq
-        self._worker = start_watched(self._run_commands, self._died, "link-commands")
+        self._worker = start_watched(self._run_commands, self._died, "client-commands")
         return read_history(store) if store else EventHistory((), FilePast(self._path))
 
     def send(self, command: Command) -> None:
@@ -305,7 +305,7 @@ class EngineClient:
         if fresh := [text for text in connection.notices if text not in self._noticed]:
             self._inbox.put([EngineNotice(text) for text in fresh])
             self._noticed.update(fresh)
-        start_watched(partial(self._read, connection), partial(self._reader_died, connection), "link-reader")
+        start_watched(partial(self._read, connection), partial(self._reader_died, connection), "client-reader")
         return connection
 
     def _read(self, connection: EngineConnection) -> None:

@@ -19,11 +19,11 @@ class NeverAsk:
     """Asks for the confirmation during a session; the user's lines go to `asker` while the question is open."""
 
     def __init__(
-        self, asker: LineAsker, link: Client, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
+        self, asker: LineAsker, client: Client, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
     ) -> None:
         """Set the callbacks: `done` is called after the answer, `ended` with the task that asked, once it ends."""
         self._asker = asker
-        self._link = link
+        self._client = client
         self._done = done
         self._ended = ended
         self._task: asyncio.Task[None] | None = None
@@ -43,7 +43,7 @@ class NeverAsk:
         confirmed = await confirm_never(self._asker)
         self._task = None
         if confirmed:
-            self._link.send(ChangeSettings(mode="never", confirmed=True))
+            self._client.send(ChangeSettings(mode="never", confirmed=True))
         self._done()
 
 

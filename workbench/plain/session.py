@@ -64,7 +64,7 @@ class Commands:
     def __init__(
         self,
         state: SessionState,
-        link: Client,
+        client: Client,
         print_lines: Callable[..., None],
         others: Mapping[str, Callable[[], None]],
         never_ask: Callable[[], None],
@@ -72,7 +72,7 @@ class Commands:
         """Set the actions of the commands; `never_ask` sets the mode that never asks if the user confirms it."""
         self._never_ask = never_ask
         self._state = state
-        self._link = link
+        self._client = client
         self._print = print_lines
         self._simple: dict[str, Callable[[], None]] = {
             "help": lambda: print_lines(*_KEYS, *(f"/{name}: {what}" for name, what in WORDS.items())),
@@ -82,7 +82,7 @@ class Commands:
             "history": lambda: print_lines(
                 *(line for item in state.items for line in item_lines(item, state.workspace))
             ),
-            "compact": lambda: link.send(Condense()),
+            "compact": lambda: client.send(Condense()),
             "stop": self._stop,
             "exit": self._stop,
             **others,
@@ -95,22 +95,22 @@ class Commands:
         if name in self._simple and not argument:
             self._simple[name]()
         elif (name, argument) == ("compact", "undo"):
-            self._link.send(Condense(undo=True))
+            self._client.send(Condense(undo=True))
         elif name == "show" and argument.isdecimal():
             self._show(int(argument))
         elif (name, argument) == ("mode", NEVER):
             self._never_ask()
         elif name == "mode" and argument in MODES:
-            self._link.send(ChangeSettings(mode=cast("Mode", argument)))
+            self._client.send(ChangeSettings(mode=cast("Mode", argument)))
         elif name == "model" and argument:
-            self._link.send(ChangeSettings(model=argument))
+            self._client.send(ChangeSettings(model=argument))
         else:
             self._print(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
 
     def _stop(self) -> None:
         if not (self._state.is_running or self._state.waiting):
             self._print("Nothing is running; /quit quits.")
-        self._link.send(Interrupt())
+        self._client.send(Interrupt())
 
     def _show(self, number: int) -> None:
         item = next((item for item in self._state.actions.values() if item.number == number), None)
@@ -140,9 +140,9 @@ class ServerPrompts:
     """Gets prompts from MCP servers and keeps the last one; `send` is called with its text if the user sends it."""
 
     def __init__(
-        self, link: Client, offers: ServerOffers, print_lines: Callable[..., None], send: Callable[[str], None]
+        self, client: Client, offers: ServerOffers, print_lines: Callable[..., None], send: Callable[[str], None]
     ) -> None:
-        self._link = link
+        self._client = client
         self._offers = offers
         self._print = print_lines
         self._send = send
@@ -162,7 +162,7 @@ class ServerPrompts:
             )
             return True
         try:
-            self._link.send(get_prompt(prompt, call.words))
+            self._client.send(get_prompt(prompt, call.words))
         except ValueError as error:
             self._print(f"Not asked: {error}.")
         else:
@@ -198,18 +198,18 @@ class PlainSession:
     """Runs one session on one console; `offers` knows the resources and prompts of MCP servers."""
 
     def __init__(
-        self, link: Client, state: SessionState, directory: Path, console: Console, offers: ServerOffers
+        self, client: Client, state: SessionState, directory: Path, console: Console, offers: ServerOffers
     ) -> None:
-        self._link = link
+        self._client = client
         self._state = state
         self._directory = directory
         self._console = console
         self._offers = offers
         self._asker = LineAsker(console)
-        self._prompts = ServerPrompts(link, offers, console.print, self._send)
+        self._prompts = ServerPrompts(client, offers, console.print, self._send)
         others = {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
-        self._never_ask = NeverAsk(self._asker, link, self._refresh, self._ended)
-        self._commands = Commands(state, link, console.print, others, self._never_ask.open)
+        self._never_ask = NeverAsk(self._asker, client, self._refresh, self._ended)
+        self._commands = Commands(state, client, console.print, others, self._never_ask.open)
         self._question: tuple[_QuestionKey, asyncio.Task[None]] | None = None
         self._settled: set[_QuestionKey] = set()
         self._later: set[_QuestionKey] = set()
@@ -244,13 +244,13 @@ class PlainSession:
             self._code.set_exception(fault)
 
     async def _follow(self) -> None:
-        events = await in_daemon(self._link.history)
+        events = await in_daemon(self._client.history)
         for event in events:
             apply(self._state, event)
         self._recall()
         self._is_ready = True
         self._refresh()
-        while self._apply(await self._link.receive()):
+        while self._apply(await self._client.receive()):
             pass
 
     def _recall(self) -> None:
@@ -341,7 +341,7 @@ class PlainSession:
         action_id, fingerprint, _ = key
         if isinstance(outcome, Decision | Always | TextAnswer):
             self._settled.add(key)
-            self._link.send(outcome.command(action_id, fingerprint))
+            self._client.send(outcome.command(action_id, fingerprint))
         else:
             self._later.add(key)
             self._console.print("Not now: /question shows it again.")
@@ -361,7 +361,7 @@ class PlainSession:
                 self._commands.run(line)
             self._refresh()
         elif line.startswith("!"):
-            self._link.send(RunUserCommand(command=line[1:].strip()))
+            self._client.send(RunUserCommand(command=line[1:].strip()))
         elif line.strip():
             self._send(line)
         else:
@@ -370,7 +370,7 @@ class PlainSession:
     def _send(self, text: str) -> None:
         self._sent.append(well_formed(text))
         mentions = mentioned(text, self._directory, self._offers.is_resource(text))
-        self._link.send(SendMessage(text=text, mentions=tuple(mentions)))
+        self._client.send(SendMessage(text=text, mentions=tuple(mentions)))
 
     def _interrupted(self) -> None:
         """Handle Ctrl+c: stop the agent if it runs; leave if Ctrl+c was pressed shortly before."""
@@ -380,7 +380,7 @@ class PlainSession:
             return
         self._leave_until = now + _AGAIN
         if self._state.is_running or self._sent:
-            self._link.send(Interrupt())
+            self._client.send(Interrupt())
             self._console.print("Stopping the agent. Ctrl+C again quits.")
         else:
             self._console.print("Nothing is running. Ctrl+C again quits.")

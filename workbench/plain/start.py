@@ -100,13 +100,13 @@ def open_plain(
     if wants_never(settings, is_new=session_id is None):
         settings = without_never(settings) if demo else confirmed_at_start(console, settings)
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
-    link = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
+    client = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)
-    code = asyncio.run(_talk(lambda: PlainSession(link, state, workspace, console, offers), prompt))
+    code = asyncio.run(_talk(lambda: PlainSession(client, state, workspace, console, offers), prompt))
     if code > 128:
         _insist(code)
-    link.close(stop=code > 128)
+    client.close(stop=code > 128)
     if closing := farewell(locations, state):
         console.print(*closing.splitlines())
     return code

@@ -44,7 +44,7 @@ from workbench.tui.textual_seam.memory import break_reference_cycles
 from workbench.tui.theme_manager import ThemeDirectory
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class WorkbenchApp(TerminalApp):
 
     def __init__(
         self,
-        opened: Opened,
+        session: AppSession,
         settings: Settings,
         sources: SessionSources | None = None,
         *,
@@ -163,11 +163,11 @@ class WorkbenchApp(TerminalApp):
         `settings` were read from `settings_file`, and `settings_model` writes changes to it.
         """
         super().__init__(settings.terminal)
-        self.opened = opened
+        self.session = session
         self.settings = settings
         self.clock = clock
-        self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
-        self.state.work = "starting" if opened.link is not None else "idle"
+        self.state = SessionState(workspace=str(session.workspace), model=settings.model or "", mode=settings.mode)
+        self.state.work = "starting" if session.client is not None else "idle"
         self.switcher = SessionSwitcher(self, sources or SessionSources(), history)
         self.settings_model, self.keymap = settings_model, settings.keys
         self.problems = Problems(self)
@@ -206,7 +206,7 @@ class WorkbenchApp(TerminalApp):
         self._themes.watch()
         self.call_after_refresh(self.switcher.ask_trust)
         self.run_worker(self.user_keys.begin())
-        if self.opened.link is None:
+        if self.session.client is None:
             self.call_after_refresh(self.action_setup)
 
     @on(BehindScrolled)
@@ -238,8 +238,8 @@ class WorkbenchApp(TerminalApp):
         """Change the model, by name or from a list; if there is no session, begin one with it."""
         if not name:
             open_models(self, self.settings, self.state.model, self.action_model)
-        elif self.opened.link is not None:
-            self.opened.link.send(ChangeSettings(model=name))
+        elif self.session.client is not None:
+            self.session.client.send(ChangeSettings(model=name))
         else:
             await self.switcher.begin_on_model(name)
 
@@ -253,7 +253,7 @@ class WorkbenchApp(TerminalApp):
 
     async def action_demo(self, anywhere: bool = False) -> None:
         """Begin the demo; unless `anywhere`, only if there is no session yet."""
-        if anywhere or self.opened.link is None:
+        if anywhere or self.session.client is None:
             await self.switcher.begin_demo()
 
     def action_sessions(self, search: str = "") -> None:
@@ -275,15 +275,15 @@ class WorkbenchApp(TerminalApp):
 
     def action_rules(self) -> None:
         """Show the rules and what they match in this session."""
-        open_rules(self, self.state, self.opened.workspace, self.settings.trusted, self.opened.link)
+        open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
     def action_servers(self) -> None:
         """Show the MCP servers, their tools and logs."""
-        open_servers(self, self.settings, self.opened.workspace)
+        open_servers(self, self.settings, self.session.workspace)
 
     def action_tools(self) -> None:
         """Show the agent's tools."""
-        open_tools(self, self.state, self.opened.workspace)
+        open_tools(self, self.state, self.session.workspace)
 
     def action_leave(self) -> None:
         """Copy the selection; without one, quit on the second call in a row."""

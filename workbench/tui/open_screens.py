@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.view.review.review import Review
 
 
-def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
+def open_action(app: App[Any], state: SessionState, action_id: str, client: Client, words: str = "") -> None:
     """Show all details of an action in a pager, which searches for `words` unless they are empty."""
     from workbench.tui.screens.pager import ActionPage
     from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
@@ -39,7 +39,7 @@ def open_action(app: App[Any], state: SessionState, action_id: str, link: Client
         steps = [each for each in state.actions.values() if each.call_id == action_id]
         text = detail_text(item, state.workspace, steps)
         pictures = picture_lines(item, text)
-        app.push_screen(ActionPage(title, text, item.copy_id, link.send, words=words, pictures=pictures))
+        app.push_screen(ActionPage(title, text, item.copy_id, client.send, words=words, pictures=pictures))
 
 
 def open_text(app: App[Any], title: str, text: str) -> None:
@@ -90,7 +90,7 @@ def open_help(app: App[Any]) -> None:
 
 
 def open_rules(
-    app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Client | None
+    app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], client: Client | None
 ) -> None:
     """Show the rules and what they match, unless they are shown already."""
     from workbench.rules.rule_set import RuleSet
@@ -100,7 +100,7 @@ def open_rules(
     if not isinstance(app.screen, RulesScreen):
         file = Locations.from_environment().rules_file
         rule_set = RuleSet(file, workspace, trusted=is_trusted(workspace, trusted))
-        app.push_screen(RulesScreen(state, rule_set, link.send if link else lambda _: None))
+        app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None))
 
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
@@ -201,7 +201,7 @@ def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitab
     screen, main = app.screen, app.switcher.main
     if screen is main:
         entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available)
-        app.push_screen(PaletteScreen(entries, app.opened.workspace, app.switcher.sources.sessions), run)
+        app.push_screen(PaletteScreen(entries, app.session.workspace, app.switcher.sources.sessions), run)
     elif not isinstance(screen, PaletteScreen):
         app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None), run)
 

@@ -25,7 +25,7 @@ from workbench.tui.deferred_imports import load_later
 from workbench.tui.textual_seam.screen import rendered_lines
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view import clock
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 
@@ -88,10 +88,10 @@ class Replay:
         self._began = events[0].at if events else datetime.now(UTC)
         self._now = self._began
         self.size = size
-        self.link = ReplayClient()
+        self.client = ReplayClient()
         workspace = Path(getattr(events[0], "workspace", "/")) if events else Path("/")
         settings = Settings(model="recorded", theme=theme)
-        self.app = WorkbenchApp(Opened(self.link, workspace), settings, themes=themes, clock=self._clock)
+        self.app = WorkbenchApp(AppSession(self.client, workspace), settings, themes=themes, clock=self._clock)
         self.app.animation_level = "none"
         self._pilot: Pilot[int]
 
@@ -111,7 +111,7 @@ class Replay:
         """Play events and wait until they are applied; slow parts may not be painted until the next call."""
         self._now = events[-1].at
         clock.stand_at(self._now)
-        self.link.play(events)
+        self.client.play(events)
         until = time.monotonic() + _PATIENCE
         while self.app.state.last_seq < events[-1].seq and time.monotonic() < until:
             await asyncio.sleep(0.01)

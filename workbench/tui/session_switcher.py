@@ -21,7 +21,7 @@ from workbench.tui.screens.main import MainScreen
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 from workbench.view.prompt.completion import Names, ServerOffers
 from workbench.view.state import SessionState
 
@@ -43,17 +43,17 @@ def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterabl
 class SessionSources(Struct, frozen=True):
     """Functions that open or list sessions; None if not available. Those that open one may raise WorkbenchError."""
 
-    demo: Callable[[], Opened] | None = None
+    demo: Callable[[], AppSession] | None = None
     """Opens a demo session."""
-    start: Callable[[str], Opened] | None = None
+    start: Callable[[str], AppSession] | None = None
     """Opens a new session with the named model."""
-    shell: Callable[[], Opened] | None = None
+    shell: Callable[[], AppSession] | None = None
     """Opens a new session without a model, for the user's shell commands."""
     ways: Callable[[], Sequence[Way]] | None = None
     """Returns the models that a first session can begin with."""
     sessions: Callable[[], Sequence[PastSession]] | None = None
     """Returns the sessions that can be resumed."""
-    resume: Callable[[str], Opened] | None = None
+    resume: Callable[[str], AppSession] | None = None
     """Opens the session with that id."""
 
 
@@ -68,11 +68,11 @@ class SessionSwitcher:
 
     def make_main(self) -> MainScreen:
         """Return a main screen for the opened session, with the CSS classes of the current terminal size."""
-        app, opened = self._app, self._app.opened
+        app, session = self._app, self._app.session
         arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
-        offers = ServerOffers(lambda: app.settings, opened.workspace)
-        composer = Composer(opened.workspace, self._history, arguments, offers, vim=app.terminal.settings.vim)
-        screen = MainScreen(opened, app.state, composer, self.begin_in_shell)
+        offers = ServerOffers(lambda: app.settings, session.workspace)
+        composer = Composer(session.workspace, self._history, arguments, offers, vim=app.terminal.settings.vim)
+        screen = MainScreen(session, app.state, composer, self.begin_in_shell)
         screen.add_class(*_size_classes(app), update=False)
         return screen
 
@@ -81,22 +81,22 @@ class SessionSwitcher:
         """The main screen of the current session."""
         return next(screen for screen in reversed(self._app.screen_stack) if isinstance(screen, MainScreen))
 
-    async def show(self, open_session: Callable[[], Opened]) -> None:
+    async def show(self, open_session: Callable[[], AppSession]) -> None:
         """Show another session; if it cannot be opened, report why and change nothing."""
         app = self._app
         try:
-            opened = await in_daemon(open_session)
+            session = await in_daemon(open_session)
         except WorkbenchError as error:
             app.notify(visible(str(error)), severity="error", markup=False)
             return
-        client, app.opened = app.opened.link, opened
+        client, app.session = app.session.client, session
         # Text typed before the first session begins is meant for it.
         typed = "" if client else "".join(prompt.text for prompt in app.screen_stack[0].query(Prompt))
-        app.state = SessionState(workspace=str(opened.workspace))
+        app.state = SessionState(workspace=str(session.workspace))
         if client is not None:
             client.close()
         # Run by the app, because the screen to be removed may be the caller: it would wait for its own removal.
-        app.run_worker(self._replace_main("" if opened.message else typed))
+        app.run_worker(self._replace_main("" if session.message else typed))
 
     async def begin_demo(self) -> None:
         """Begin a demo session."""
@@ -113,8 +113,8 @@ class SessionSwitcher:
         """Begin a session without a model by running the user's shell command in it."""
         if self.sources.shell is not None:
             await self.show(self.sources.shell)
-            if self._app.opened.link is not None:
-                self._app.opened.link.send(RunUserCommand(command=command))
+            if self._app.session.client is not None:
+                self._app.session.client.send(RunUserCommand(command=command))
 
     async def resume(self, session_id: str) -> None:
         """Resume another session."""
@@ -124,7 +124,7 @@ class SessionSwitcher:
 
     def choose(self, search: str) -> None:
         """Let the user choose among all sessions, or those that contain the words of `search`."""
-        client = self._app.opened.link
+        client = self._app.session.client
 
         def rename(title: str) -> None:
             if client is not None:
@@ -146,14 +146,14 @@ class SessionSwitcher:
 
         The session begins once both are answered.
         """
-        app, main, question = self._app, self.main, self._app.opened.trust
+        app, main, question = self._app, self.main, self._app.session.trust
 
         def type_in(text: str) -> None:
             main.query_one(Prompt).type_in(text)
 
         def confirm_never() -> None:
-            if app.opened.never_ask is not None:
-                open_never_ask(app, app.opened.never_ask, type_in)
+            if app.session.never_ask is not None:
+                open_never_ask(app, app.session.never_ask, type_in)
 
         if question is None:
             confirm_never()

@@ -23,10 +23,10 @@ from workbench.tui.session_switcher import SessionSources
 from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, ways
 from workbench.tui.settings.settings_model import SettingsModel
+from workbench.view.app_session import AppSession
 from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.view.approval.trust import trust_question
 from workbench.view.farewell import farewell
-from workbench.view.opened_session import Opened
 
 _TURN = 0.001
 """Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
@@ -50,10 +50,10 @@ def open_screen(
     _prepare_process()
     PASSED_ON.set(settings.pass_env)
     opener = Opener(locations, settings)
-    opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
+    session = opener.demo() if demo else opener.session(workspace, prompt, session_id)
     settings_model = SettingsModel(locations, settings)
     app = WorkbenchApp(
-        opened,
+        session,
         settings,
         opener.sources(workspace),
         themes=locations.themes,
@@ -64,8 +64,8 @@ def open_screen(
     settings_model.subscribe(opener.update_settings)
     settings_model.subscribe(partial(apply_settings, app))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
-    if app.opened.link is not None:
-        app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
+    if app.session.client is not None:
+        app.session.client.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
     message = farewell(locations, app.state)
     if message:
         sys.stdout.write(message + "\n")
@@ -82,7 +82,7 @@ def _prepare_process() -> None:
 
 @dataclass
 class Opener:
-    """Opens sessions; the engine of a session starts when its link is first asked for the history."""
+    """Opens sessions; the engine of a session starts when its client is first asked for the history."""
 
     locations: Locations
     settings: Settings
@@ -104,27 +104,33 @@ class Opener:
             resume=self.resume,
         )
 
-    def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
-        """Return a new session, or the existing one with that id; a new one has no link if no model is set."""
+    def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> AppSession:
+        """Return a new session, or the existing one with that id; a new one has no client if no model is set."""
         unsent = None if session_id or prompt else unsent_directory(self.locations, workspace)
         if not (self.settings.model or session_id):
-            return Opened(None, workspace, prompt, unsent=unsent)
+            return AppSession(None, workspace, prompt, unsent=unsent)
         keep_out_of(workspace)
         asked = trust_question(self.locations, workspace, self.settings.trusted, self.refused)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
-        def link() -> Client:
+        def client() -> Client:
             trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
             settings = replace(self.settings, trusted=trusted)
             if never_ask is not None and not never_ask.wait():
                 settings = without_never(settings)
-            return self._link(settings, workspace, prompt, session_id)
+            return self._client(settings, workspace, prompt, session_id)
 
-        return Opened(
-            DeferredClient(link), workspace, prompt, asked, never_ask, partial(state_directory, self.locations), unsent
+        return AppSession(
+            DeferredClient(client),
+            workspace,
+            prompt,
+            asked,
+            never_ask,
+            partial(state_directory, self.locations),
+            unsent,
         )
 
-    def on_model(self, name: str, workspace: Path) -> Opened:
+    def on_model(self, name: str, workspace: Path) -> AppSession:
         """Return a new session with the named model. Raises WorkbenchError if it cannot be used, e.g. without a key."""
         from workbench.session.model_keys import SessionModels
 
@@ -132,7 +138,7 @@ class Opener:
         SessionModels(settings, dict(os.environ)).open(name).close()
         return replace(self, settings=settings).session(workspace)
 
-    def without_model(self, workspace: Path) -> Opened:
+    def without_model(self, workspace: Path) -> AppSession:
         """Return a new session without a model, for the user's own commands; a model can be chosen for it later."""
         return replace(self, settings=replace(self.settings, model=NO_MODEL)).session(workspace)
 
@@ -140,13 +146,15 @@ class Opener:
         """Return the models to start with, from profiles, servers on this machine, and keys in the environment."""
         return list(ways(self.settings))
 
-    def demo(self) -> Opened:
+    def demo(self) -> AppSession:
         """Return a session with the scripted model in a fresh copy of the demo project. Raises UsageError."""
         workspace = copy_demo()
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
         if wants_never(settings, is_new=True):
             settings = without_never(settings)  # the demo shows how approvals are asked for
-        return Opened(DeferredClient(lambda: self._link(settings, workspace, "demo", None)), workspace, DEMO_PROMPT)
+        return AppSession(
+            DeferredClient(lambda: self._client(settings, workspace, "demo", None)), workspace, DEMO_PROMPT
+        )
 
     def past(self) -> list[PastSession]:
         """Return the sessions that can be resumed, last used first, except damaged ones and those with a parent."""
@@ -160,13 +168,13 @@ class Opener:
             if not each.damaged and not each.parent
         ]
 
-    def resume(self, name: str) -> Opened:
+    def resume(self, name: str) -> AppSession:
         """Return the session with that id. Raises UsageError if there is none."""
         from workbench.session.storage.session_list import find_session
 
         return self.session(Path(find_session(self.locations, name).workspace), session_id=name)
 
-    def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
+    def _client(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient
         from workbench.engine.launch import Launch
         from workbench.session.session_names import new_id

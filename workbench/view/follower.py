@@ -105,7 +105,7 @@ class Follower:
 
     def __init__(
         self,
-        link: Client,
+        client: Client,
         state: SessionState,
         on_change: Callable[[Changed | None], None],
         is_behind: Callable[[], bool] = lambda: False,
@@ -115,7 +115,7 @@ class Follower:
 
         `is_behind` returns whether the screen is still mounting what it was given; waiting for it bounds its memory.
         """
-        self._link = link
+        self._client = client
         self._state = state
         self._on_change = on_change
         self._is_behind = is_behind
@@ -127,7 +127,7 @@ class Follower:
         """Read the history, then whatever arrives, until the connection is lost permanently."""
         await self._read_history()
         self._on_change(None)
-        while self._apply(await self._link.receive()):
+        while self._apply(await self._client.receive()):
             for _ in range(_LONGEST):
                 await asyncio.sleep(FRAME)
                 if not self._is_behind():
@@ -175,7 +175,7 @@ class Follower:
 
     def _begin(self) -> tuple[Iterator[Event], list[Event], SessionState | None]:
         """Begin reading the history, and load what showing a session needs while the engine starts; in a thread."""
-        history = self._link.history()
+        history = self._client.history()
         self._past = history.past if isinstance(history, EventHistory) else None
         events = iter(history)
         chunk = list(islice(events, _CHUNK))

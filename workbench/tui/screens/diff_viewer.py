@@ -22,11 +22,11 @@ from workbench.tui.screens.diff_viewer_comments import ViewerComments
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus, viewer_title
 from workbench.tui.screens.diff_viewer_revert import Reverter
 from workbench.tui.screens.diff_viewer_search import ViewerSearch
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList
-from workbench.tui.widgets.review_line import ReviewLine
-from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.strips import css_beside
+from workbench.tui.widgets.viewer_input import ViewerInput
 from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed, FileState
@@ -76,7 +76,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._diff: FileDiff | None = None
         """The diff on screen, or None."""
         self._title = Static(id="viewer-title")
-        self._view = ReviewView(id="viewer-diff")
+        self._view = AnnotatedDiff(id="viewer-diff")
         self._empty = Static(id="viewer-empty")
         self._files = ChangedFiles(workspace, review)
         self._list = FileList(self._files.row)
@@ -203,8 +203,8 @@ class DiffViewerScreen(ModalScreen[None]):
         """Show the file that was clicked."""
         self._open_file(chosen.index)
 
-    @on(ReviewLine.Written)
-    def on_line_written(self, written: ReviewLine.Written) -> None:
+    @on(ViewerInput.Written)
+    def on_line_written(self, written: ViewerInput.Written) -> None:
         """Search for the written text, or save it as a comment."""
         self._view.focus()
         if written.asked == "search":
@@ -213,7 +213,7 @@ class DiffViewerScreen(ModalScreen[None]):
         else:
             self._comments.write(written.text)
 
-    @on(ReviewLine.Cancelled)
+    @on(ViewerInput.Cancelled)
     def on_line_cancelled(self) -> None:
         """Go back to the diff."""
         self._view.focus()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from workbench.text import counted
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.review.review import Comment, Review
 
 
 class ViewerComments:
     """Writes comments on lines and sends them to the agent together."""
 
-    def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
+    def __init__(self, review: Review | None, files: ChangedFiles, view: AnnotatedDiff, status: ViewerStatus) -> None:
         self._review = review
         self._files = files
         self._view = view

@@ -16,7 +16,7 @@ from workbench.diff.hunks import FileDiff, compare
 from workbench.text import counted, visible
 from workbench.tui.widgets.file_list import FileRow
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
-from workbench.tui.widgets.review_line import ReviewLine
+from workbench.tui.widgets.viewer_input import ViewerInput
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.timeline_rows import authorship_sign
 from workbench.view.review.review import Review, is_stored
@@ -173,7 +173,7 @@ class ViewerStatus:
         self._review = review
         self.line = Static(id="viewer-status")
         self.hints = KeyHints()
-        self.entry = ReviewLine()
+        self.entry = ViewerInput()
         self.text = ""
 
     def show(self, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workbench.text import counted
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.review.revert_text import FileRevert, held_now, of_file, of_hunk, refusal
 from workbench.view.review.review import Review
@@ -17,7 +17,7 @@ from workbench.view.state import Changed
 class Reverter:
     """Asks the engine to revert a hunk, a file or every file of the list, or to undo the last revert."""
 
-    def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
+    def __init__(self, review: Review | None, files: ChangedFiles, view: AnnotatedDiff, status: ViewerStatus) -> None:
         self._review = review
         self._files = files
         self._view = view

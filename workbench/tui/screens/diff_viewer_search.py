@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workbench.client.threads import in_daemon
 from workbench.text import counted
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
-from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.diff.search import MOST_MATCHES, Match, find
 
 
@@ -15,7 +15,7 @@ class ViewerSearch:
     """Searches the lines of all files or of the selected one, and steps through the matches."""
 
     def __init__(
-        self, files: ChangedFiles, view: ReviewView, status: ViewerStatus, open_file: Callable[[int], None]
+        self, files: ChangedFiles, view: AnnotatedDiff, status: ViewerStatus, open_file: Callable[[int], None]
     ) -> None:
         self._files = files
         self._view = view

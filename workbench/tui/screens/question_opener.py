@@ -1,4 +1,4 @@
-"""Opens the questions of a session and sends the answers to the engine; `QuestionDesk` decides when one may open."""
+"""Opens the questions of a session and sends the answers to the engine; `QuestionQueue` decides when one may open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.screen import Screen
 from workbench.client.client import Client
 from workbench.tui.messages import QuestionRang
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionDesk, TextAnswer, Turn
+from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionQueue, TextAnswer, Turn
 from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class QuestionOpener:
         self._screen = screen
         self._client = client
         self._state = state
-        self._desk = QuestionDesk()
+        self._queue = QuestionQueue()
         self._answered: set[_Question] = set()
         """Questions whose answer is on its way to the engine."""
         self._drafts: dict[str, str] = {}
@@ -54,11 +54,11 @@ class QuestionOpener:
             self._open[1].update_waiting([self._state.actions[action_id] for action_id in waiting])
         app = self._screen.app
         is_covered = app.screen is not self._screen
-        action_id = self._desk.next_to_open(waiting, prompt_text=self._prompt.text, is_covered=is_covered)
+        action_id = self._queue.next_to_open(waiting, prompt_text=self._prompt.text, is_covered=is_covered)
         if action_id is not None:
-            self._show(action_id, waiting, is_called=self._desk.is_called)
+            self._show(action_id, waiting, is_called=self._queue.is_called)
         is_unseen = self._open is None or not app.app_focus
-        if waiting and is_unseen and self._desk.rings(waiting):
+        if waiting and is_unseen and self._queue.rings(waiting):
             self._screen.post_message(QuestionRang())
 
     def open(self, action_id: str) -> bool:
@@ -71,7 +71,7 @@ class QuestionOpener:
 
     def open_next(self) -> None:
         """Open the next waiting question, even one that was postponed."""
-        self._desk.call()
+        self._queue.call()
         self.refresh()
 
     def _waiting(self) -> list[str]:
@@ -139,10 +139,10 @@ class QuestionOpener:
         if isinstance(result, Later):
             self._drafts[action_id] = result.draft
             if not result.aside:
-                self._desk.put_off(self._state.waiting)
+                self._queue.put_off(self._state.waiting)
             return
         self._answered.add(question)
-        self._desk.answered(action_id)
+        self._queue.answered(action_id)
         if isinstance(result, TextAnswer):
             self._drafts[action_id] = result.text
         self._client.send(result.command(action_id, fingerprint))

@@ -20,5 +20,5 @@ def apply_settings(app: WorkbenchApp, settings: Settings) -> None:
         app.run_worker(app.user_keys.read(), group="keys", exclusive=True)
     if settings.terminal != before.terminal:
         app.terminal.change(settings.terminal)
-    if settings.mode != before.mode and app.opened.link is not None:
+    if settings.mode != before.mode and app.session.client is not None:
         app.switcher.main.action_mode(settings.mode)

@@ -120,7 +120,7 @@ def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collec
     ]
 
 
-class QuestionDesk:
+class QuestionQueue:
     """Decides which question opens; knows which ones were postponed. `waiting` is always the state's list."""
 
     def __init__(self) -> None:

@@ -301,14 +301,14 @@ class Review:
 
     def __init__(
         self,
-        link: Client,
+        client: Client,
         state: SessionState,
         directory: Path,
         send: Callable[[str], None],
         keep: Callable[[str], Path] | None = None,
     ) -> None:
         """`keep` returns the state directory of a session by its id; without it, comments are lost with the screen."""
-        self.link = link
+        self.client = client
         self.state = state
         self._keep = keep
         self._comments: Comments | None = None
@@ -359,7 +359,7 @@ class Review:
 
     def revert(self, changes: Sequence[FileRevert]) -> None:
         """Ask the engine to revert files; the open viewer gets the answer."""
-        self.link.send(RevertFiles(files=tuple(change.delta for change in changes)))
+        self.client.send(RevertFiles(files=tuple(change.delta for change in changes)))
 
     def send_comments(self) -> int:
         """Send all comments as one message and return how many there were."""

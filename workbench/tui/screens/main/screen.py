@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -28,7 +27,7 @@ from workbench.tui.open_screens import (
 )
 from workbench.tui.screens.main.search import SEARCH_KEYS
 from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
-from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, Submitter
+from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, BeginShell, Submitter
 from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
@@ -40,7 +39,7 @@ from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
-from workbench.view.opened_session import Opened
+from workbench.view.app_session import AppSession
 from workbench.view.prompt.completion import mention_of
 from workbench.view.review.review import Review
 from workbench.view.state import Changed, SessionState
@@ -59,27 +58,26 @@ class MainScreen(LowLatencyScreen):
     AUTO_FOCUS = "#prompt"
     BINDINGS: ClassVar[list[BindingType]] = [*PANEL_KEYS, *SEARCH_KEYS, *_KEYS]
 
-    def __init__(
-        self, opened: Opened, state: SessionState, composer: Composer, begin_shell: Callable[[str], Awaitable[None]]
-    ) -> None:
-        """Create the screen; `begin_shell` is described in `Submitter`."""
+    def __init__(self, session: AppSession, state: SessionState, composer: Composer, begin_shell: BeginShell) -> None:
+        """Create the screen; `begin_shell` begins a session by running a command."""
         super().__init__()
-        link = self.link = opened.link or DeferredClient(_no_model)
+        client = self.client = session.client or DeferredClient(_no_model)
         self.state, self.composer = state, composer
-        self.has_session = has_session = opened.link is not None
-        self._status = StatusLine(state, opened.workspace)
+        self.has_session = started = session.client is not None
+        self._status = StatusLine(state, session.workspace)
         self.view = SessionView(
-            link, state, has_session=has_session, show=self.show, focus_prompt=lambda: focus_now(self.query_one(Prompt))
+            client, state, has_session=started, show=self.show, focus_prompt=lambda: focus_now(self.query_one(Prompt))
         )
         self._activity = Activity(state)
         self._hints = KeyHints()
+        show_pending = self.view.show_pending
         self.submitter = Submitter(
-            self, opened, link, state, composer=composer, begin_shell=begin_shell, show_pending=self.view.show_pending
+            self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show_pending
         )
-        self._review = Review(link, state, opened.workspace, self.submitter.send, opened.keep)
-        self._questions = QuestionOpener(self, link, state)
-        self._modes = ModeSwitch(self, link, state)
-        self._draft = Draft(self, state, opened.keep, opened.unsent)
+        self._review = Review(client, state, session.workspace, self.submitter.send, session.keep)
+        self._questions = QuestionOpener(self, client, state)
+        self._modes = ModeSwitch(self, client, state)
+        self._draft = Draft(self, state, session.keep, session.unsent)
 
     def compose(self) -> ComposeResult:
         """Yield the parts of the screen from top to bottom."""
@@ -155,7 +153,7 @@ class MainScreen(LowLatencyScreen):
     def on_action_chosen(self, event: ActionChosen) -> None:
         """Open the question of a waiting action, or the details of any other."""
         if not self._questions.open(event.action_id):
-            open_action(self.app, self.state, event.action_id, self.link, self.view.search.words)
+            open_action(self.app, self.state, event.action_id, self.client, self.view.search.words)
 
     @on(DiffChosen)
     def on_diff_chosen(self, event: DiffChosen) -> None:
@@ -193,13 +191,13 @@ class MainScreen(LowLatencyScreen):
             self.view.search.end()
             focus_now(self.query_one(Prompt))
         elif is_working(self.state):
-            self.link.send(Interrupt())
+            self.client.send(Interrupt())
 
     def action_stop(self) -> None:
         """End the run; an action waiting for approval is not executed."""
         if self.state.work == "idle":
             self.warn("nothing is running; /quit quits")
-        self.link.send(Interrupt())
+        self.client.send(Interrupt())
 
     def action_question(self) -> None:
         """Open the next waiting question."""
@@ -208,7 +206,7 @@ class MainScreen(LowLatencyScreen):
     def action_compact(self, undo: bool = False) -> None:
         """Ask the engine to condense the history, or to undo the last condensation."""
         if self.has_session:
-            self.link.send(Condense(undo=undo))
+            self.client.send(Condense(undo=undo))
 
     def action_export(self, file: str = "") -> None:
         """Write the session to a file, in the format of the file's suffix; without a name, as Markdown."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from textual.content import Content
 from textual.screen import Screen
@@ -18,9 +18,12 @@ from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.strips import entitle
+from workbench.view.app_session import AppSession
 from workbench.view.commands import UnknownCommand, parse_command
-from workbench.view.opened_session import Opened
 from workbench.view.state import Changed, SessionState, UserItem
+
+BeginShell: TypeAlias = Callable[[str], Awaitable[None]]
+"""Begins a session by running a command."""
 
 NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try without"
 
@@ -31,24 +34,24 @@ class Submitter:
     def __init__(
         self,
         screen: Screen[None],
-        opened: Opened,
+        session: AppSession,
         client: Client,
         state: SessionState,
         *,
         composer: Composer,
-        begin_shell: Callable[[str], Awaitable[None]],
+        begin_shell: BeginShell,
         show_pending: Callable[[Sequence[str]], None],
     ) -> None:
         """Commands run as actions of the `screen`.
 
-        `begin_shell` begins a session by running a command; `show_pending` shows messages that are not in the log yet.
+        `show_pending` shows messages that are not in the log yet.
         """
         self._screen = screen
         self._client = client
         self._state = state
-        self._workspace = opened.workspace
-        self._first_message = opened.message
-        self._has_session = opened.link is not None
+        self._workspace = session.workspace
+        self._first_message = session.message
+        self._has_session = session.client is not None
         self._composer = composer
         self._begin_shell = begin_shell
         self._show_pending = show_pending

@@ -11,7 +11,7 @@ from textual.widgets import Input
 Asked = Literal["search", "comment"]
 
 
-class ReviewLine(Input):
+class ViewerInput(Input):
     """Hidden until `ask` is called; enter posts the text, escape discards it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from workbench.view.approval.trust import TrustQuestion
 
 
-class Opened(Struct, frozen=True):
+class AppSession(Struct, frozen=True):
     """A session to show: its client (None if no model is set up), its directory, and the message to send first."""
 
-    link: Client | None
+    client: Client | None
     workspace: Path
     message: str = ""
     trust: TrustQuestion | None = None

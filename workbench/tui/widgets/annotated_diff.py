@@ -1,4 +1,4 @@
-"""The diff view with a cursor, comments on lines, and search matches. Part of the diff viewer."""
+"""A diff with a cursor, comments on lines, and search matches. Part of the diff viewer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEYS: Final[list[BindingType]] = [
 ]
 
 
-class ReviewView(DiffView):
+class AnnotatedDiff(DiffView):
     """Shows one file; up and down move a cursor over its lines."""
 
     DEFAULT_CSS = ""
