@@ -55,11 +55,11 @@ def no_settings_from_the_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def risk(line: str, folder: Path, home: Path) -> str:
-    return assess_command(line, PathContext(str(folder), str(home))).risk
+def risk(line: str, directory: Path, home: Path) -> str:
+    return assess_command(line, PathContext(str(directory), str(home))).risk
 
 
-def springing(folder: Path, canary: Path) -> list[str]:
+def springing(directory: Path, canary: Path) -> list[str]:
     """The lines that run the canary, each run by an ordinary git on a terminal."""
     (canary.parent / "sang").unlink(missing_ok=True)
     script = canary.parent / "lines.sh"
@@ -72,7 +72,7 @@ def springing(folder: Path, canary: Path) -> list[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"HOME": str(canary.parent / "home"), "GIT_CONFIG_NOSYSTEM": "1", "TERM": "xterm", "PAGER": "cat"}
     shell = pexpect.spawn(
-        "/bin/sh", ["-c", f"sh {script} 3> {canary.parent}/sprung"], cwd=str(folder), env=environment, timeout=60
+        "/bin/sh", ["-c", f"sh {script} 3> {canary.parent}/sprung"], cwd=str(directory), env=environment, timeout=60
     )
     shell.expect(pexpect.EOF)
     shell.close()
@@ -80,163 +80,163 @@ def springing(folder: Path, canary: Path) -> list[str]:
 
 
 def with_settings(*settings: tuple[str, str], attributes: str = "") -> Callable[[Path, Path], Path]:
-    def make(folder: Path, canary: Path) -> Path:
-        (folder / ".git/info/attributes").write_text(f"{attributes}\n")
+    def make(directory: Path, canary: Path) -> Path:
+        (directory / ".git/info/attributes").write_text(f"{attributes}\n")
         for key, value in settings:
-            git(folder, "config", key, value.format(canary))
-        return folder
+            git(directory, "config", key, value.format(canary))
+        return directory
 
     return make
 
 
-def included(folder: Path, canary: Path) -> Path:
-    (folder / "shared.cfg").write_text(f"[core]\n\tfsmonitor = {canary}\n")
-    with (folder / ".git/config").open("a") as file:
+def included(directory: Path, canary: Path) -> Path:
+    (directory / "shared.cfg").write_text(f"[core]\n\tfsmonitor = {canary}\n")
+    with (directory / ".git/config").open("a") as file:
         file.write('[include] ; of the team\n\tother = 1\n\tPATH = "../shared" \\\n.cfg # all of us\n')
-    (folder / "shared .cfg").symlink_to("shared.cfg")
-    return folder
+    (directory / "shared .cfg").symlink_to("shared.cfg")
+    return directory
 
 
-def included_on_condition(folder: Path, canary: Path) -> Path:
-    (folder / ".git/more").write_text(f"[Core]\n\tFSMonitor = {canary}\n")
-    with (folder / ".git/config").open("a") as file:
+def included_on_condition(directory: Path, canary: Path) -> Path:
+    (directory / ".git/more").write_text(f"[Core]\n\tFSMonitor = {canary}\n")
+    with (directory / ".git/config").open("a") as file:
         file.write('[includeIf "gitdir:/"] path = more\n')
-    return folder
+    return directory
 
 
-def of_the_work_tree(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "extensions.worktreeConfig", "true")
-    git(folder, "config", "--worktree", "core.fsmonitor", str(canary))
-    return folder
+def of_the_work_tree(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "extensions.worktreeConfig", "true")
+    git(directory, "config", "--worktree", "core.fsmonitor", str(canary))
+    return directory
 
 
-def of_another_work_tree(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "core.fsmonitor", str(canary))
-    git(folder, "worktree", "add", "-q", "../tree", "side")
-    return folder.parent / "tree"
+def of_another_work_tree(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "core.fsmonitor", str(canary))
+    git(directory, "worktree", "add", "-q", "../tree", "side")
+    return directory.parent / "tree"
 
 
-def behind_a_link(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "core.fsmonitor", str(canary))
-    (folder / ".git").rename(folder / "store")
-    (folder / ".git").symlink_to("store")
-    return folder
+def behind_a_link(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "core.fsmonitor", str(canary))
+    (directory / ".git").rename(directory / "store")
+    (directory / ".git").symlink_to("store")
+    return directory
 
 
-def behind_a_file(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "core.fsmonitor", str(canary))
-    (folder / ".git").rename(folder.parent / "store")
-    (folder / ".git").write_text("gitdir: ../store\n")
-    return folder
+def behind_a_file(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "core.fsmonitor", str(canary))
+    (directory / ".git").rename(directory.parent / "store")
+    (directory / ".git").write_text("gitdir: ../store\n")
+    return directory
 
 
-def below_its_top(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "core.fsmonitor", str(canary))
-    (folder / "sub").mkdir()
-    return folder / "sub"
+def below_its_top(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "core.fsmonitor", str(canary))
+    (directory / "sub").mkdir()
+    return directory / "sub"
 
 
-def around_a_broken_one(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "core.fsmonitor", str(canary))
-    (folder / "sub/.git/objects").mkdir(parents=True)
-    (folder / "sub/.git/refs").mkdir()
-    (folder / "sub/.git/HEAD").write_text("no reference\n")
-    return folder / "sub"
+def around_a_broken_one(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "core.fsmonitor", str(canary))
+    (directory / "sub/.git/objects").mkdir(parents=True)
+    (directory / "sub/.git/refs").mkdir()
+    (directory / "sub/.git/HEAD").write_text("no reference\n")
+    return directory / "sub"
 
 
-def bare_beside_a_broken_one(folder: Path, canary: Path) -> Path:
+def bare_beside_a_broken_one(directory: Path, canary: Path) -> Path:
     for name in ("HEAD", "config", "index"):
-        (folder / name).write_bytes((folder / ".git" / name).read_bytes())
+        (directory / name).write_bytes((directory / ".git" / name).read_bytes())
     for name in ("objects", "refs"):
-        (folder / ".git" / name).rename(folder / name)
-    with (folder / "config").open("a") as file:
+        (directory / ".git" / name).rename(directory / name)
+    with (directory / "config").open("a") as file:
         file.write(f"[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {canary}\n")
-    return folder
+    return directory
 
 
-def hook(folder: Path, canary: Path) -> Path:
-    (folder / "scripts").mkdir()
-    (folder / "scripts/post-index-change").symlink_to(canary)
-    git(folder, "config", "core.hooksPath", "scripts")
-    os.utime(folder / "a.txt", (1, 1))
-    return folder
+def hook(directory: Path, canary: Path) -> Path:
+    (directory / "scripts").mkdir()
+    (directory / "scripts/post-index-change").symlink_to(canary)
+    git(directory, "config", "core.hooksPath", "scripts")
+    os.utime(directory / "a.txt", (1, 1))
+    return directory
 
 
-def hook_of_the_user_in_the_repository(folder: Path, canary: Path) -> Path:
-    hook(folder, canary)
-    git(folder, "config", "--unset", "core.hooksPath")
-    (folder.parent / "home/.gitconfig").write_text("[core]\n\thooksPath = scripts\n")
-    return folder
+def hook_of_the_user_in_the_repository(directory: Path, canary: Path) -> Path:
+    hook(directory, canary)
+    git(directory, "config", "--unset", "core.hooksPath")
+    (directory.parent / "home/.gitconfig").write_text("[core]\n\thooksPath = scripts\n")
+    return directory
 
 
-def relative_program_of_the_user(folder: Path, canary: Path) -> Path:
-    (folder / "watch").symlink_to(canary)
-    (folder.parent / "home/.gitconfig").write_text("[core]\n\tfsmonitor = ./watch\n")
-    return folder
+def relative_program_of_the_user(directory: Path, canary: Path) -> Path:
+    (directory / "watch").symlink_to(canary)
+    (directory.parent / "home/.gitconfig").write_text("[core]\n\tfsmonitor = ./watch\n")
+    return directory
 
 
-def included_by_the_user(folder: Path, canary: Path) -> Path:
-    (folder / "mine.cfg").write_text(f"[core]\n\tfsmonitor = {canary}\n")
-    (folder.parent / "home/.config/git").mkdir(parents=True)
-    (folder.parent / "home/.config/git/config").write_text(f"[include]\n\tpath = {folder}/mine.cfg\n")
-    return folder
+def included_by_the_user(directory: Path, canary: Path) -> Path:
+    (directory / "mine.cfg").write_text(f"[core]\n\tfsmonitor = {canary}\n")
+    (directory.parent / "home/.config/git").mkdir(parents=True)
+    (directory.parent / "home/.config/git/config").write_text(f"[include]\n\tpath = {directory}/mine.cfg\n")
+    return directory
 
 
-def submodule(folder: Path, canary: Path) -> Path:
-    nested = folder / "lib/nested"
+def submodule(directory: Path, canary: Path) -> Path:
+    nested = directory / "lib/nested"
     nested.mkdir(parents=True)
     git(nested, "init", "-q")
     git(nested, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "--allow-empty", "-m", "x")
-    git(folder, "-c", "advice.addEmbeddedRepo=false", "add", "lib")
+    git(directory, "-c", "advice.addEmbeddedRepo=false", "add", "lib")
     git(nested, "config", "core.fsmonitor", str(canary))
-    return folder
+    return directory
 
 
-def submodule_of_a_submodule(folder: Path, canary: Path) -> Path:
-    submodule(folder, canary)
-    nested = folder / "lib/nested"
+def submodule_of_a_submodule(directory: Path, canary: Path) -> Path:
+    submodule(directory, canary)
+    nested = directory / "lib/nested"
     git(nested, "config", "--unset", "core.fsmonitor")
     submodule(nested, canary)
-    return folder
+    return directory
 
 
-def submodule_by_its_file(folder: Path, canary: Path) -> Path:
-    submodule(folder, canary)
-    (folder / "lib/nested/.git").rename(folder / ".git/nested")
-    (folder / "lib/nested/.git").write_text("gitdir: ../../.git/nested\n")
-    return folder
+def submodule_by_its_file(directory: Path, canary: Path) -> Path:
+    submodule(directory, canary)
+    (directory / "lib/nested/.git").rename(directory / ".git/nested")
+    (directory / "lib/nested/.git").write_text("gitdir: ../../.git/nested\n")
+    return directory
 
 
-def submodule_in_a_compressed_index(folder: Path, canary: Path) -> Path:
-    submodule(folder, canary)
-    git(folder, "update-index", "--index-version", "4")
-    return folder
+def submodule_in_a_compressed_index(directory: Path, canary: Path) -> Path:
+    submodule(directory, canary)
+    git(directory, "update-index", "--index-version", "4")
+    return directory
 
 
-def submodule_in_a_split_index(folder: Path, canary: Path) -> Path:
-    submodule(folder, canary)
-    git(folder, "update-index", "--split-index")
-    return folder
+def submodule_in_a_split_index(directory: Path, canary: Path) -> Path:
+    submodule(directory, canary)
+    git(directory, "update-index", "--split-index")
+    return directory
 
 
-def missing_objects(folder: Path, canary: Path) -> Path:
-    git(folder, "config", "remote.origin.url", "ssh://x.example/y")
-    git(folder, "config", "remote.origin.promisor", "true")
-    git(folder, "config", "extensions.partialClone", "origin")
-    git(folder, "config", "core.repositoryFormatVersion", "1")
-    git(folder, "config", "core.sshCommand", str(canary))
-    blob = git(folder, "rev-parse", "HEAD:b.txt")
-    (folder / ".git/objects/info/alternates").unlink()
-    (folder / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
-    return folder
+def missing_objects(directory: Path, canary: Path) -> Path:
+    git(directory, "config", "remote.origin.url", "ssh://x.example/y")
+    git(directory, "config", "remote.origin.promisor", "true")
+    git(directory, "config", "extensions.partialClone", "origin")
+    git(directory, "config", "core.repositoryFormatVersion", "1")
+    git(directory, "config", "core.sshCommand", str(canary))
+    blob = git(directory, "rev-parse", "HEAD:b.txt")
+    (directory / ".git/objects/info/alternates").unlink()
+    (directory / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    return directory
 
 
-def missing_objects_from_a_program(folder: Path, canary: Path) -> Path:
-    missing_objects(folder, canary)
-    git(folder, "config", "--unset", "core.sshCommand")
-    git(folder, "config", "remote.origin.url", f"ext::{canary}")
-    git(folder, "config", "protocol.ext.allow", "always")
-    return folder
+def missing_objects_from_a_program(directory: Path, canary: Path) -> Path:
+    missing_objects(directory, canary)
+    git(directory, "config", "--unset", "core.sshCommand")
+    git(directory, "config", "remote.origin.url", f"ext::{canary}")
+    git(directory, "config", "protocol.ext.allow", "always")
+    return directory
 
 
 MORE: dict[str, Callable[[Path, Path], Path]] = {
@@ -275,33 +275,33 @@ MORE: dict[str, Callable[[Path, Path], Path]] = {
 def prepared(tmp_path: Path, trap: Trap = PLAIN) -> tuple[Path, Path]:
     """A repository with changes and a conflicted merge in its history, beside an empty home and the canary."""
     (tmp_path / "home").mkdir()
-    folder = trapped(trap, tmp_path)
-    tree = git(folder, "rev-parse", "HEAD^{tree}")
-    parents = [part for name in ("HEAD", "side") for part in ("-p", git(folder, "rev-parse", name))]
-    git(folder, "update-ref", "refs/heads/merged", git(folder, "commit-tree", tree, *parents, "-m", "m"))
+    directory = trapped(trap, tmp_path)
+    tree = git(directory, "rev-parse", "HEAD^{tree}")
+    parents = [part for name in ("HEAD", "side") for part in ("-p", git(directory, "rev-parse", name))]
+    git(directory, "update-ref", "refs/heads/merged", git(directory, "commit-tree", tree, *parents, "-m", "m"))
     (tmp_path / "sang").unlink(missing_ok=True)
-    return folder, tmp_path / "canary"
+    return directory, tmp_path / "canary"
 
 
 def test_in_an_ordinary_repository_these_lines_are_low_and_run_nothing(tmp_path):
-    folder, canary = prepared(tmp_path)
-    assert [line for line in LINES if risk(line, folder, tmp_path / "home") != "LOW"] == []
-    assert springing(folder, canary) == []
+    directory, canary = prepared(tmp_path)
+    assert [line for line in LINES if risk(line, directory, tmp_path / "home") != "LOW"] == []
+    assert springing(directory, canary) == []
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=str)
 def test_a_line_that_springs_a_trap_is_not_low(trap, tmp_path):
-    folder, canary = prepared(tmp_path, trap)
-    rated = {line: risk(line, folder, tmp_path / "home") for line in LINES}
-    assert [line for line in springing(folder, canary) if rated[line] == "LOW"] == []
+    directory, canary = prepared(tmp_path, trap)
+    rated = {line: risk(line, directory, tmp_path / "home") for line in LINES}
+    assert [line for line in springing(directory, canary) if rated[line] == "LOW"] == []
 
 
 @pytest.mark.parametrize("way", MORE)
 def test_however_the_program_is_named_the_line_that_runs_it_is_not_low(way, tmp_path):
-    folder, canary = prepared(tmp_path)
-    folder = MORE[way](folder, canary)
-    rated = {line: risk(line, folder, tmp_path / "home") for line in LINES}
-    sprung = springing(folder, canary)
+    directory, canary = prepared(tmp_path)
+    directory = MORE[way](directory, canary)
+    rated = {line: risk(line, directory, tmp_path / "home") for line in LINES}
+    sprung = springing(directory, canary)
     assert sprung, "no line runs the program: this proves nothing"
     assert [line for line in sprung if rated[line] == "LOW"] == []
 
@@ -329,16 +329,16 @@ QUIET = {
 
 @pytest.mark.parametrize("settings", QUIET.values(), ids=QUIET)
 def test_everyday_settings_leave_reading_low(settings, tmp_path):
-    folder, _ = prepared(tmp_path)
-    with (folder / ".git/config").open("a") as file:
+    directory, _ = prepared(tmp_path)
+    with (directory / ".git/config").open("a") as file:
         file.write(settings)
-    (folder / ".husky").mkdir()
-    (folder / ".husky/pre-commit").write_text("x")
-    assert {risk(line, folder, tmp_path / "home") for line in LINES} == {"LOW"}
+    (directory / ".husky").mkdir()
+    (directory / ".husky/pre-commit").write_text("x")
+    assert {risk(line, directory, tmp_path / "home") for line in LINES} == {"LOW"}
 
 
 def test_programs_of_the_user_leave_reading_low(tmp_path):
-    folder, _ = prepared(tmp_path)
+    directory, _ = prepared(tmp_path)
     (tmp_path / "home/.gitconfig").write_text(
         "[core]\n\tpager = delta | less -R\n\tfsmonitor = /opt/watch\n\thooksPath = ~/hooks\n"
         "[diff]\n\texternal = difft\n[alias]\n\tst = status\n"
@@ -349,7 +349,7 @@ def test_programs_of_the_user_leave_reading_low(tmp_path):
     (tmp_path / "home/more").write_text("[pager]\n\tlog = bat\n")
     (tmp_path / "home/hooks").mkdir()
     (tmp_path / "home/hooks/post-index-change").write_text("x")
-    assert {risk(line, folder, tmp_path / "home") for line in LINES} == {"LOW"}
+    assert {risk(line, directory, tmp_path / "home") for line in LINES} == {"LOW"}
 
 
 def test_every_section_that_this_git_knows_is_in_a_table():
@@ -367,40 +367,40 @@ def test_every_setting_of_core_that_this_git_knows_is_looked_at(tmp_path):
 
 
 def test_a_setting_of_nobody_is_not_low(tmp_path):
-    folder, _ = prepared(tmp_path)
-    git(folder, "config", "novelty.x.command", "./x")
-    assert risk("git status", folder, tmp_path / "home") == "MEDIUM"
-    assert "novelty.*.command" in programs_named(str(folder), str(folder), str(tmp_path / "home")).reason
+    directory, _ = prepared(tmp_path)
+    git(directory, "config", "novelty.x.command", "./x")
+    assert risk("git status", directory, tmp_path / "home") == "MEDIUM"
+    assert "novelty.*.command" in programs_named(str(directory), str(directory), str(tmp_path / "home")).reason
 
 
 def test_a_rating_is_made_anew_once_a_setting_changes(tmp_path):
-    folder, canary = prepared(tmp_path)
-    nested = submodule(folder, canary) / "lib/nested"
+    directory, canary = prepared(tmp_path)
+    nested = submodule(directory, canary) / "lib/nested"
     git(nested, "config", "--unset", "core.fsmonitor")
     with recording() as facts:
-        assert programs_named(str(folder), str(folder), str(tmp_path / "home")) == GitPrograms()
+        assert programs_named(str(directory), str(directory), str(tmp_path / "home")) == GitPrograms()
     assert facts.hold()
     git(nested, "config", "core.fsmonitor", str(canary))
     assert not facts.hold()
 
 
 def test_more_submodules_than_are_looked_at_are_not_low(tmp_path):
-    folder, _ = prepared(tmp_path)
-    head = git(folder, "rev-parse", "HEAD")
+    directory, _ = prepared(tmp_path)
+    head = git(directory, "rev-parse", "HEAD")
     entries = "".join(f"160000 {head}\tm{number}\n" for number in range(60))
-    git(folder, "update-index", "--index-info", data=entries)
-    assert programs_named(str(folder), str(folder), str(tmp_path / "home")).reason == UNKNOWN
+    git(directory, "update-index", "--index-info", data=entries)
+    assert programs_named(str(directory), str(directory), str(tmp_path / "home")).reason == UNKNOWN
 
 
 @pytest.mark.parametrize("name", ["a link", "link", "x" * 5000])
 def test_names_and_sizes_like_those_of_gitlinks_are_no_submodules(tmp_path, name):
-    folder, _ = prepared(tmp_path)
+    directory, _ = prepared(tmp_path)
     for number in range(30):
-        (folder / f"{number}").write_bytes(b"x" * 0xE000)
-    blob = git(folder, "hash-object", "-w", "a.txt")
-    git(folder, "update-index", "--index-info", data=f"100644 {blob}\t{name}\n")
-    git(folder, "add", "-A", ".")
-    assert risk("git status", folder, tmp_path / "home") == "LOW"
+        (directory / f"{number}").write_bytes(b"x" * 0xE000)
+    blob = git(directory, "hash-object", "-w", "a.txt")
+    git(directory, "update-index", "--index-info", data=f"100644 {blob}\t{name}\n")
+    git(directory, "add", "-A", ".")
+    assert risk("git status", directory, tmp_path / "home") == "LOW"
 
 
 HG = {

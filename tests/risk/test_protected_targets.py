@@ -14,8 +14,8 @@ from workbench.risk.protected_files import ProtectedFiles
 pytestmark = pytest.mark.starts
 
 
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+def git(directory: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=directory, check=True, capture_output=True)
 
 
 @pytest.fixture

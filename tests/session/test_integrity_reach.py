@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.session.fake_agent import calls, says
-from tests.session.test_integrity_guard import git, home, repo, notices_of, standing, observed_text, watched  # noqa: F401
+from tests.session.test_integrity_guard import git, home, notices_of, observed_text, repo, standing, watched  # noqa: F401
 from workbench.files import stat_keys
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import protected_files
@@ -77,7 +77,7 @@ def test_new_hooks_paths_make_no_file_a_deleted_one(repo, home):  # noqa: F811
 
 
 def links(*pairs: tuple[str, str]):
-    """Put links into the workspace (`~/`: the home folder) in the place of what is there, which moves to the target."""
+    """Put links into the workspace (`~/`: the home directory) in place of what is there, which moves to the target."""
 
     def make(repo: Path, home: Path) -> None:  # noqa: F811
         for name, target in pairs:
@@ -136,7 +136,7 @@ def test_what_a_protected_link_leads_to_is_compared(watched, repo, home, way):  
     make(repo, home)
     (repo / "rt.sh").write_text(f"mkdir -p {Path(written).parent}; printf '\\nimport os\\n' >> {written}\n")
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
-    before = {path: path.readlink() for folder in (repo, home) for path in folder.rglob("*") if path.is_symlink()}
+    before = {path: path.readlink() for directory in (repo, home) for path in directory.rglob("*") if path.is_symlink()}
     one.session.send("go")
     one.run()
     assert notices_of(one), observed_text(one)
