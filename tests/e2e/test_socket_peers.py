@@ -250,7 +250,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.tui.start import Opener
 assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 1
-Opener(Locations.from_environment(), Settings())._link(Settings(), Path.cwd(), "x", None)
+Opener(Locations.from_environment(), Settings())._client(Settings(), Path.cwd(), "x", None)
 assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0
 """
 
