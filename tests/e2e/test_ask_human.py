@@ -1,4 +1,4 @@
-"""The agent asks the user something: on the screen, without one, and over the death of the engine."""
+"""A question of the agent: on the screen, without a screen, and after the engine was killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def work(sandbox: Sandbox, *turns: dict[str, Any]) -> tuple[str, ...]:
 
 
 def answers(sandbox: Sandbox) -> list[str]:
-    """The results on record, but that of the end."""
+    """Return the results in the log, without that of `finish`."""
     seen = [event.observation["content"][0]["text"] for event in log(sandbox) if isinstance(event, ActionObserved)]
     return [text for text in seen if text != "As you wish."]
 

@@ -1,4 +1,4 @@
-"""Cells and the browser in a whole run of the command: rated, run, in the log, and nothing of them left."""
+"""Cells and the browser in a run of `ohw`: calls are rated, run and logged, and no process is left."""
 
 import json
 import subprocess
@@ -133,9 +133,9 @@ def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(sandbox: San
 
 
 def placed(turn: Turn, address: str) -> Turn:
-    """The turn with the address of the site."""
+    """Return the turn with the address of the site filled in."""
     (one,) = turn.calls
-    told = {
+    arguments = {
         name: value.replace("{}", address) if isinstance(value, str) else value for name, value in one.arguments.items()
     }
-    return replace(turn, calls=(replace(one, arguments=told),))
+    return replace(turn, calls=(replace(one, arguments=arguments),))

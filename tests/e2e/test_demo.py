@@ -17,7 +17,7 @@ _CHANGED = re.compile(r"│ +(?:\d+ +)+([−+]) (.*?) *│")
 
 
 def shown_changes(picture: str) -> list[str]:
-    """The changed lines of the diff in the open question, `-` or `+` in front."""
+    """Return the changed lines of the diff in the open question, each with its `-` or `+`."""
     return [
         f"{'-' if sign == '−' else '+'}{text}"
         for sign, text in (found.groups() for found in map(_CHANGED.search, picture.splitlines()) if found)

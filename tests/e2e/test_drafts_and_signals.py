@@ -1,4 +1,4 @@
-"""What is left when a process ends: the draft, the terminal, and a word on the engine above whatever is open."""
+"""When a process ends: the draft is kept, the terminal restored, and the loss of the engine shown above any screen."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from workbench.session.storage.session_list import list_sessions
 
 
 class Newcomer:
-    """Presses a key until it does what the screen says it does: the first ones may come too early to count."""
+    """Presses a key until it does what the screen says: the first presses may come too early to be accepted."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal = terminal
@@ -34,7 +34,7 @@ class Newcomer:
         return self.terminal.wait_until(is_so, what, 12)
 
     def approves(self, words: str) -> None:
-        """The question with these words, once all of it was seen; it is gone then, or the next one is there."""
+        """Approve the question with these words once all of it was seen; wait until it is gone or replaced."""
         self.sees(words, "esc later")
         self.terminal.press("end")
         self.sees(words, "y approve")
@@ -46,7 +46,7 @@ class Newcomer:
         self.terminal.press("enter")
 
     def gets_help(self, key: str, words: str, back: str) -> None:
-        """Help opens over the screen, names a key of it, and escape leads back."""
+        """Open help over the screen, check that it lists a key, and go back with escape."""
         self.presses(key, lambda screen: "Keys here" in screen and words in screen, f"help with {words!r}")
         self.presses("escape", lambda screen: "Keys here" not in screen and back in screen, f"{back!r} again")
 

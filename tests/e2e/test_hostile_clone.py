@@ -1,4 +1,4 @@
-"""A hostile clone full of canaries (S15): opening it, looking at everything there is, and going on fires none."""
+"""A hostile clone full of canaries (S15): opening it, viewing everything and resuming fires none of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DIRECTORIES = ("bin", "node_modules/.bin", ".venv/bin", ".")
 
 
 def texts(canary: Path) -> Mapping[str, str]:
-    """Files that a tool of some kind would run something from, or take settings from."""
+    """Write files from which some tool would run code or take settings."""
     run = str(canary)
     server = {"mcpServers": {"c": {"command": run}}}
     hooks = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": run}]}]}}
@@ -154,7 +154,7 @@ def texts(canary: Path) -> Mapping[str, str]:
 
 @pytest.fixture
 def mark(sandbox: Sandbox) -> Path:
-    """The hostile clone; what a canary leaves when it is run or imported."""
+    """Build the hostile clone; return the file that a canary writes when it is run or imported."""
     mark, canary = sandbox.home / "mark", sandbox.home / "canary"
     canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\n')
     canary.chmod(0o755)
@@ -215,7 +215,7 @@ def sang(mark: Path) -> str:
 
 
 def leave(terminal: Terminal, shown_there: str) -> None:
-    """Close the screen that lies on top; only then is typed again: escape and a letter in one burst are another key."""
+    """Close the top screen before typing on: escape and a letter in one burst would be another key."""
     terminal.press("escape")
     terminal.wait_until(lambda screen: shown_there not in screen, "the screen to close")
 

@@ -1,4 +1,4 @@
-"""Bytes that are no UTF-8, on every way into the real binary: the command line, the keyboard, names of files."""
+"""Bytes that are not UTF-8 enter the real binary by command line, keyboard and file names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def screen(sandbox: Sandbox, *args: str) -> Terminal:
 
 
 def still_works(terminal: Terminal) -> bool:
-    """Whether a message more reaches the agent, and the screen ends in order."""
+    """Check that another message reaches the agent and that the screen exits cleanly."""
     terminal.wait_for("All done.")
     terminal.type("and on")
     terminal.press("enter")

@@ -1,4 +1,4 @@
-"""A limit of memory (`ulimit -v`), from one at which Python can just start: an end with one line, never a hang."""
+"""Memory limits (`ulimit -v`), from one at which Python can just start: the run ends with one line and never hangs."""
 
 import resource
 import subprocess
@@ -18,7 +18,7 @@ REFUSED = "the system refused more memory; close other programs or raise the lim
 
 
 def run_with(sandbox: Sandbox, kilobytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`ohw run` under the limit; fails where it does not end."""
+    """Run `ohw run` under the limit; fail if it does not end."""
     command = [sys.executable, "-m", "workbench", "run", "do it", "--mode", "high", *arguments]
     limit = kilobytes * 1024
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""Modes on the real screen, line by line, and over the socket: none decides what waits, and never is confirmed."""
+"""Modes on screen, in plain mode and over the socket: none decides a waiting action; `never` is confirmed first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change decided a hunk at a time, and one of a file that somebody else changed: screen, engine, file and model."""
+"""A change approved hunk by hunk, and one of a file that was changed meanwhile: screen, engine, file and model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def args(sandbox: Sandbox, server: ModelServer) -> tuple[str, ...]:
 
 
 def result(server: ModelServer) -> str:
-    """What the model was told last."""
+    """Return the last result that the model received."""
     return str(server.requests[-1].messages[-1]["content"])
 
 

@@ -1,4 +1,4 @@
-"""The prompt of the whole `ohw` in a pseudo terminal: completion, a command of one's own, and what the model gets."""
+"""The prompt of `ohw` in a pseudo terminal: completion, a command of the user's, and what the model receives."""
 
 from __future__ import annotations
 

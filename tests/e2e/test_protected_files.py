@@ -1,4 +1,4 @@
-"""A script that changes protected files unseen, in each front end: put back or asked about, and said."""
+"""A script changes protected files unseen: each front end reports it, and they are put back or the user is asked."""
 
 from __future__ import annotations
 

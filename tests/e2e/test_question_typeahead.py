@@ -1,4 +1,4 @@
-"""What is typed, pasted or clicked while a question comes answers nothing; what was swapped is asked about again."""
+"""Keys, pastes and clicks that arrive while a question opens do not answer it; a swapped file is asked about again."""
 
 from __future__ import annotations
 

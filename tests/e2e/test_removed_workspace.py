@@ -1,4 +1,4 @@
-"""The session file or the workspace is deleted, moved or replaced while a run works; what lies there is no file."""
+"""The session file or the workspace is deleted, moved or replaced by something that is not a file during a run."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What an approved command takes away, and no version holds, is copied before and comes back by `ohw restore`."""
+"""Files that an approved command deletes and no snapshot holds are copied first; `ohw restore` brings them back."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_the_versions_hold_comes_back_in_the_same_way(sandbox: Sandbox):
 
 
 def odd_files(directory: Path) -> None:
-    """Files that a text cannot bring back: binary, large, linked, oddly named, encoded, private, empty directories."""
+    """Create what a diff does not restore: binary, large, linked, encoded, private, oddly named; empty directories."""
     (directory / "deep/empty").mkdir(parents=True)
     (directory / "deep/empty").chmod(0o700)
     (directory / "deep/binary.bin").write_bytes(bytes(range(256)) * 50)
@@ -107,7 +107,7 @@ def odd_files(directory: Path) -> None:
 
 
 def tree_of(directory: Path) -> dict[str, object]:
-    """What is below a directory: kind, permissions and content by name."""
+    """Return kind, permissions and content of everything below a directory, by name."""
     entries: dict[str, object] = {}
     for path in sorted(directory.rglob("*")):
         mode = path.lstat().st_mode

@@ -1,4 +1,4 @@
-"""What goes wrong with a model or a directory, seen through `ohw run`: one line that says what to do, nothing lost."""
+"""Errors of a model or a directory in `ohw run`: one line says what to do, and nothing is lost."""
 
 from subprocess import CompletedProcess
 
@@ -24,7 +24,7 @@ def recorded(sandbox: Sandbox) -> list[Event]:
 
 
 def last_line(sandbox: Sandbox, done: CompletedProcess[str]) -> str:
-    """The line a failed run ends with; checks that it is in the session too, with the message of the user."""
+    """Return the last line of a failed run; check that the session holds it and the user's message."""
     assert "Traceback" not in done.stderr
     events = recorded(sandbox)
     assert [event.text for event in events if isinstance(event, UserMessage)] == ["hello"]

@@ -1,4 +1,4 @@
-"""Planted secrets: they are on no screen, in no log, in no request, and in no child's environment."""
+"""Planted secrets appear on no screen, in no log, in no request and in no child's environment."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ SECRETS = (FIRST, SECOND, IN_FILE, UNKNOWN, TOKEN)
 
 
 def planted(sandbox: Sandbox) -> None:
-    """Keys in the environment, in a key file and in files of the project."""
+    """Plant keys in the environment, in a key file and in files of the project."""
     key_file = sandbox.home / "key.txt"
     key_file.write_text(IN_FILE + "\n")
     settings = sandbox.locations.settings_file
@@ -32,7 +32,7 @@ def tool(name: str, **arguments: object) -> Turn:
 
 
 def files_below(directory: Path) -> list[Path]:
-    """All but the copies of the user's own files, which must be what those are."""
+    """Return all files in a directory, except copies of the user's files, which have to hold the same bytes."""
     return [path for path in directory.rglob("*") if path.is_file() and not {"seen", "shown", "undo"} & set(path.parts)]
 
 
@@ -88,7 +88,7 @@ def test_what_is_kept_is_for_the_person_alone(sandbox: Sandbox):
 
 
 def _is_seen(path: Path) -> bool:
-    """Whether others may get to it: no directory above it is closed to them."""
+    """Return whether other users can reach the path: no directory above it is closed to them."""
     home = next(parent for parent in path.parents if parent.name == "home")
     above = (parent for parent in path.parents if parent.is_relative_to(home) and parent != home)
     return all(parent.stat().st_mode & 0o077 for parent in above)

@@ -1,4 +1,4 @@
-"""How a screen ends: by a signal, with its terminal closed; and terminals or sessions that cannot be used as usual."""
+"""How a screen exits after a signal or when its terminal closes, and unusable terminals and sessions."""
 
 from __future__ import annotations
 

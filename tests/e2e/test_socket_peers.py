@@ -1,4 +1,4 @@
-"""Who holds the pen: no process that an agent started speaks to an engine, however it got away from its parents."""
+"""Who may send commands: no process that an agent started, however it left its parents, can talk to an engine."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(sand
 
 
 def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(sandbox: Sandbox):
-    """Its ancestors are the user's own: an orphan below init, as after its supervisor was killed."""
+    """After its supervisor was killed it is an orphan below init: only the limit shows that an agent started it."""
     model = sandbox.script(finish("Never asked."))
     connection = EngineConnection.open(launch(sandbox, model))
     level = resource.prlimit(connection.engine_pid, 10)[1]
@@ -190,7 +190,7 @@ def _tells_of_processes(connection: socket.socket) -> bool:
 
 
 def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(sandbox: Sandbox):
-    """As when an agent works on the workbench itself and runs its tests."""
+    """This is the case when an agent works on the workbench itself and runs its tests."""
     model = sandbox.script(finish("All done."))
     code = (
         "import resource, sys\n"
@@ -228,7 +228,7 @@ for name, read in {"environ": open, "maps": open, "mem": open, "fd/0": os.readli
 
 
 def _without_roots_power() -> None:
-    """Between fork and exec: root, too, may only do what its user may."""
+    """Drop the capabilities of root between fork and exec, so that it may only do what a user may."""
     for power in (19, 21, 38):  # CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON leave the bounding set
         ctypes.CDLL(None).prctl(24, power, 0, 0, 0)
 

@@ -1,4 +1,4 @@
-"""Sub-agents end to end: without a screen, and on one that asks for them."""
+"""Sub-agents end to end: in a headless run, and on a screen that asks about their actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from outside on its way to the terminal: wherever it is shown, only what is allowed by name arrives there."""
+"""Escape sequences in text from outside: whatever shows it, only sequences on the allowlist reach the terminal."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ MARKUP = "[@click=app.quit]x[/][/foo][red"
 
 
 def hostile(name: str) -> str:
-    """All payloads behind a name, so that one sees which of them is shown where."""
+    """Return all payloads after a name that tells where they were shown."""
     return name + "".join(PAYLOADS) + MARKUP + " END"
 
 
 def safe(name: str) -> str:
-    """What is to be seen of `hostile(name)` where there is least room."""
+    """Return what the narrowest place shows of `hostile(name)`."""
     return name + r"\e]52;q"
 
 
@@ -68,7 +68,7 @@ def edit(path: str, text: str) -> dict[str, object]:
 
 @contextmanager
 def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
-    """A screen over the main one: open it by a key or a command, see that it is there, and close it again."""
+    """Open a screen over the main one with a key or a command, wait for it, and close it again."""
     if open_with.startswith("/"):
         terminal.type(open_with)
         terminal.wait_for(open_with)
@@ -83,7 +83,7 @@ def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
 
 
 def configure(sandbox: Sandbox) -> None:
-    """Settings, a rule, files and a branch that hold the payloads."""
+    """Write settings, a rule, files and a branch that hold the payloads."""
     directory = sandbox.locations.config
     directory.mkdir(parents=True)
     tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
@@ -100,7 +100,7 @@ def configure(sandbox: Sandbox) -> None:
 
 
 def hostile_turns(sandbox: Sandbox) -> list[dict[str, object]]:
-    """A model that says nothing without payloads: thought, plan, output, a file, a command, a question, an end."""
+    """Return the turns of a model with payloads in everything it sends, from its reasoning to its last message."""
     plan = [{"id": "1", "title": hostile("task"), "status": "todo"}]
     ask = {"question": hostile("query"), "options": [hostile("option"), "no"]}
     return [
@@ -114,7 +114,7 @@ def hostile_turns(sandbox: Sandbox) -> list[dict[str, object]]:
 
 
 def test_no_surface_lets_a_sequence_through(sandbox: Sandbox):
-    """Each surface is waited for by its own mark, and each shows what it was given as text."""
+    """Wait for each surface by its own mark; each must show the payloads as text."""
     configure(sandbox)
     args = (hostile("prompt"), "--model", sandbox.script(*hostile_turns(sandbox)), "--workspace", str(sandbox.project))
     with Terminal(args, 150, 40, sandbox.env) as terminal:
@@ -127,7 +127,7 @@ def test_no_surface_lets_a_sequence_through(sandbox: Sandbox):
 
 
 def show_questions(terminal: Terminal) -> None:
-    """The three questions, and the conversation behind them."""
+    """Show the three questions and the conversation behind them."""
     terminal.wait_for("y approve", 40)
     for mark in ("Change", safe("new"), safe("line")):
         terminal.wait_for(mark)
@@ -146,7 +146,7 @@ def show_questions(terminal: Terminal) -> None:
 
 
 def show_panels(terminal: Terminal) -> None:
-    """What stands around the conversation, and what stands above the prompt."""
+    """Show the panels around the conversation and the lists above the prompt."""
     for mark in (r"evil\u202ebranch", safe("task"), safe("new")):
         terminal.wait_for(mark)
     terminal.type("@")
@@ -161,7 +161,7 @@ def show_panels(terminal: Terminal) -> None:
 
 
 def show_screens(terminal: Terminal) -> None:
-    """All that lies over the main screen."""
+    """Open every screen over the main one."""
     with over(terminal, "f5", "revert hunk", safe("new"), safe("line")):
         pass
     terminal.press("f2")
@@ -197,7 +197,7 @@ def show_screens(terminal: Terminal) -> None:
 
 
 def look_for(terminal: Terminal, typed: str, mark: str) -> None:
-    """Type into the palette, once it takes keys, until it shows what is looked for."""
+    """Type into the palette, once it accepts keys, until it shows the entry."""
     wait_for(lambda: terminal.type(f"\x15{typed}") or is_shown(terminal, mark), f"{mark!r} in the palette")
 
 

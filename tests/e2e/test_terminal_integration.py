@@ -1,4 +1,4 @@
-"""The screen and the terminal around it: title, focus, bell, copies, suspending, sizes, and what is given back."""
+"""The screen and its terminal: title, focus, bell, clipboard, suspending, sizes, and restoring the terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def held(sandbox: Sandbox) -> tuple[Path, str]:
 
 
 def wait_for_stop(terminal: Terminal) -> None:
-    """Wait until the process has stopped, and take in all that it wrote before."""
+    """Wait until the process has stopped, and read all that it wrote before."""
     process = psutil.Process(terminal.pid)
 
     def has_stopped() -> bool:
@@ -211,7 +211,7 @@ def test_two_hundred_sizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
 
 
 def approves(terminal: Terminal) -> None:
-    """Press the key until it counts: what is shown may still be a frame of a size in which the text was not whole."""
+    """Press the key until it is accepted; a frame of a size at which the text was cut off may still be shown."""
     for _ in range(10):
         terminal.wait_until(lambda screen: "y approve" in screen or "All done." in screen, "the question", 60)
         terminal.press("y")

@@ -1,4 +1,4 @@
-"""What reaches out costs nothing before it is used, starts nothing before trust, and leaves nothing behind."""
+"""Servers, cells and the browser cost nothing before use, start nothing before trust, and leave no process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ subprocess.Popen(["sleep", "701"], start_new_session=True)
 
 @pytest.fixture
 def watched(sandbox: Sandbox) -> Path:
-    """Every Python process of this user writes there what it loads and starts."""
+    """Make every Python process of the user record what it imports and starts."""
     directory = sandbox.home / "watched"
     directory.mkdir()
     sandbox.env |= {"WATCHED": str(directory), "PYTHONPATH": str(Path(__file__).parents[1] / "fakes/watched")}
@@ -52,7 +52,7 @@ def settings(sandbox: Sandbox, text: str) -> None:
 
 
 def ten_known_servers(sandbox: Sandbox) -> str:
-    """In the shape of the settings; what they offer is known from before."""
+    """Return the settings of servers whose tools are known from an earlier start."""
     settings = {f"server{number}": fake_server(sandbox.home) for number in range(10)}
     servers = find_servers(settings, sandbox.locations.settings_file, sandbox.project, [])
     for server in servers.servers:
@@ -119,7 +119,7 @@ def test_no_process_of_any_kind_before_trust(sandbox: Sandbox, watched: Path):
 
 @pytest.mark.parametrize("is_killed", [True, False])
 def test_no_process_is_left_also_after_a_kill(sandbox: Sandbox, chromium: str, is_killed: bool):
-    """A server, a cell and a command each with a child that left its session, and a browser with its own."""
+    """A server, a cell and a command each have a child that left its session; the browser has children of its own."""
     stays = fake_server(sandbox.home, {"stays": True})
     server = f"[mcpServers.fake]\ncommand = {json.dumps(stays['command'])}\nargs = {json.dumps(stays['args'])}\n"
     settings(sandbox, f"{server}startTimeout = 60\nfirstWait = 60\n{ALL_ON}")

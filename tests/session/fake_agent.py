@@ -1,4 +1,4 @@
-"""A scripted agent and small real tools: what the tests of the session work with."""
+"""A scripted agent and small real tools for tests of the session."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 
 class NamedModel:
-    """Behind a fake agent, which answers by itself; writes only the summaries it is given."""
+    """The model of a fake agent; it returns the given summaries, and the agent its own answers."""
 
     def __init__(self, name: str, *summaries: ModelResponse | Callable | ModelError) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class NamedModel:
 
 
 class FakeAgent:
-    """Plays responses one after the other; an entry may be a callable of the messages, or an exception."""
+    """Plays responses in order; an entry may be a function of the messages, or an exception to raise."""
 
     def __init__(self, *script: ModelResponse | Callable | ModelError) -> None:
         self.model = NamedModel("fake/one")
@@ -67,7 +67,7 @@ def says(text: str, **more) -> ModelResponse:
 
 
 def calls(*proposed: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
-    """Each call is (tool, arguments) with LOW risk, or (tool, arguments, risk); arguments may be raw text."""
+    """Each call is (tool, arguments) for LOW risk, or (tool, arguments, risk); arguments may be raw text."""
     made = []
     for tool, arguments, *risk in proposed:
         number = next(_count)
@@ -122,7 +122,7 @@ class HangAction(Action):
 
 
 class Hang(ToolExecutor[HangAction, Observation]):
-    """Runs until it is interrupted; with `deaf` it does not even listen then."""
+    """Runs until it is interrupted; with `deaf` it ignores the interrupt."""
 
     def __init__(self, deaf: bool = False) -> None:
         self.deaf = deaf
@@ -149,7 +149,7 @@ class Look(ToolExecutor[LookAction, Observation]):
 
 
 class Peek(Look):
-    """Looks, beside others that do."""
+    """A read-only call that may run beside others."""
 
     side_by_side = True
 
@@ -186,10 +186,10 @@ def small_tools(directory: Path, hang: Hang | None = None) -> dict[str, ToolDefi
 
 
 class Harness:
-    """A session in a directory with everything that came out of it."""
+    """A session in a directory, with the events, live messages and requests it produced."""
 
     def __init__(self, directory: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
-        """`max_steps` and other limits by name; everything else is the session's."""
+        """Create a session; limits such as `max_steps` are given by name, all other options go to the session."""
         self.directory, self.path = directory, directory / "one.ohw"
         workspace = more.pop("workspace", directory)
         self.agent = FakeAgent(*script)
@@ -231,14 +231,14 @@ class Harness:
         self.open()
 
     def run(self) -> None:
-        """Step until a user is needed."""
+        """Step until the user has to act."""
         for _ in range(500):
             if not self.session.step():
                 return
         raise AssertionError("the session never comes to rest")
 
     def answer(self, verdict: str = "approved", **more) -> None:
-        """Decide on the open question as it was shown, then go on."""
+        """Decide on the open question as it was shown, then run on."""
         question = self.session.question
         assert question is not None
         more.setdefault("fingerprint", question.assessed.fingerprint)
@@ -246,14 +246,14 @@ class Harness:
         self.run()
 
     def waiting(self) -> list[OpenAction]:
-        """All that waits for the user, as the log says."""
+        """Return the actions that wait for the user, according to the log."""
         ledger = State()
         for event in self.log():
             ledger.apply(event)
         return ledger.waiting
 
     def decide(self, action: OpenAction, verdict: str = "approved", **more) -> None:
-        """Decide on it as it was shown, and nothing else."""
+        """Decide on the action as it was shown, without running on."""
         print_ = action.assessed.fingerprint
         self.session.decide(action.proposed.action_id, verdict, **{"fingerprint": print_, **more})
 
@@ -273,7 +273,7 @@ class Harness:
 
 
 def faults_of(messages: list[dict]) -> list[str]:  # noqa: C901 - one rule a line
-    """What a strict provider would refuse in these messages."""
+    """Return what a strict provider would refuse in these messages."""
     faults, open_calls, seen = [], [], set()
     for number, message in enumerate(messages):
         role = message["role"]

@@ -1,4 +1,4 @@
-"""A long run with condensing on, offline through the real session: driven by a test and by a measure."""
+"""A long offline run of the real session with condensing on, for a test and a benchmark."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ usage = {{ input = 500, output = 20 }}
 
 @dataclass
 class LongRun:
-    """What was seen of a run: a step is a model's answer with what it calls."""
+    """The measurements of a run; a step is a model's answer with its calls."""
 
     step_times: list[float] = field(default_factory=list)
     """Seconds of CPU of each step that had no condensing in it."""
     kept: list[tuple[int, int]] = field(default_factory=list)
-    """After a condensing: the step, and the bytes that live since memory is looked at."""
+    """The step of each condensing, and the traced bytes that were alive after it."""
 
     def cost(self, begin: int, end: int) -> float:
-        """Seconds of CPU of a step between these two: the lower quartile, which a busy machine moves least."""
+        """Return the CPU seconds of a step in this range: the lower quartile, which load affects least."""
         return statistics.quantiles(self.step_times[begin:end], n=4)[0]
 
 
 def script(directory: Path) -> str:
-    """The name of an offline model that thinks the same for ever and sums up when asked."""
+    """Return the name of an offline model that repeats one step forever and summarises when asked."""
     path = directory / "long.toml"
     path.write_text(_SCRIPT)
     return f"scripted/{path}"
 
 
 def locations(directory: Path) -> Locations:
-    """A home of its own, beside the workspace."""
+    """Create a home of its own, beside the workspace."""
     home = directory.with_name(f"{directory.name}-home")
     return Locations(home / "c", home / "d", home / "s", home / "r")
 
 
 @contextmanager
 def session(directory: Path, steps: int, events: list[str], *, window: int = WINDOW) -> Iterator[OpenedSession]:
-    """The session that will make so many steps; the kinds of what it commits go to `events`."""
+    """Yield a session limited to so many steps; the kinds of its events are appended to `events`."""
 
     def heard(event: Event) -> None:
         events.append(event.kind)
@@ -83,7 +83,7 @@ def session(directory: Path, steps: int, events: list[str], *, window: int = WIN
 
 
 def drive(made: OpenedSession, events: list[str], trace_from: int | None = None) -> LongRun:
-    """Run to the end; memory is looked at from one step on, which makes steps slower from there."""
+    """Run to the end; memory is traced from one step on, which makes later steps slower."""
     run = LongRun()
     made.session.send("go through it all")
     began, is_on = time.process_time(), True

@@ -65,7 +65,7 @@ class Rewriting:
 
     @property
     def result(self) -> str:
-        """What the model got for its call."""
+        """Return the result that the model received for its call."""
         content = self.harness.agent.requests[-1][-1]["content"]
         assert content.startswith(json.loads(json.dumps(self.observed.observation["content"][0]["text"]))[:40])
         return content

@@ -1,4 +1,4 @@
-"""Questions of the agent's to the user: asked whatever the mode, answered by an answer alone, never an approval."""
+"""The agent's questions to the user: every mode asks them, and only an answer settles them, never an approval."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from workbench.tools import BashTool
 
 @pytest.fixture
 def rated(monkeypatch) -> Counter:
-    """How often each command was rated."""
+    """Count how often each command is rated."""
     count: Counter = Counter()
 
     def counted(tool, arguments, context):
@@ -139,7 +139,7 @@ _SCANS = {f"protected_{name}" for name in ("changes", "entries", "files", "repos
 
 
 def test_a_rating_asks_the_file_system_through_facts_alone():
-    """Otherwise a rating could be reused although something it depends on has changed."""
+    """Every file that a rating depends on is recorded; otherwise an outdated rating could be reused."""
     asked = []
     for path in sorted((ROOT / "workbench/risk").rglob("*.py")):
         if path.stem in _SCANS or "executed" in path.parts:

@@ -1,4 +1,4 @@
-"""Several calls in one answer: their questions are open together, each is decided alone, and each stays true."""
+"""Several calls in one answer: their questions are open together, each is decided alone and stays up to date."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ THREE = (note("one"), note("two"), note("three"))
 
 
 def went(harness, *script, **more) -> Harness:
-    """The user has sent a message, and the session came to rest."""
+    """Return a session that has run on a message of the user until it waits."""
     d = harness(*script, **more)
     d.session.send("go")
     d.run()

@@ -1,4 +1,4 @@
-"""What killed processes leave behind, and the next start that sweeps it."""
+"""The next start removes what killed processes left behind."""
 
 import errno
 import fcntl
@@ -48,7 +48,7 @@ def locations(tmp_path: Path) -> Locations:
 
 @pytest.fixture(params=["reaped", "zombie"])
 def dead(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has ended; a container may have nobody who fetches the exit codes of orphans."""
+    """Return a process that has ended; in a container nothing may reap orphans."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     if request.param == "reaped":
@@ -172,7 +172,7 @@ def test_what_a_killed_edit_left_in_the_users_folder_goes(
 
 
 def kept_file(locations: Locations, session: str, name: str, days: float, size: int = 1) -> Path:
-    """A file that a tool of the session kept so many days ago; it takes no room on the disk."""
+    """Create a sparse file, as if a tool of the session had stored it so many days ago."""
     path = locations.data / "state" / session / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

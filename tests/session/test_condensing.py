@@ -1,4 +1,4 @@
-"""Condensing the history: when, what is kept, what is said where it cannot be done."""
+"""Condensing the history: when it happens, what it keeps, and what is reported if it fails."""
 
 import threading
 
@@ -24,7 +24,7 @@ SUMMARY = says("GOAL\ngo\nFACTS\nall is well", usage=ModelUsage(300, 20), cost=0
 
 @pytest.fixture
 def begun(tmp_path):
-    """A session that was told to go and has a script; the model behind it writes the summaries given."""
+    """Open sessions that have run a script; their model writes the given summaries."""
     opened: list[Harness] = []
 
     def open_harness(*script, summaries=(SUMMARY,), **more) -> Harness:

@@ -1,4 +1,4 @@
-"""What fills the model's window, by part: measured once a message, and anew only where a summary took the place."""
+"""The parts that fill the context window: each message is counted once, and again only after a summary replaced it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a command takes away is read from its data, whatever the reason for its risk says; a copy of it can be had."""
+"""The files that a command deletes come from the assessment's data, not from its wording, and are copied."""
 
 import os
 import shutil
@@ -95,7 +95,7 @@ def test_a_copy_is_kept_of_all_that_is_deleted(losses, assessed, command, count)
 
 
 def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses, assessed, tmp_path):
-    """Whatever its times and size say: another program may write at any moment before the command."""
+    """Times and size of the file do not matter: another program may write it at any moment before the command."""
     file = tmp_path / "work/tracked.txt"
     times = file.stat().st_mtime_ns
     for text, restored in (("edited", "edited"), ("TRACKED", "TRACKED")):

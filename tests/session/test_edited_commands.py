@@ -1,4 +1,4 @@
-"""A command that the user changed is rated as any other: what is riskier than what was shown is shown first."""
+"""A command that the user edited is rated like any other: if it is riskier than the one shown, it is shown first."""
 
 import pytest
 

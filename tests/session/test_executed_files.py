@@ -250,7 +250,7 @@ def test_a_change_that_keeps_size_and_times_is_found(shell_harness, tmp_path):
 
 @pytest.mark.parametrize("command", ["./link", "sh link", "here/run.sh", "cd here && ./run.sh", "make t"])
 def test_a_link_that_leads_elsewhere_is_asked_again(shell_harness, tmp_path, command):
-    """The link itself, or one on the way; what it leads to may even hold the same."""
+    """The link itself or one above it changes; its target may even have the same content."""
     put(tmp_path, {"one/run.sh": ECHO, "two/run.sh": ECHO, "Makefile": "t:\n\t@here/run.sh\n"})
     for name, one, two in (("link", "one/run.sh", "two/run.sh"), ("here", "one", "two")):
         (tmp_path / name).symlink_to(one)
@@ -328,7 +328,7 @@ def test_a_script_that_an_earlier_action_of_the_answer_writes_is_bound_as_that_w
 
 
 def test_what_a_mode_allows_is_bound_as_well_but_never_asked_about_for_that(shell_harness, tmp_path):
-    """A swap by a thread, again and again: each run is one that was assessed with what it held."""
+    """What a mode allows is bound to its files too, but they are no reason to ask."""
     put(tmp_path, {"run.sh": ECHO})
     one = shell_harness("./run.sh", mode="never")
     assert ran(tmp_path) == ["good"]
@@ -336,7 +336,7 @@ def test_what_a_mode_allows_is_bound_as_well_but_never_asked_about_for_that(shel
 
 
 def test_a_swap_at_the_moment_of_the_decision_is_found(shell_harness, tmp_path):
-    """The swap happens while the decision is recorded, which is the last moment before it starts."""
+    """The file is swapped while the decision is recorded, the last moment before the command starts."""
     put(tmp_path, {"run.sh": ECHO})
     other = tmp_path / "other"
     other.write_text(EVIL)
@@ -359,7 +359,7 @@ def test_a_swap_at_the_moment_of_the_decision_is_found(shell_harness, tmp_path):
 def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
     shell_harness, tmp_path, monkeypatch, command, name, mode
 ):
-    """The swap happens once the start is on record, when the decision was compared already."""
+    """The file is swapped after the start is recorded, when the decision was already compared."""
     put(tmp_path, {"run.sh": ECHO, "Makefile": "t:\n\t@./run.sh\n"})
     (tmp_path / "link").symlink_to("run.sh")
     put(tmp_path, {"evil": EVIL if name != "Makefile" else "t:\n\t@echo evil >> ran\n"})

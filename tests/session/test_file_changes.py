@@ -1,4 +1,4 @@
-"""Versions beside a session: what an action changes on disk is told, also behind a shell; so is what others change."""
+"""Snapshots of a session: changes on disk by actions, their shells and other programs are recorded."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from workbench.tools import BashTool
 
 
 class ScriptedWatcher:
-    """A source of changes that says what it is told to say."""
+    """A watcher that reports the batches it was given."""
 
     def __init__(self) -> None:
         self.batches: list[set[str]] = []

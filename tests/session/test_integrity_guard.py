@@ -1,4 +1,4 @@
-"""Protected files are compared around each action: nothing changes them without having been shown or being said."""
+"""Protected files are compared around each action: every change to them was shown before or is reported after it."""
 
 import os
 import stat
@@ -43,7 +43,7 @@ def home(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repo(tmp_path, home) -> Path:
-    """A repository with all that the ways below need: an evil directory, archives, patches, scripts, another branch."""
+    """A repository with what the cases below need: an evil directory, archives, patches, scripts, another branch."""
     repo = tmp_path / "work"
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
@@ -103,7 +103,7 @@ PROTECTED = (
 
 
 def standing(repo: Path, home: Path) -> dict[str, object]:
-    """All protected files there are, with content, mode and where links lead."""
+    """Return all protected files with content, mode and the targets of links."""
     entries: dict[str, object] = {}
     for start in [*(repo / name for name in PROTECTED), home]:
         for path in [start, *sorted(start.rglob("*"))]:

@@ -1,4 +1,4 @@
-"""What the comparison of protected files reaches: however far down, however linked, and however it was written."""
+"""The comparison of protected files covers every depth, every link and every way of writing."""
 
 import mmap
 import os

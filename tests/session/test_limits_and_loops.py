@@ -1,4 +1,4 @@
-"""Runs that stop or are nudged by themselves: limits, circles, answers without a call, calls that are switched off."""
+"""Runs that are stopped or nudged: limits, loops, answers without a call, tools that are switched off."""
 
 import pytest
 
@@ -20,7 +20,7 @@ class SayAction(Action):
 
 
 class Say(ToolExecutor[SayAction, Observation]):
-    """Answers what it is told to; a text that begins with ! is an error."""
+    """Returns the text of its call as the result; a text that begins with ! is an error."""
 
     def __call__(self, action: SayAction) -> Observation:
         return Observation.from_text(action.text or "still running", is_error=action.text.startswith("!"))
@@ -33,7 +33,7 @@ def talker(name: str) -> ToolDefinition:
 
 @pytest.fixture
 def ready(harness):
-    """A harness with `say` and a shell that says what it is told."""
+    """A harness with `say` and a shell, both of which return their text."""
 
     def make(*script, **more):
         made = harness(*script, **more)

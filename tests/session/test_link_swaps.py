@@ -1,4 +1,4 @@
-"""A link that changes while an action is rated, shown and run, against the files that the user must be asked about."""
+"""A link is swapped while an action is rated, shown and run, to reach files that the user must be asked about."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from workbench.tools.str_replace_editor.definition import FileEditorExecutor
 
 
 class Switching(FileEditorExecutor):
-    """The editor, with somebody who makes `place` a link whenever it looks, and a directory whenever it is rated."""
+    """The editor, while `place` becomes a link whenever a call runs and a directory whenever it is rated."""
 
     place: Path
     target: Path
@@ -79,7 +79,7 @@ def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: 
 
 
 class Switched(FileEditorExecutor):
-    """The editor, with somebody who puts a link in the place of a directory just before it looks, and takes it away."""
+    """The editor, while a link replaces a directory just before each access and is removed after it."""
 
     place: Path
     target: Path

@@ -1,4 +1,4 @@
-"""The log gives no reducer the steps of an action: none of them makes anything of these events."""
+"""The log does not pass the steps of an action (assessed, decided, started) to reducers, which ignore them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of more files than the log holds texts of: the viewer lists them all, shows each, and reverts each."""
+"""More changed files than the log stores texts for: the viewer lists, shows and reverts each of them."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ for path in sorted(Path.cwd().glob("*.txt")):
 
 @pytest.fixture
 def ran(recorded, tmp_path, monkeypatch):
-    """A session in which one command changed, deleted and created more files than have their texts in the log."""
+    """A session in which one command changed, deleted and created more files than the log stores texts for."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)

@@ -26,7 +26,7 @@ class Opened:
         return None  # type: ignore[return-value]
 
     def of(self, model_keys: SessionModels, name: str) -> tuple[str, str | None, str | None]:
-        """Model, address and key that are used for that name."""
+        """Return the model, base URL and key that are used for that name."""
         model_keys.open(name)
         profile, key = self.asked[-1]
         return profile.model, profile.api_base, key

@@ -25,7 +25,7 @@ def decided_by(d: Harness) -> list[str]:
 
 
 def still_waits(d: Harness) -> bool:
-    """Run the session as far as it goes; return whether nothing ran and nothing was decided."""
+    """Run the session until it waits; return whether nothing ran and nothing was decided."""
     d.run()
     return (d.session.phase, d.notes, decided_by(d)) == ("deciding", [], [])
 

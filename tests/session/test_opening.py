@@ -40,7 +40,7 @@ def write_session(
 
 
 def rewrite(db: sqlite3.Connection, number: int, line: str) -> None:
-    """Give an event other JSON with a checksum that fits: it is whole, and not understood."""
+    """Give an event other JSON with a valid checksum: it is intact but cannot be decoded."""
     kind, at, parts = db.execute("SELECT kind, at, parts FROM events WHERE seq = ?", (number,)).fetchone()
     crc = checksum((number, kind, at, line, parts))
     db.execute("UPDATE events SET json = ?, crc = ? WHERE seq = ?", (line, crc, number))

@@ -1,4 +1,4 @@
-"""A change taken in part: the files hold base and accepted hunks, byte for byte, and the model is told the same."""
+"""A partly approved change: the files hold base and accepted hunks byte for byte, and the model is told the same."""
 
 import re
 import tempfile
@@ -49,7 +49,7 @@ def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
 
 
 def _told_hunks(one: Rewriting) -> list[int]:
-    """The hunks that the text for the model says were taken, counted over all files."""
+    """Return the hunks that the result for the model lists as applied, numbered over all files."""
     taken, first = [], 0
     for file in one.harness.log()[4].preview:
         diff = compare(file.path, file.before, file.after)

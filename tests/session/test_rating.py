@@ -1,4 +1,4 @@
-"""The local rating in a session: it decides what is asked, and the model cannot talk it down."""
+"""The local rating decides what is asked about; a lower risk declared by the model does not count."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ class Bench:
         self.rater = Rater(ledger, RuleSet())
 
     def ruled(self, tool: str, declared: str, **arguments: object) -> tuple[str, str]:
-        """Effective risk and verdict."""
+        """Return the effective risk and the verdict."""
         proposed = ActionProposed(
             action_id="a", response_id="r", call_id="c", tool=tool, arguments=arguments, risk=declared
         )

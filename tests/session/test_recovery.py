@@ -148,7 +148,7 @@ def test_a_log_with_a_gap_in_the_middle_goes_on(harness, tmp_path):
 
 
 def full_disk(path: Path) -> AbstractContextManager[None]:
-    """The file of the session has no room left."""
+    """Leave no room in the session's file."""
     return room_for(Path(f"{path}-wal").stat().st_size)
 
 

@@ -1,4 +1,4 @@
-"""What was refused in a run is not done by other means without a question."""
+"""What the user refused in a run is not done by other means without asking."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class Bench:
         self.state.apply(ActionDecided(action_id=name, verdict="rejected", by=by))
 
     def asked(self, tool: str, **arguments: object) -> str:
-        """The reason of the question; empty when it runs without one."""
+        """Return the reason of the question, empty if the action runs without one."""
         _, ruling = self.rater.ruling(self.proposed(tool, **arguments), self.tools[tool])
         assert (ruling.verdict, ruling.rule) in [("ask", RULE), ("allow", f'mode "{MODE_NAMES["never"]}"')]
         return ruling.reason

@@ -1,4 +1,4 @@
-"""Damaged session files: cut, overwritten, with flipped bits; what is repaired is true, valid, and goes on."""
+"""Damaged session files (truncated, overwritten, flipped bits): repaired ones hold true, valid events and resume."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SYSTEM = {"role": "system", "content": "the rules"}
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
-    """A session of some hundred events with its log beside it, as a kill leaves it: a question is open."""
+    """A session of some hundred events with its write-ahead log, as after a kill; a question is open."""
     home = tmp_path / "home"
     home.mkdir()
     script = [calls(("note", {"text": f"n{n}"}), ("look", {}), text="word " * 60) for n in range(25)]
@@ -53,7 +53,7 @@ def session(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def whole(session: Path) -> Path:
-    """The same without a log beside it: all is in the file."""
+    """The same session without a write-ahead log: everything is in the file."""
     sqlite3.connect(session).execute("PRAGMA wal_checkpoint(TRUNCATE)").connection.close()
     Path(f"{session}-wal").unlink(missing_ok=True)
     return session
@@ -67,7 +67,7 @@ def events_of(path: Path) -> dict[int, Event]:
 
 
 def damaged(path: Path, data: bytes, log: bytes | None = None) -> Path:
-    """A session of that content, in an empty directory."""
+    """Return a session file of that content, in an empty directory."""
     directory = path.parent.parent / "damaged"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
@@ -83,7 +83,7 @@ def beginning(path: Path) -> LostSettings:
 
 
 def assert_true_and_valid(path: Path, written: dict[int, Event]) -> dict[int, Event]:
-    """What a repair wrote opens to be gone on with, tells no wrong event, and asks for nothing a provider refuses."""
+    """Check that a repaired file can be resumed, has no wrong event, and leads to no request a provider refuses."""
     Store.open(path).close()
     recovered = events_of(path)
     assert list(recovered) == list(range(1, len(recovered) + 1))
@@ -103,7 +103,7 @@ def assert_true_and_valid(path: Path, written: dict[int, Event]) -> dict[int, Ev
 
 
 def repaired(path: Path, written: dict[int, Event]) -> dict[int, Event] | None:
-    """The events that were saved; None where it says in one line that none can be. The damaged file is kept."""
+    """Return the repaired events, or None if repair reports that none can be saved; it keeps the damaged file."""
     before = {end: Path(f"{path}{end}").read_bytes() for end in ("", "-wal") if Path(f"{path}{end}").exists()}
     try:
         result = repair(path, beginning(path))

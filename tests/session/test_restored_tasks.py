@@ -1,4 +1,4 @@
-"""A session that is opened again has its task list from the log, the only place where it is kept."""
+"""A reopened session reads its task list from the log, which is the only place that stores it."""
 
 from tests.session.fake_agent import calls, says
 from workbench.tools.executor import ToolExecutor

@@ -1,4 +1,4 @@
-"""What is deleted and no version holds comes back, also where only the shell knew what it was; else it is asked."""
+"""Deleted files that no snapshot holds come back from copies, also if only the shell could name them; else it asks."""
 
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, r
     seen: list[bool] = []
 
     def put_back(event) -> None:
-        """After each of them: what it deleted is brought back, before the next one runs."""
+        """After each call, restore what it deleted before the next one runs."""
         if event.kind == "action_observed":
             seen.append(deletable_files(repository) != before)
             SafetyCopies(repository).restore(copies(one)[-1].copy_id)
@@ -112,7 +112,7 @@ def test_the_session_brings_a_copy_back_and_says_so(netted, repository):
 
 
 def spoil(repository: SnapshotRepository, how: str) -> None:
-    """Versions can be read no more, or none can be written."""
+    """Make the object store of the snapshots unreadable or unwritable."""
     objects = repository.directory / "objects"
     objects.rename(repository.directory / "gone")
     if how == "unreadable":

@@ -386,7 +386,7 @@ def test_deltas_and_tool_output_are_live_only(harness):
 
 
 def interrupted(d, started: threading.Event, then: Callable[[], None] = lambda: None) -> None:
-    """Run until `started`, interrupt from another thread, do what comes `then`, wait for rest."""
+    """Run until `started`, interrupt from another thread, call `then`, and wait until the session is idle."""
     runner = threading.Thread(target=d.run, daemon=True)
     runner.start()
     assert started.wait(60)

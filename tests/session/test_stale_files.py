@@ -1,4 +1,4 @@
-"""A file that somebody changed since the agent saw it: merged where that goes, otherwise the user looks."""
+"""A file that changed since the agent read it is merged if possible; otherwise the user is asked."""
 
 from pathlib import Path
 

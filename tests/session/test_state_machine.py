@@ -1,4 +1,4 @@
-"""Random commands, random work and kills at random moments: the promises of the session hold in every order."""
+"""Random commands, work and kills: the guarantees of the session hold in every order."""
 
 import contextlib
 import shutil
@@ -86,7 +86,7 @@ class SessionMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.harness.session.question is not None)
     @rule(verdict=st.sampled_from(["approved", "rejected"]), stale=st.booleans(), at=st.integers(0, 5))
     def the_user_decides(self, verdict, stale, at):
-        """On any of the questions that are open, in any order."""
+        """Decide any of the open questions, in any order."""
         waiting = self.harness.waiting()
         question = waiting[at % len(waiting)]
         print_ = "stale" if stale else question.assessed.fingerprint
@@ -112,7 +112,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule()
     def the_engine_is_killed(self):
-        """What is on disk at this moment is opened elsewhere; the old process never says good-bye."""
+        """Open a copy of the files as they were before the old session was closed, as after a kill."""
         old = self.harness
         self.lives += 1
         directory = self.directory()

@@ -144,7 +144,7 @@ def assert_one_line(error: StoreError, path: Path) -> None:
 
 
 def opened_quietly(path: Path) -> list[int] | None:
-    """What can be read of a damaged file (None when it says in one line that nothing can); it is never changed."""
+    """Return what can be read of a damaged file, or None if the error is one line; the file is never changed."""
     before = digest(path)
     try:
         with Store.open(path, readonly=True) as store:
@@ -215,7 +215,7 @@ def test_a_damaged_file_is_not_written_to(path):
 
 
 def rewrite(db: sqlite3.Connection, seq: int, line: str, parts: str | None = None) -> None:
-    """Put another text in the place of an event, as a program would write it: with its checksum."""
+    """Replace the text of an event, with a valid checksum, as a program would write it."""
     kind, at = db.execute("SELECT kind, at FROM events WHERE seq = ?", (seq,)).fetchone()
     db.execute("DELETE FROM events WHERE seq = ?", (seq,))
     insert_row(db, (seq, kind, at, line, parts))

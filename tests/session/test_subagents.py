@@ -1,4 +1,4 @@
-"""Sub-agents: sessions of their own, driven inside an action of their parent's, asked about in the same place."""
+"""Sub-agents: sessions that run inside an action of their parent and ask in the same place."""
 
 import threading
 import time
@@ -59,7 +59,7 @@ class Place:
         self.go_on()
 
     def leave(self) -> None:
-        """As an engine does without a screen: it ends beside the question of its sub-agent."""
+        """End as an engine without a screen does, while a sub-agent's question is open."""
         self.is_left = True
         assert self.opened.delegates.leave()
         self.join()
@@ -97,7 +97,7 @@ class Place:
         assert not self.thread.is_alive()
 
     def waiting(self) -> list[DelegateStep]:
-        """The questions of sub-agents that are open, as the parent's log tells them."""
+        """Return the open questions of sub-agents, according to the parent's log."""
         open_: dict[str, DelegateStep] = {}
         for event in list(self.events):
             if isinstance(event, DelegateStep) and event.event.kind == "action_assessed" and event.event.needs_decision:
@@ -113,7 +113,7 @@ class Place:
         )
 
     def results(self) -> list[str]:
-        """What the parent's calls came to, but its end."""
+        """Return the results of the parent's calls, without `finish`."""
         seen = [event for event in self.log() if isinstance(event, ActionObserved)]
         return [event.observation["content"][0]["text"] for event in seen][:-1]
 
@@ -299,7 +299,7 @@ def test_an_interrupt_ends_the_sub_agent_that_waits(place):
 
 
 def calls(place) -> list[Event]:
-    """What the parent's log says of its calls themselves."""
+    """Return the events of the parent's own calls."""
     kinds = ("action_started", "action_observed", "action_abandoned")
     return [event for event in place.log() if event.kind in kinds]
 

@@ -40,7 +40,7 @@ class Busy:
 
 
 def command(harness: Harness, chance: random.Random, number: int) -> None:
-    """Something a user may do at any moment."""
+    """Do something that a user may do at any moment."""
     session, kind = harness.session, chance.choice(["send", "decide", "decide", "interrupt", "mode"])
     if kind == "send":
         session.send(f"message {number}")

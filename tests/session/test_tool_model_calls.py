@@ -1,4 +1,4 @@
-"""What a tool asks the model is in the log, and counts in tokens, cost, limits and the list of sessions."""
+"""A tool's own requests to the model are logged and count towards tokens, cost, limits and the list of sessions."""
 
 from contextlib import ExitStack
 

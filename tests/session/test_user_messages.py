@@ -1,4 +1,4 @@
-"""What a user says: images go along as the model takes them, and what no call has held yet can be taken back."""
+"""Messages of the user: images go along if the model accepts them; a message that no call holds can be unqueued."""
 
 import base64
 import threading
@@ -64,7 +64,7 @@ def test_images_that_cannot_go_are_refused_and_nothing_is_sent(harness, tmp_path
 
 @pytest.fixture
 def at_work(harness):
-    """A session whose agent is in the middle of its first call, and what lets it go on."""
+    """Return a session whose agent is in its first call, and the event that lets it continue."""
     began, go_on = threading.Event(), threading.Event()
 
     def slow(messages, on_delta, cancel):

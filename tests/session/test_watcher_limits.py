@@ -54,7 +54,7 @@ def watched(directory: Path, limit: str, *around: str) -> list[str]:
 
 
 def own_limits() -> bool:
-    """Whether this machine lets us have limits of watched directories of our own, in a user namespace."""
+    """Return whether a user namespace with its own limit of watched directories can be created here."""
     command = [*NAMESPACE, "test", "-w", "/proc/sys/user/max_inotify_watches"]
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -10,7 +10,7 @@ from workbench.session.workspace.watcher import Watcher
 
 
 def watches() -> int:
-    """How many directories this process watches."""
+    """Return how many directories this process watches."""
     count = 0
     for descriptor in Path("/proc/self/fdinfo").iterdir():
         try:
