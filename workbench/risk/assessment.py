@@ -52,6 +52,8 @@ class Part(NamedTuple):
     """
     directories: tuple[str, ...] = ()
     """The directories in which it may run, as far as they are known; relative names in `mentions` start there."""
+    is_lost: bool = False
+    """Whether the directory in which it runs is not known; `directories` then holds the workspace."""
     protected: tuple[str, ...] = ()
     """The protected paths that it changes or deletes."""
     opaque: str = ""

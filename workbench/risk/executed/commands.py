@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from workbench.files.root_directory import real_path
-from workbench.risk.assessment import NOT_COMPARED, Part
 from workbench.risk.executed import programs as table
-from workbench.risk.executed.control_files import inputs_named, is_steered, lists_named
-from workbench.risk.executed.finder import LOADED_ENDINGS, Bases, Finder
+from workbench.risk.executed.control_files import inputs_named, lists_named
+from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
+from workbench.risk.executed.lookup import Bases
 from workbench.risk.executed.project_files import (
-    TREE_PROGRAMS,
     add_awk_libraries,
     add_class_path,
-    add_directory,
     add_git_directories,
     add_git_settings,
     add_hooks,
-    add_named,
+    add_node_programs,
     add_settings,
     add_tree,
     is_tree_program,
@@ -37,92 +34,20 @@ from workbench.risk.executed.source import (
     quoted_names,
     targets_of,
 )
-from workbench.risk.executed.variables import (
-    as_mounted,
-    git_directories,
-    home_directories,
-    library_paths,
-    module_directories,
-    search_path,
-    startup_files,
-)
+from workbench.risk.executed.unknown_names import has_unknown, is_open
 from workbench.risk.paths import within
-from workbench.risk.word import UNKNOWN
 
 _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
 """How many characters of a command or of code are examined; a longer one is never rated LOW."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
-_MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
-"""Options whose value is a module that some programs load."""
+_MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins", "--load-plugins"})
+"""Options whose value is a module that some programs load, or several with commas."""
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
 _RECIPE_MARKS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
 _MOST_BASES: Final = 8
-
-
-def executed_files(
-    parts: Sequence[Part],
-    workspace: str,
-    directory: str,
-    *,
-    text: str = "",
-    code: str = "",
-    pending: Mapping[str, str | None] | None = None,
-) -> dict[str, str]:
-    """Return the files that an action starting in `directory` would execute, by path, with a hash of each content.
-
-    If a path contains symbolic links, the real path is appended to the hash. `parts` are those of the assessment,
-    `text` is the command line, `code` Python code. `pending` contains the future contents of files that earlier actions
-    write. Never blocks; if there are more than MOST_FILES files, the result contains NOT_COMPARED.
-    """
-    finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending)
-    return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
-
-
-def finder_of(
-    parts: Sequence[Part],
-    workspace: str,
-    directory: str,
-    *,
-    text: str = "",
-    code: str = "",
-    pending: Mapping[str, str | None] | None = None,
-) -> Finder:
-    """Return the finder for an action after its search; the arguments are those of `executed_files`."""
-    text, code = text[:_LONGEST], code[:_LONGEST]
-    real = {
-        each: real_path(each) for each in {workspace, directory, *(each for part in parts for each in part.directories)}
-    }
-    workspace, start = real[workspace], (real[directory],)
-    finder = Finder(workspace, search_path(workspace, text), pending or {}, command)
-    modules = module_directories(workspace, text)
-    for part in parts:
-        if part.words:
-            command(finder, part.words, (*(tuple(real[each] for each in part.directories) or start), *modules), 0)
-    _set_by_variables(finder, text, start, modules)
-    _named_anywhere(finder, parts, text, (*start, *(real[each] for part in parts for each in part.directories[1:])))
-    if "<<" in text:  # a heredoc may be the code of an interpreter
-        finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
-    if code:
-        finder.python_text(code, start, 0)
-        for line in _CELL_RUNS.findall(code):
-            command(finder, ("python", *line.split()), start, 0)
-    return finder
-
-
-def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -> None:
-    for name in ("sitecustomize", "usercustomize") if modules else ():
-        finder.module(name, modules, 0)
-    for value in library_paths(text):
-        add_class_path(finder, value, start, 0)
-    for value in home_directories(text):
-        add_directory(finder, value, start, 0)
-    for value in git_directories(text):
-        add_git_settings(finder, start, 0, value)
-    for value in startup_files(text):
-        finder.program(value, start, 0, "shell")
 
 
 def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
@@ -139,7 +64,7 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
             finder.program(word, (*bases, *finder.search), depth, "recipes" if is_include else "shell")
         if name != "dotenv":  # it is also a program that runs another
             return
-    program, is_own = _plain_name(name), "/" in name
+    program, is_own = plain_name(name), "/" in name
     if is_own:
         finder.program(name, bases, depth)
     else:
@@ -151,11 +76,11 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
 
 
 def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
-    if (name, bases[0]) in finder.searched:
+    if (name, bases[0]) in finder.searched or is_open(name):
         return
     finder.searched.add((name, bases[0]))
     for directory in finder.search:
-        if finder.has(directory, name):
+        if finder.lookup.has(directory, name):
             finder.program(name, (directory,), depth)
     if not within(bases[0], finder.workspace) or bases[0] == finder.workspace:
         return
@@ -165,7 +90,7 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
 
 def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     program = table.SAME.get(program, program)
-    works_in = (*_working_directories(rest, bases), *bases)
+    works_in = (*working_directories(finder, rest, bases), *bases)
     for name in lists_named(program, rest):
         finder.program(name, works_in, depth)
     if program == "git":
@@ -270,8 +195,7 @@ def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> 
         finder.python_text(code, bases, depth)
     elif kind == "shell":
         commands = list(commands_in(code))
-        for words in commands:
-            command(finder, words, bases, depth + 1)
+        finder.commands(commands, bases[:1], bases, depth + 1)
         for name in inputs_named(code, [words[0] for words in commands]):
             finder.program(name, bases, depth)
     else:
@@ -312,6 +236,7 @@ def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth:
     _flag_files(finder, rest, bases, depth)
     _named_modules(finder, rest, bases, depth)
     is_runner = program in table.RUNNERS or program in table.NODE_MANAGERS
+    add_node_programs(finder, rest if program in table.NODE_MANAGERS else (), bases, depth)
     for at, word in enumerate(rest[:20]):
         if is_runner and _runs_another(finder, word, rest[at + 1 :], bases, depth):
             return
@@ -323,7 +248,8 @@ def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth:
         is_target = bool(colon) and attribute.isidentifier()  # `uvicorn package.module:app`
         if is_target or (program == "unittest" and word != "discover"):
             finder.module(module, bases, depth)
-        _operand(finder, word.partition("::")[0], bases, depth)
+        if is_runner or not is_open(word):
+            _operand(finder, word.partition("::")[0], bases, depth)
 
 
 def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, depth: int) -> bool:
@@ -342,7 +268,7 @@ def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, de
 
 
 def _operand(finder: Finder, word: str, bases: Bases, depth: int) -> None:
-    for path in finder.at(word, bases):
+    for path in finder.lookup.perhaps_at(word, bases):
         if path.endswith(CODE_ENDINGS) or is_program(path):
             finder.add(path, bases, depth)
 
@@ -369,11 +295,14 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the modules named by options, such as `flask --app` and `pytest -p`."""
+    """Add the modules named by options, such as `flask --app` and `pytest -p`, or in their code (`--init-hook`)."""
     for word, value in _with_next(rest):
         flag, equals, inline = word.partition("=")
         if flag in _MODULE_FLAGS:
-            finder.module((inline if equals else value).partition(":")[0], (*bases, finder.workspace), depth)
+            for name in (inline if equals else value).split(","):
+                finder.module(name.partition(":")[0], (*bases, finder.workspace), depth)
+        elif flag == "--init-hook":
+            finder.python_text(inline if equals else value, bases, depth)
 
 
 def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -416,6 +345,7 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
         return
     inner = (*bases, *(f"{base}/src" for base in bases))
     finder.module(rest[0], inner, depth)
+    finder.installed_module(rest[0], _DEEPEST)
     finder.program(f"{rest[0].replace('.', '/')}/__main__.py", inner, depth, "python")
     if rest[0] in table.RUN_SCRIPTS:
         words = re.sub(r"(?:^|\0)(?:-[os]\0[^\0]*|run)(?=\0|$)", "", "\0".join(rest[1:])).split("\0")
@@ -424,74 +354,26 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
         _program_reads(finder, rest[0], rest[1:], bases, depth + 1)
 
 
-def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:
-    """Add all files that a line names if one of its commands runs code, because it may load or copy any of them."""
-    programs = [_plain_name(part.words[0]) for part in parts if part.words]
-    for path in inputs_named(text, programs):
-        finder.program(path, bases[:_MOST_BASES], 1)
-    if not any(map(_runs_something, parts)) or (len(parts) == 1 and _is_script(parts[0])):
-        return
-    for path in (path for part in parts for path in part.paths) if any(part.opaque for part in parts) else ():
-        finder.program(path, bases, 1, "shell")
-    directories = dict.fromkeys(
-        (*bases, *(directory for part in parts for directory in _working_directories(part.words, bases)))
-    )
-    bases = tuple(directories)[:_MOST_BASES]
-    add_named(finder, as_mounted(text), [part.words for part in parts], bases)
-    for word in (word for part in parts if part.words and part.words[0] in table.COPIES for word in part.words[1:]):
-        if finder.may_have(word, bases):
-            add_directory(finder, word, bases, 1)
-    for part in parts:
-        if part.words and part.risk != "LOW":
-            _named_directories(finder, part.words, bases)
-
-
-def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> None:
-    """Add the files in directories named by a program's arguments, unless the program only reads or moves them."""
-    program = _plain_name(words[0])
-    if program in table.DATA or program in TREE_PROGRAMS or program in table.SCRIPTED or program == "pytest":
-        return
-    for word in words[1:20]:
-        name = word.partition("=")[2] if word.startswith("-") else word
-        if name and UNKNOWN not in name and finder.may_have(name, bases):
-            add_directory(finder, name, bases, 1)
-
-
-def _is_script(part: Part) -> bool:
-    """Return whether the only command of a line runs a script, whose arguments are usually data."""
-    is_recognized = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
-    runs_script = bool(part.words) and ("/" in part.words[0] or _plain_name(part.words[0]) in table.SCRIPTED)
-    return is_recognized and runs_script
-
-
-def _runs_something(part: Part) -> bool:
-    """Return whether a command may run code: any that is not LOW and does more than read or move files."""
-    if part.opaque or part.risk == "HIGH":
-        return True
-    program = _plain_name(part.words[0]) if part.words else ""
-    if is_steered(program, part.words[1:]):
-        return True
-    is_data = program in table.DATA
-    fills_in = any(UNKNOWN in word for word in part.words) and not is_data
-    return fills_in or (part.risk != "LOW" and bool(part.words) and not is_data)
-
-
 def _with_next(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     return zip(words, [*words[1:], ""], strict=False)
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return the name of a program without its directory and its version: `python` for `/usr/bin/python3.12`."""
     name = name.rpartition("/")[2].removesuffix(".exe")
-    return _VERSION.sub("", name) or name
+    return name if name in table.RECOGNIZED else _VERSION.sub("", name) or name
 
 
-def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
+def working_directories(finder: Finder, rest: Sequence[str], bases: Bases) -> Iterator[str]:
     """Yield the working directories set by flags."""
     for word, value in _with_next(rest):
         flag, equals, inline_value = word.partition("=")
-        if flag not in table.DIRECTORY_FLAGS or UNKNOWN in value + inline_value:
-            continue
         name = inline_value if equals else value
+        if flag not in table.DIRECTORY_FLAGS:
+            continue
+        if has_unknown(name):
+            yield from finder.lookup.directories_at(name, bases)
+            continue
         for base in bases[:2]:
             path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
             yield path if not name.endswith(".toml") else os.path.dirname(path)  # noqa: PTH120

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
-import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from workbench.files.root_directory import real_path
+from workbench.risk.executed.installed_packages import (
+    mains_of,
+    node_package,
+    settings_around,
+    settings_of,
+    site_packages,
+)
+from workbench.risk.executed.lookup import SYSTEM, Bases, Lookup
 from workbench.risk.executed.source import (
     Kind,
     ScannedFile,
     modules_in,
     quoted_names,
+    search_paths_in,
     source_of,
     source_of_text,
     state_of,
 )
+from workbench.risk.executed.unknown_names import has_unknown
 from workbench.risk.paths import within
-from workbench.risk.word import UNKNOWN
 
 MOST_FILES: Final = 600
-_MOST_STEPS: Final = 4_000
-"""How many names are looked up on disk for one action."""
 _DEEPEST: Final = 6
 _MOST_BASES: Final = 12
-_MOST_MATCHES: Final = 60
-_MOST_ENTRIES: Final = 1_000
-_ALWAYS_THERE: Final = frozenset({"", ".", ".."})
-SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
 LOADED_ENDINGS: Final = (
     "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", ".jq", ".awk",
     ".so", "/index.js", "/index.ts",
 )  # fmt: skip
 """Endings that may be omitted from the name of a loaded file."""
-VARIABLE_DIRECTORY: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
-"""A leading directory that is known only to the shell."""
-_EXPANDED: Final = re.compile(r"[*?\[$~]")
-Bases: TypeAlias = tuple[str, ...]
-"""Directories to which a name may be relative."""
+_NODE_ENDINGS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
 
 
@@ -68,91 +63,22 @@ class Finder:
         """The requested targets of recipes, as in `make test`."""
         self.workspace = workspace
         self.pending = pending
-        self._steps = iter(range(_MOST_STEPS))
+        self.lookup = Lookup(pending, self.cut)
         self._followed: set[tuple[str, Kind]] = set()
         self.search = search
         self.searched: set[tuple[str, str]] = set()
         """Names of programs that have been looked for, each with the starting directory."""
         self._command = command
-        self._entries: dict[str, frozenset[str]] = {}
-
-    def at(self, name: str, bases: Bases) -> Iterator[str]:
-        """Yield the paths of existing files with this name, which may be a glob, below the bases."""
-        name = VARIABLE_DIRECTORY.sub("", name, count=1) if name.startswith("$") else name
-        name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
-        if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
-            return
-        if "**/" in name:  # also without it; otherwise only one level, because a full search would be unbounded
-            yield from self.at(name.replace("**/", ""), bases)
-        for base in dict.fromkeys(bases) if not name.startswith("/") else ("",):
-            if base and self._has_not(base, name.partition("/")[0]):
-                continue
-            if next(self._steps, None) is None:
-                self.cut()
-                return
-            path = os.path.normpath(f"{base}/{name}" if base else name) if ".." not in name else f"{base}/{name}"
-            if self._is_file(path):
-                yield path
-            elif any(sign in name for sign in "*?["):
-                matches = islice(glob.iglob(path), _MOST_MATCHES)  # noqa: PTH207 - strings
-                yield from filter(self._is_file, sorted(matches))
+        self._site_packages: dict[str, Bases] = {}
 
     def cut(self, *, is_code: bool = True) -> None:
         """Record that a limit was reached; `is_code` is false for files that may be data instead."""
         self.is_cut = True
         self.is_script_cut |= is_code and not self.in_tree
 
-    def may_have(self, name: str, bases: Bases) -> bool:
-        """Return whether a file with this name may exist below one of the bases; a cheap check."""
-        if not name or name.startswith("/"):
-            return bool(name) and not name.startswith(SYSTEM)
-        first = name.partition("/")[0]
-        return not all(self._has_not(base, first) for base in bases)
-
-    def has(self, directory: str, name: str) -> bool:
-        """Return whether a directory may have an entry with this name, without listing the directory."""
-        if _EXPANDED.search(name):
-            return True
-        path = f"{directory}/{name}"
-        try:
-            return path in self.pending or os.access(path, os.F_OK)
-        except ValueError:  # a null byte, or a character that no file name can contain
-            return False
-
-    def _has_not(self, directory: str, name: str) -> bool:
-        """Return whether a directory certainly has no entry with this name."""
-        entries = self.entries(directory)
-        if name in entries or name in _ALWAYS_THERE or len(entries) >= _MOST_ENTRIES:
-            return False
-        return not ("*" in name or "?" in name or "[" in name)
-
-    def entries(self, directory: str) -> frozenset[str]:
-        """Return the names in a directory, including those that earlier actions will create; cached."""
-        cached = self._entries.get(directory)
-        if cached is None:
-            try:
-                names = os.listdir(directory)[:_MOST_ENTRIES]  # noqa: PTH208 - strings
-            except OSError:
-                names = []
-            coming = (
-                path[len(directory) + 1 :].partition("/")[0]
-                for path in self.pending
-                if path.startswith(f"{directory}/")
-            )
-            cached = self._entries[directory] = frozenset((*names, *coming))
-        return cached
-
-    def _is_file(self, path: str) -> bool:
-        if self.pending.get(path) is not None:
-            return True
-        try:
-            return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a string comes in
-        except (OSError, ValueError):
-            return False
-
     def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
         """Add the files with this name, and the files that they name; return whether there are any."""
-        result = list(self.at(name, bases))
+        result = list(self.lookup.perhaps_at(name, bases, kind))
         for path in result:
             self.add(path, bases, depth, kind)
         return bool(result)
@@ -173,10 +99,17 @@ class Finder:
         if source is None:
             return
         self.files[path] = source.digest if real == path else f"{source.digest} {real}"
+        for settings in settings_around(real):
+            self._add_only(settings)
         if not self.in_tree:
             self.scripts.setdefault(path, (source.kind, depth))
         if depth < _DEEPEST:
             self._follow(path, real, source, bases, depth + 1)
+
+    def _add_only(self, path: str) -> None:
+        """Add a file without the files that it names."""
+        if path not in self.files and self.lookup.is_file(path) and (source := self._source(path, "")) is not None:
+            self.files[path] = source.digest
 
     def _source(self, path: str, kind: Kind) -> ScannedFile | None:
         text = self.pending.get(path)
@@ -190,37 +123,80 @@ class Finder:
             self._command(self, source.shebang[is_env:], both, depth)
             self.program(source.shebang[0], both, depth)
         self._follow_commands(source, bases, both, depth)
+        searched = (*both, *self._search_paths(source.search_paths, both))
         for module in source.modules:
-            self.module(module, both, depth)
+            self.module(module, searched, depth)
+        self._follow_installed(path, real, source)
         for name in source.names:
             may_lack_ending = source.kind not in {"python", "recipes"} and "." not in name.rpartition("/")[2]
             for ending in LOADED_ENDINGS if may_lack_ending else ("",):
                 if self.program(f"{name}{ending}", both, depth):
                     break
 
+    def _follow_installed(self, path: str, real: str, source: ScannedFile) -> None:
+        """Add the installed packages that a file of the project imports, but not those that they import in turn."""
+        if path.endswith(_NODE_ENDINGS) and "/node_modules/" not in real:
+            self._node_packages(source.names, os.path.dirname(real))  # noqa: PTH120
+        installed = self._installed(path) if source.modules and "/site-packages/" not in real else ()
+        for module in source.modules if installed else ():
+            self.module(module, installed, _DEEPEST)
+
+    def _node_packages(self, names: Iterable[str], directory: str) -> None:
+        """Add the main files of the installed packages that a file of Node.js imports."""
+        packages = (node_package(name, directory, self.workspace) for name in names)
+        for package in dict.fromkeys(filter(None, packages)):
+            for name in mains_of(settings_of(f"{package}/package.json", self.pending)):
+                self._add_only(os.path.normpath(f"{package}/{name}"))
+            self._add_only(f"{package}/package.json")
+
+    def _installed(self, script: str) -> Bases:
+        """Return the directories with the packages that are installed for a script; cached."""
+        directory = os.path.dirname(script)  # noqa: PTH120 - strings
+        if directory not in self._site_packages:
+            self._site_packages[directory] = site_packages(self.workspace, script)
+        return self._site_packages[directory]
+
+    def installed_module(self, name: str, depth: int) -> None:
+        """Add a module, and the program of that name, from the environments of the workspace."""
+        installed = self._installed(f"{self.workspace}/x")
+        self.module(name, installed, depth)
+        self.program(f"{name.replace('.', '/')}/__main__.py", installed, depth, "python")
+
     def _follow_commands(self, source: ScannedFile, bases: Bases, both: Bases, depth: int) -> None:
         """Add the files that a script's commands execute in its start directory, its own, or one it changed to."""
-        for words in source.commands:
-            if words[0] == "cd" and len(words) == 2:
-                both = (*both, *(f"{base}/{words[1]}" for base in bases[:2]))[:_MOST_BASES]
-            self._command(self, words, both, depth)
+        self.commands(source.commands, bases, both, depth)
+
+    def commands(self, commands: Iterable[Sequence[str]], start: Bases, bases: Bases, depth: int) -> None:
+        """Add the files that commands in order execute; `cd` leads from `start` to another directory."""
+        for words in commands:
+            if words[0] in {"cd", "pushd"} and len(words) > 1:
+                bases = (*bases, *self.lookup.directories_at(words[-1], start))[:_MOST_BASES]
+            self._command(self, words, bases, depth)
 
     def python_text(self, code: str, bases: Bases, depth: int) -> None:
         """Add the modules that Python code imports, and the scripts that it names."""
+        bases = (*bases, *self._search_paths(search_paths_in(code), bases))
         for module in modules_in(code.replace(";", "\n")):
             self.module(module, bases, depth)
         for name in quoted_names(code):
             self.program(name, bases, depth)
 
+    def _search_paths(self, names: Iterable[str], bases: Bases) -> Bases:
+        paths = (os.path.normpath(os.path.join(base, name)) for name in names for base in bases[:3])  # noqa: PTH118
+        return tuple(islice(filter(self._is_directory, dict.fromkeys(paths)), _MOST_BASES))
+
     def module(self, name: str, bases: Bases, depth: int) -> None:
         """Add the files of a module below the bases, including its parent packages."""
+        if has_unknown(name):
+            self.program(f"{name.replace('.', '/')}.py", bases, depth, "python")
+            return
         dots = len(name) - len(name.lstrip("."))
         pieces = [piece for piece in name.split(".") if piece]
         if dots:
             bases = tuple(os.path.normpath(f"{base}/{'../' * (dots - 1)}") for base in bases[-2:])
         if pieces:
             names = (pieces[0], f"{pieces[0]}.py")
-            bases = tuple(base for base in bases if not all(self._has_not(base, name) for name in names))
+            bases = tuple(base for base in bases if not all(self.lookup.has_not(base, name) for name in names))
         for end in range(1, min(len(pieces), 8) + 1) if bases else ():
             path = "/".join(pieces[:end])
             result = self.program(f"{path}.py", bases, depth, "python")
@@ -230,4 +206,4 @@ class Finder:
                     return
 
     def _is_directory(self, path: str) -> bool:
-        return next(self._steps, None) is not None and os.path.isdir(path)  # noqa: PTH112 - a string comes in
+        return self.lookup.count_step() and os.path.isdir(path)  # noqa: PTH112 - a string comes in

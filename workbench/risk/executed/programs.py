@@ -49,6 +49,8 @@ CLASS_PATH_FLAGS: Final = words(
 """Options that name the path of directories and archives from which the programs in CLASS_PATHS load classes."""
 TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py")
 """Scripts that load modules of their project without naming them."""
+MOVES: Final = words("cd pushd")
+"""Commands that change the working directory to their last operand."""
 WRAPPERS: Final = words(
     "env command builtin exec eval nohup time timeout nice ionice setsid stdbuf sudo doas xargs parallel watch entr "
     "strace ltrace gdb valgrind perf hyperfine chronic script unbuffer caffeinate chroot unshare flock taskset chrt "
@@ -66,13 +68,13 @@ DATA: Final = words(
     "more bat cat grep rg ag find fd ls stat file wc head tail sort uniq cut tr diff cmp comm echo printf test cd "
     "pushd popd export unset set read declare local typeset readonly alias shift return exit basename dirname "
     "realpath readlink md5sum sha256sum sha1sum cksum base64 xxd od hexdump strings column paste fold fmt "
-    "nl rev tac ruff black isort pyright flake8 shfmt shellcheck gofmt rustfmt clang-format "
+    "nl rev tac ruff black isort pyright shfmt shellcheck gofmt rustfmt clang-format "
     "tokei cloc du df open xdg-open pbcopy "
 )
 """Programs that only read or move the files that their operands name."""
 _NODE_FILES: Final = (
     "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml",
-    ".pnpmfile.cjs",
+    ".pnpmfile.cjs", ".pnp.cjs", ".pnp.loader.mjs",
 )  # fmt: skip
 LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("make", "gmake", "remake"), ("GNUmakefile", "makefile", "Makefile")),
@@ -132,6 +134,10 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
         ".env",
     ),
     "pytest": ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", ".pytest.ini"),
+    "pylint": ("pylintrc", ".pylintrc", "pylintrc.toml", ".pylintrc.toml", "pyproject.toml", "setup.cfg", "tox.ini"),
+    "flake8": (".flake8", "setup.cfg", "tox.ini"),
+    "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
+    "coverage": (".coveragerc", "setup.cfg", "tox.ini", "pyproject.toml"),
     "vagrant": ("Vagrantfile",),
     "tilt": ("Tiltfile",),
     "skaffold": ("skaffold.yaml",),
@@ -226,7 +232,8 @@ DIRECTORY_FLAGS: Final = words(
 )
 """Flags whose value is the program's working directory, or a file in it."""
 FILE_FLAGS: Final = words(
-    "-f --file --makefile --justfile -c --config --conftest-file --taskfile --rakefile -s -P --bake"
+    "-f --file --makefile --justfile -c --config --conftest-file --taskfile --rakefile -s -P --bake "
+    "--rcfile --config-file --append-config"
 )
 """Flags whose value is a file that is read as code."""
 GIT_RUNS_HOOKS: Final = words("commit merge rebase push pull checkout switch am cherry-pick revert gc worktree clone")

@@ -7,17 +7,18 @@ the command line mentions.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from typing import Final
 
-from workbench.risk.executed.finder import LOADED_ENDINGS, SYSTEM, VARIABLE_DIRECTORY, Bases, Finder
+from workbench.risk.executed.directories import files_under
+from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
+from workbench.risk.executed.installed_packages import node_package, programs_of, settings_of
+from workbench.risk.executed.lookup import SYSTEM, VARIABLE_DIRECTORY, Bases
 from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
@@ -29,9 +30,6 @@ _MOST_TREE_FILES: Final = 200
 REST: Final = "/…"
 """The end of the path under which the other files of a tree share one hash."""
 _MOST_NAMED: Final = 300
-_PASSED_OVER: Final = re.compile(
-    r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
-)
 _DATA_ENDINGS: Final = (
     ".log", ".csv", ".tsv", ".parquet", ".db", ".sqlite", ".sqlite3", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf",
     ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
@@ -131,7 +129,7 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
     remaining = iter(range(_MOST_TREE_FILES))
     rest_of_tree = hashlib.sha256()
     for top in dict.fromkeys([directory, *named] if directory != finder.workspace or named else [directory]):
-        for path in _files_under(finder, top, budget):
+        for path in files_under(top, finder.pending, budget):
             if not path.endswith(_TREE_ENDINGS):
                 continue
             if next(remaining, None) is None:
@@ -179,7 +177,7 @@ def _with_parents(directory: str) -> Iterator[str]:
 def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, str]:
     """Return the directory of a repository's own files, and the directory shared by its worktrees."""
     git = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118 - strings
-    if name == ".git" and not finder.may_have(name, (directory,)):
+    if name == ".git" and not finder.lookup.may_have(name, (directory,)):
         return git, git
     pointed = finder.pending.get(git) or _start_of(git)
     if pointed.startswith("gitdir:"):  # `.git` is a file in worktrees and submodules
@@ -202,7 +200,7 @@ def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
     directories = tuple(dict.fromkeys((*bases[:1], finder.workspace)))
     shared = (f"{_git_directories(finder, directory, '.git')[1]}/hooks/*" for directory in directories)
     for pattern in (*dict.fromkeys(shared), ".husky/*", ".githooks/*"):
-        for path in finder.at(pattern, directories):
+        for path in finder.lookup.at(pattern, directories):
             if not path.endswith(".sample"):
                 finder.add(path, (finder.workspace,), depth, "shell")
 
@@ -222,7 +220,7 @@ def _steering(text: str) -> str:
 
 
 def _start_of(path: str) -> str:
-    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+    with suppress(OSError, ValueError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
         return file.read(_LONGEST_SETTINGS) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     return ""
 
@@ -247,7 +245,7 @@ def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, o
         top = os.path.normpath(os.path.join(base, directory))  # noqa: PTH118 - strings
         is_inside = within(top, finder.workspace) and top != finder.workspace
         is_inside = is_inside or (outside and _is_separate(top, finder.workspace))
-        for path in _files_under(finder, top, budget) if is_inside else ():
+        for path in files_under(top, finder.pending, budget) if is_inside else ():
             if not path.endswith(_DATA_ENDINGS):
                 if next(remaining, None) is None:
                     finder.cut(is_code=outside)
@@ -267,7 +265,7 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
     if len(program) < 3 or not _SETTINGS.fullmatch(program):
         return
     for directory in dict.fromkeys((bases[0], finder.workspace)):
-        for name in sorted(finder.entries(directory)):
+        for name in sorted(finder.lookup.entries(directory)):
             stem = name.lower().lstrip(".").removeprefix("_").replace("-", "")
             if stem.startswith(program.lower().replace("-", "")) and not name.endswith(_DATA_ENDINGS):
                 finder.program(name, (directory,), depth)
@@ -277,10 +275,10 @@ def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases:
     """Add every file in the workspace that a command line names, whatever its programs do with it."""
     tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
     pieces = (piece for words in listed for word in words for piece in _pieces(word))
-    names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.may_have(piece, bases)]
+    names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.lookup.may_have(piece, bases)]
     for name, _ in zip(names, range(_MOST_NAMED), strict=False):
         for ending in LOADED_ENDINGS if name.startswith("./") else ("",):
-            for path in finder.at(f"{name}{ending}", bases):
+            for path in finder.lookup.at(f"{name}{ending}", bases):
                 if not path.endswith(_DATA_ENDINGS):
                     finder.add(path, bases, 1)
 
@@ -305,42 +303,23 @@ def _directories(word: str, directory: str) -> Iterator[str]:
         yield path
 
 
-def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[str]:
-    """Yield the files below a directory, including those that earlier actions will write."""
-    directories = [top]
-    while directories:
-        try:
-            with os.scandir(directories.pop(0)) as entries:
-                for entry in entries:
-                    if next(budget, None) is None:
-                        return
-                    if not entry.is_dir(follow_symlinks=False):
-                        yield entry.path
-                    elif not _PASSED_OVER.match(entry.name):
-                        directories.append(entry.path)
-        except OSError:
-            continue
-    yield from (path for path in finder.pending if path.startswith(f"{top}/"))
-
-
 def members_of(finder: Finder, bases: Bases) -> list[str]:
     """Return the package directories in a Node.js workspace."""
     patterns = ("*/package.json", "*/*/package.json")
-    return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
+    return [path.rpartition("/")[0] for pattern in patterns for path in finder.lookup.at(pattern, bases[:1])]
 
 
 def scripts_of(path: str, pending: Mapping[str, str | None]) -> list[tuple[str, str]]:
     """Return the names and command lines of the scripts in a package.json."""
-    text = pending.get(path)
-    try:
-        if text is None:
-            if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in
-                return []
-            text = Path(path).read_text(errors="replace")[:1_000_000]
-        settings = json.loads(text)
-    except (OSError, ValueError, RecursionError):
-        return []
-    scripts = settings.get("scripts") if isinstance(settings, dict) else None
+    scripts = settings_of(path, pending).get("scripts")
     return (
         [(name, line) for name, line in scripts.items() if isinstance(line, str)] if isinstance(scripts, dict) else []
     )
+
+
+def add_node_programs(finder: Finder, rest: Iterable[str], bases: Bases, depth: int) -> None:
+    """Add the programs of the installed Node.js packages that words name: `npx NAME` needs no link in `.bin`."""
+    names = (word.partition("=")[2] if word.startswith("-") else word for word in rest)
+    for package in filter(None, (node_package(name, bases[0], finder.workspace) for name in names)):
+        for target in programs_of(settings_of(f"{package}/package.json", finder.pending)):
+            finder.program(target, (package,), depth)

@@ -9,8 +9,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from workbench.risk.executed.finder import Bases, Finder
+from workbench.risk.executed.finder import Finder
+from workbench.risk.executed.lookup import Bases
 from workbench.risk.executed.programs import LOOKED_FOR
+from workbench.risk.executed.unknown_names import has_unknown
 from workbench.risk.paths import within
 from workbench.risk.word import UNKNOWN
 
@@ -26,7 +28,7 @@ _PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\
 
 def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
     """Add the plugins that pytest's settings load with `-p`."""
-    for path in (path for name in names for path in finder.at(name, bases)):
+    for path in (path for name in names for path in finder.lookup.at(name, bases)):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
             for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
                 finder.module(module, bases, depth)
@@ -35,7 +37,7 @@ def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) 
 def _python_paths(finder: Finder, bases: Bases) -> Bases:
     """Return the bases, and the directories that pytest's settings add to the module path."""
     result: list[str] = []
-    for path in (path for name in LOOKED_FOR["pytest"] for path in finder.at(name, bases[:2])):
+    for path in (path for name in LOOKED_FOR["pytest"] for path in finder.lookup.at(name, bases[:2])):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
             for listed in _PYTHON_PATH.findall(file.read(_LONGEST)):
                 result += [os.path.join(os.path.dirname(path), each) for each in _NAME.findall(listed)]  # noqa: PTH118, PTH120
@@ -44,7 +46,7 @@ def _python_paths(finder: Finder, bases: Bases) -> Bases:
 
 def add_tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """Add the test files that are named or below named directories, and each conftest.py above them."""
-    named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
+    named = [_certain_part(word.partition("::")[0]) for word in rest if not word.startswith("-")]
     bases = _python_paths(finder, bases)
     for path in _existing(finder, named or ["."], bases):
         directory = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
@@ -52,6 +54,11 @@ def add_tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None
             finder.program("conftest.py", (each,), depth, "python")
         for file in _test_files(path) if directory == path else [path]:
             finder.add(file, bases, depth, "python")
+
+
+def _certain_part(name: str) -> str:
+    """Return the directory at the known start of a name, or the name itself if all of it is known."""
+    return re.split(rf"[^/]*[{UNKNOWN}$]", name, maxsplit=1)[0] or "." if has_unknown(name) else name
 
 
 def _existing(finder: Finder, names: Iterable[str], bases: Bases) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from workbench.risk.assessment import Part
-from workbench.risk.executed.commands import finder_of
+from workbench.risk.executed.action_files import finder_of
 from workbench.risk.executed.source import recipe_text
 
 _LARGEST: Final = 256_000

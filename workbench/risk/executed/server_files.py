@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from workbench.risk.assessment import NOT_COMPARED, Part
-from workbench.risk.executed.commands import finder_of
+from workbench.risk.executed.action_files import finder_of
 from workbench.risk.executed.project_files import REST
 
 

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.files.stat_keys import has_settled
 from workbench.risk.executed.control_files import inputs_named
+from workbench.risk.executed.python_settings import code_in, directories_named, plugins_named
 from workbench.risk.paths import words
 
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
@@ -44,7 +45,7 @@ _KINDS: Final[dict[str, Kind]] = {
 _PROGRAM_MAGIC: Final = (b"#!", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04")
 _SHEBANG: Final = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+)(?:[ \t]+(\S+))?)?")
 _SHELLS: Final = re.compile(r"(?:ba|z|k|da|a|mk)?sh\Z|bats\Z")
-_INNER: Final = re.compile(r"\$\(([^()]{0,400})\)")
+_INNER: Final = re.compile(r"\$\(([^()]{0,400})\)|`([^`]{0,400})`")
 _SEPARATORS: Final = re.compile(r"&&|\|[|&]?|;+|&|\n|[(){}`]")
 _WORD: Final = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|\$\{[^}\n]*\}|[^\s"'])+""")
 _REDIRECT: Final = re.compile(r"\d*[<>]")
@@ -84,6 +85,7 @@ _SETTINGS_FILES: Final = (
     ".conf",
     "Procfile",
     "Pipfile",
+    ".flake8",
     "rc",
 )
 _EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
@@ -91,6 +93,8 @@ _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
 _LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module")
 """Calls by which Python loads modules named in strings; elsewhere, a dotted string is rarely a module."""
 _RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
+_PATH_ADDED: Final = re.compile(r"\bsys\.path\b([^\n;]{1,300})")
+_STRING: Final = re.compile(r"""["']([\w@+./-]{1,200})["']""")
 _PATH: Final = re.compile(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
 _MOST_PLAIN: Final = 40
@@ -108,6 +112,8 @@ class ScannedFile(NamedTuple):
     """Python modules that it imports; leading dots mark relative imports."""
     names: tuple[str, ...] = ()
     """Files that it may load or run, as written in its text."""
+    search_paths: tuple[str, ...] = ()
+    """Directories that it adds to the path in which Python looks for modules."""
     kind: Kind = ""
     """The language in which its text was read."""
 
@@ -213,7 +219,8 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
         modules = (*modules_in(text), *dict.fromkeys(dotted))
         named = (*quoted_names(text, any_name=_runs_text(text)), *(plain_names(text) if "%run" in text else ()))
-        return ScannedFile(digest, shebang, modules=modules, names=named, kind=kind)
+        paths = search_paths_in(text)
+        return ScannedFile(digest, shebang, modules=modules, names=named, search_paths=paths, kind=kind)
     if kind in {"shell", "recipes"}:
         patterns = (name for match in _WILDCARD.findall(text)[:_MOST_PLAIN] for name in match.split())
         commands = tuple(commands_in(text))
@@ -222,7 +229,10 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         return ScannedFile(digest, shebang, commands, names=names, kind=kind)
     if path.endswith(_SETTINGS_FILES):
         paths, modules = _named_in_settings(text)
-        return ScannedFile(digest, shebang, modules=modules, names=(*scripts_named(text), *paths), kind=kind)
+        code = "\n".join(code_in(text))
+        modules = (*modules, *plugins_named(text), *modules_in(code))
+        names, searched = (*scripts_named(text), *paths), (*directories_named(text), *search_paths_in(code))
+        return ScannedFile(digest, shebang, modules=modules, names=names, search_paths=searched, kind=kind)
     names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *scripts_named(text))
     return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
 
@@ -271,7 +281,7 @@ def commands_in(text: str) -> Iterator[tuple[str, ...]]:
     text = _EXPANSION.sub("$_", text.replace("\\\n", " "))
     pieces = []
     for _ in range(3):
-        pieces += _INNER.findall(text)
+        pieces += [one or other for one, other in _INNER.findall(text)]
         text = _INNER.sub("$_", text)
     remaining = _MOST_COMMANDS
     for piece in (*_SEPARATORS.split(text), *(part for inner in pieces for part in _SEPARATORS.split(inner))):
@@ -300,6 +310,12 @@ def modules_in(text: str) -> Iterator[str]:
             if remaining < 0:
                 return
             yield name
+
+
+def search_paths_in(text: str) -> tuple[str, ...]:
+    """Return the directories that Python code adds to the path in which modules are looked up."""
+    lines = _PATH_ADDED.findall(text)[:_MOST_PLAIN] if "sys.path" in text else []
+    return tuple(dict.fromkeys(name for line in lines for name in _STRING.findall(line)))
 
 
 def loaded_names(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from workbench.risk.executed import programs as table
-from workbench.risk.executed.finder import VARIABLE_DIRECTORY, Bases
+from workbench.risk.executed.lookup import VARIABLE_DIRECTORY, Bases
 from workbench.risk.paths import within
 
 _PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")

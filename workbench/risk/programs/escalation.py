@@ -15,7 +15,7 @@ from workbench.risk.programs.rule import words
 from workbench.risk.shell.call import Call
 from workbench.risk.word import UNKNOWN, Word, literal
 
-How: TypeAlias = Literal["run", "into", "write", "read", "high", "address", "remote", "port", "setting"]
+How: TypeAlias = Literal["run", "into", "write", "read", "high", "address", "remote", "port", "setting", "python"]
 _URL: Final = re.compile(r"(?:(?:git|hg|svn|bzr)\+|https?:|ftps?:|ssh:|git:|file:|npm:|jsr:|git@)|.* @ ", re.I)
 _REMOTE: Final = re.compile(r"(?:[a-z][a-z+.-]*:|[\w.-]+@[\w.-]+:)", re.I)
 _MODULE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+/|.*@")
@@ -74,6 +74,9 @@ javac | | -processorpath --processor-path -J-javaagent -J-agentpath | run |
 ghc | | -pgmF -pgmP -pgmL -pgmc -pgml -pgma -pgms -pgmi | run |
 nvcc | | -ccbin --compiler-bindir | run |
 pytest py.test | | -c --rootdir --confcutdir | run |
+pylint | | --init-hook | python |
+pylint flake8 mypy coverage | | --rcfile --config --append-config --config-file | run |
+eslint prettier stylelint jest vitest mocha babel webpack vite rollup | | -c --config --plugin --rulesdir -r | run |
 npm pnpm yarn bun npx | | --prefix -C --dir --cwd | run |
 npm pnpm yarn bun | init create | 1 | high | runs a package that is not installed
 npm pnpm yarn bun | config set | * | high | {_SOURCES}
@@ -192,12 +195,19 @@ def _reached(call: Call, row: Reach, word: Word) -> None:
         call.raise_to("HIGH", row.reason) if _EVERYWHERE.match(word.text) else None
     elif row.how == "setting":
         call.raise_to("HIGH", row.reason) if not _FINE_SETTING.match(word.text) else None
-    elif row.how == "run":
-        _runs(call, word)
+    elif row.how in {"run", "python"}:
+        (_runs if row.how == "run" else _runs_python)(call, word)
     elif row.how == "into":
         call.use(word._replace(text=f"{word.text.rstrip('/') or '/'}/made"), "write")
     else:
         call.use(word, "write" if row.how == "write" else "read")
+
+
+def _runs_python(call: Call, word: Word) -> None:
+    if UNKNOWN in word.text:
+        call.raise_to("HIGH", "runs code that is not known before")
+    else:
+        call.runs_python(word.text)
 
 
 def _runs(call: Call, word: Word) -> None:

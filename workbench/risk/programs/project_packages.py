@@ -274,7 +274,8 @@ def _uvx(call: Call) -> None:
     odd = any(re.match(r"--(?:from|with|index|extra|default|find)|-[if]\Z", word.text) for word in call.words)
     call.raise_to(*(("MEDIUM", NEW) if name in _UVX_RECOGNIZED and not odd else ("HIGH", RUNS_REMOTE.reason)))
     if rest:
-        call.run_words([literal(name), *rest[1:]])
+        behind = next(at for at, word in enumerate(call.words, 1) if word is rest[0])
+        call.run_words([literal(name), *call.words[behind:]])
 
 
 RULES |= {

@@ -279,6 +279,7 @@ class Call:
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         directory, base = self.scan.directory or self.scan.context.workspace, self.base.text if self.base else ""
+        is_base_certain = UNKNOWN not in base
         is_harmless = self.risk == "LOW" or self.keeps
         words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
         return Part(
@@ -292,7 +293,8 @@ class Call:
             deletes,
             changes,
             mentions=words,
-            directories=(directory, f"{directory}/{base}") if base else (directory,),
+            directories=(directory, f"{directory}/{base}") if base and is_base_certain else (directory,),
+            is_lost=self.scan.directory is None or not is_base_certain,
             protected=tuple(self.protected),
             opaque=self.opaque,
             unplaced=self.unplaced,

@@ -106,7 +106,7 @@ class WordReader:
         if kind in _MAY_BE_PLAIN and _PLAIN.match(raw):
             return Word(raw, raw)
         text, is_pattern, runs, splits, matches = self._read(node)
-        if raw.startswith("~") and kind in {"word", "concatenation"}:
+        if raw.startswith("~") and kind in {"word", "concatenation", "command_name"}:
             text = self._home(text)
         return Word(text, raw, is_pattern, runs, splits, matches)
 

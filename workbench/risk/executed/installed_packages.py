@@ -1,0 +1,85 @@
+"""Find the files of packages that are installed in a workspace: in node_modules, and in environments of Python."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+_LARGEST: Final = 1_000_000
+_INSTALLED: Final = re.compile(r"(.*/node_modules/(?:@[^/]+/)?[^/.@][^/]*)/")
+_NAME: Final = re.compile(r"((?:@[\w.~-]+/)?[\w.~-]+)(?:@[^/]*)?(?=/|\Z)")
+_ENVIRONMENTS: Final = (".venv", "venv", "env", ".env")
+_MAIN: Final = ("main", "module", "exports")
+_MOST_TARGETS: Final = 20
+
+
+def settings_of(path: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the content of a package.json; empty if it cannot be read."""
+    text = pending.get(path)
+    try:
+        if text is None:
+            if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in
+                return {}
+            text = Path(path).read_text(errors="replace")[:_LARGEST]
+        settings = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def settings_around(path: str) -> Iterator[str]:
+    """Yield the paths where a file in node_modules may have a package.json, from its directory up to its package's."""
+    package = _INSTALLED.match(path)
+    directory = os.path.dirname(path) if package else ""  # noqa: PTH120 - strings
+    while package and directory.startswith(package[1]):
+        yield f"{directory}/package.json"
+        directory = os.path.dirname(directory)  # noqa: PTH120
+
+
+def node_package(name: str, directory: str, workspace: str) -> str:
+    """Return the directory of the package that Node.js finds for a name; empty if the workspace has none."""
+    match = _NAME.match(name)
+    if match is None or name.startswith("."):
+        return ""
+    while directory.startswith(workspace):
+        path = f"{directory}/node_modules/{match[1]}"
+        if os.access(f"{path}/package.json", os.F_OK):
+            return path
+        directory = os.path.dirname(directory)  # noqa: PTH120
+    return ""
+
+
+def programs_of(settings: Mapping[str, Any]) -> list[str]:
+    """Return the files that the programs of a package start, relative to the package."""
+    listed = settings.get("bin")
+    return list(_strings(listed if isinstance(listed, dict) else [listed]))[:_MOST_TARGETS]
+
+
+def mains_of(settings: Mapping[str, Any]) -> list[str]:
+    """Return the files that are loaded if a package is imported by its name, relative to the package."""
+    named = [text for key in _MAIN for text in _strings(settings.get(key))]
+    return [*(f"{name}{ending}" for name in named or ["index"] for ending in ("", ".js"))][:_MOST_TARGETS]
+
+
+def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list) and depth < 4:
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each, depth + 1)
+
+
+def site_packages(workspace: str, script: str = "") -> tuple[str, ...]:
+    """Return the directories with installed packages of the workspace's environments, and of the one of a script."""
+    environments = [f"{workspace}/{name}" for name in _ENVIRONMENTS]
+    if script.rpartition("/")[0].endswith("/bin"):
+        environments.append(script.rpartition("/")[0].removesuffix("/bin"))
+    there = (path for path in dict.fromkeys(environments) if os.access(f"{path}/lib", os.F_OK))
+    patterns = (f"{glob.escape(path)}/lib/python3*/site-packages" for path in there)
+    return tuple(path for pattern in patterns for path in glob.glob(pattern))  # noqa: PTH207 - strings

@@ -1,0 +1,43 @@
+"""Extract from the settings of Python tools (pylint, flake8, mypy, coverage …) the modules that they load.
+
+Like the rest of the search, this reads keys by regular expressions: a name counts only if there is such a module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+_MOST_NAMES: Final = 60
+_VALUE: Final = (
+    r"""["']?[ \t]*[:=][ \t]*(\[[^\]]{0,2000}\]|\"\"\".{0,2000}?\"\"\"|'''.{0,2000}?'''|"""
+    r"""[^\n]*(?:\n[ \t]+[^\n]+){0,40})"""
+)
+_PLUGINS: Final = re.compile(
+    rf"^[ \t]*[\"']?(?:load[-_]plugins?|plugins?|local[-_]plugins|extensions?|reporters?|output-format|hooks?){_VALUE}",
+    re.M | re.S,
+)
+_PATHS: Final = re.compile(rf"^[ \t]*[\"']?(?:paths?|python[-_]?path|mypy_path|source-roots){_VALUE}", re.M | re.S)
+_CODE: Final = re.compile(rf"^[ \t]*[\"']?init[-_]hook{_VALUE}", re.M | re.S)
+_MODULE: Final = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?![\w/-])")
+_DIRECTORY: Final = re.compile(r"[\w@+./-]{1,200}")
+
+
+def plugins_named(text: str) -> tuple[str, ...]:
+    """Return the modules that settings list as plugins."""
+    names = (name for match in _PLUGINS.finditer(text) for name in _MODULE.findall(match[1]))
+    return tuple(dict.fromkeys(islice(names, _MOST_NAMES)))
+
+
+def directories_named(text: str) -> tuple[str, ...]:
+    """Return the directories that settings add to the path in which modules are looked up."""
+    names = (name for match in _PATHS.finditer(text) for name in _DIRECTORY.findall(match[1]))
+    return tuple(dict.fromkeys(islice(names, _MOST_NAMES)))
+
+
+def code_in(text: str) -> Iterator[str]:
+    """Yield the Python code that settings contain, one statement a line."""
+    for match in _CODE.finditer(text):
+        yield match[1].strip().strip("\"'").replace(";", "\n")

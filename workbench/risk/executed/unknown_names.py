@@ -1,0 +1,74 @@
+"""List the files that a name may stand for if the shell fills in parts of it: `sh "$dir"/x.sh`, `sh $i.sh`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from workbench.risk.executed.source import CODE_ENDINGS, Kind
+from workbench.risk.word import UNKNOWN
+
+_MOST_VALUES: Final = 40
+_LONGEST: Final = 200
+_FILLED_IN: Final = re.compile(
+    rf"{UNKNOWN}+|\$\{{[^}}]*\}}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|"
+    r"\{\}|(?<![\w-])found-file\b|\A~[^/]+(?=/)"
+)
+"""What the shell fills in, and what `find` and `xargs` put in the place of a file."""
+_NAMED_HOME: Final = re.compile(r"~[^/]+/")
+"""A directory that only the shell knows: `~+/`, `~user/`."""
+_HOME: Final = re.compile(r"\$(?:HOME\b|\{HOME\})")
+_ANY_DIRECTORY: Final = re.compile(r"(?:(?<=/)|\A)\*/(?:\*/)*")
+_SEPARATORS: Final = re.compile(r"[\s;&|(){}<>`\"'=,:]+")
+_VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/?")
+_ENDINGS: Final[dict[Kind, tuple[str, ...]]] = {
+    "shell": (".sh", ".bash", ".zsh", ".ksh", ".bats"),
+    "python": (".py", ".pyw", ".pyz"),
+}
+
+
+def has_unknown(name: str) -> bool:
+    """Return whether the shell, or the program that lists files for another one, fills in a part of the name."""
+    return UNKNOWN in name or "$" in name or "{}" in name or "found-file" in name or _NAMED_HOME.match(name) is not None
+
+
+def is_open(name: str) -> bool:
+    """Return whether nothing of the last part of the name is known."""
+    return has_unknown(name) and not _FILLED_IN.sub("", name.rpartition("/")[2]).strip("*")
+
+
+def endings_of(kind: Kind) -> tuple[str, ...]:
+    """Return the endings of the scripts that an interpreter of this language usually gets."""
+    return _ENDINGS.get(kind, CODE_ENDINGS)
+
+
+def values_in(text: str) -> tuple[str, ...]:
+    """Return the words of a line that a variable may hold and that a `*` does not match: paths and hidden names."""
+    words = dict.fromkeys(word.rstrip("/") for word in _SEPARATORS.split(_VARIABLE.sub("./", text)))
+    names = (word for word in words if ("/" in word or word.startswith(".")) and word.strip("./"))
+    return tuple(islice((name for name in names if len(name) <= _LONGEST), _MOST_VALUES))
+
+
+def patterns_of(name: str, values: Sequence[str]) -> Iterator[str]:
+    """Yield glob patterns for what the name may be: each unknown piece is any name, or one of the values.
+
+    `**/` stands for any directory, at any depth.
+    """
+    name = _HOME.sub(lambda _: str(Path.home()), name)
+    pieces = _FILLED_IN.split(name)
+    whole = "*".join(pieces)
+    yield from dict.fromkeys((_ANY_DIRECTORY.sub("**/", whole), whole))
+    for at in range(1, len(pieces)):
+        before, behind = "*".join(pieces[:at]), "*".join(pieces[at:])
+        for value in values if not before or before.endswith("/") else ():
+            yield _ANY_DIRECTORY.sub("**/", os.path.normpath(f"{before}{value}{behind}"))
+
+
+def parents_of(directory: str) -> list[str]:
+    """Return a directory and its parents, except the root: `$(git rev-parse --show-toplevel)` may be any of them."""
+    directory = os.path.normpath(directory)
+    return [directory, *(str(each) for each in Path(directory).parents if each.parent != each)]
