@@ -20,7 +20,8 @@ from typing import Any
 
 from tests.bench.measure import Measure
 from workbench.agent.agent import Agent
-from workbench.llm.client import ProviderModel, load_litellm
+from workbench.llm.client import ProviderModel
+from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, ModelRequest
 from workbench.protocol.events import SessionStarted
 from workbench.session.limits import Limits

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.bench.measure import Measure
 from tests.bench.start_timing import in_turns, to_request
-from workbench.llm.client import QUIET
+from workbench.llm.litellm_setup import QUIET
 
 _QUICK_ROUNDS = 25
 _SLOW_ROUNDS = 5

@@ -19,7 +19,8 @@ from typing import Any
 from tests.bench.llm_bench import serving
 from tests.bench.measure import Measure
 from workbench.agent.agent import Agent
-from workbench.llm.client import ProviderModel, load_litellm
+from workbench.llm.client import ProviderModel
+from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelRequest
 from workbench.protocol.events import SessionStarted
 from workbench.protocol.live import LiveEvent, TextDelta

@@ -61,13 +61,24 @@ def test_a_run_ends_also_where_memory_is_refused_in_its_middle(sandbox: Sandbox,
 @pytest.mark.parametrize("kilobytes", [150_000, 230_000, 600_000])
 def test_a_limit_too_low_for_the_library_of_a_model_is_said_before_anything_begins(sandbox: Sandbox, kilobytes: int):
     with ModelServer([bash_turn("touch made-it"), finish_turn()]) as server:
-        done = run_with(sandbox, kilobytes, "--model", "openai/x", "--api-base", server.base_url)
+        done = run_with(sandbox, kilobytes, "--model", "hosted_vllm/x", "--api-base", server.base_url)
         assert server.requests == []
     assert done.returncode == 1
     assert done.stderr == (
         f"ohw: the memory limit of {kilobytes:,} kB is too low for this model: "
         "set it to 1,000,000 kB at least (ulimit -v), or to unlimited\n"
     )
+
+
+@pytest.mark.parametrize("kilobytes", [110_000, 230_000, 400_000, 600_000])
+def test_a_server_of_the_users_own_needs_no_more_than_the_run_itself(sandbox: Sandbox, kilobytes: int):
+    with ModelServer([bash_turn("touch made-it"), finish_turn()]) as server:
+        done = run_with(sandbox, kilobytes, "--model", "openai/x", "--api-base", server.base_url)
+    assert "Traceback" not in done.stderr
+    if kilobytes >= 600_000:
+        assert (done.returncode, (sandbox.project / "made-it").exists()) == (0, True)
+    else:
+        assert done.returncode in (0, 1, 3)
 
 
 @pytest.mark.parametrize(

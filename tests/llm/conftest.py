@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.fakes.model_server import ModelServer, Script
-from workbench.llm.client import ProviderModel, load_litellm
+from workbench.llm.client import ProviderModel
+from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.llm.retry import Patience
 

@@ -119,7 +119,7 @@ def test_the_connection_is_kept_for_the_next_call(serve):
 
 def test_importing_the_layer_does_not_import_litellm():
     code = (
-        "import sys, workbench.llm.factory, workbench.llm.client, workbench.llm.client, workbench.agent.agent\n"
+        "import sys, workbench.llm.factory, workbench.llm.client, workbench.llm.litellm_setup, workbench.agent.agent\n"
         "print([name for name in ('litellm', 'openai', 'httpx') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=True)
@@ -129,9 +129,12 @@ def test_importing_the_layer_does_not_import_litellm():
 def test_the_early_import_prints_nothing_and_is_left_out_for_scripts():
     code = (
         "import sys\n"
-        "from workbench.llm.client import import_early\n"
-        "assert import_early('scripted/demo') is None and import_early(None) is None\n"
-        "import_early('openai/x').join()\n"
+        "from workbench.config.settings import Profile\n"
+        "from workbench.llm.litellm_setup import import_early\n"
+        "assert import_early(Profile('', 'scripted/demo')) is None and import_early(Profile('', '')) is None\n"
+        "import_early(Profile('', 'openai/x', 'http://127.0.0.1:9/v1')).join()\n"
+        "assert 'httpx' in sys.modules and 'litellm' not in sys.modules\n"
+        "import_early(Profile('', 'openai/x')).join()\n"
         "assert 'litellm' in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=False)

@@ -2,12 +2,14 @@
 
 import contextlib
 import socket
+import time
 
 import pytest
 
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.llm.conftest import KEY, wait_until
 from workbench.llm.client import ProviderModel
+from workbench.llm.errors import fault_of
 from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, ContextOverflow, ModelError, ModelRequest
 from workbench.llm.retry import Patience
@@ -308,3 +310,11 @@ def test_prices_of_the_table_do_not_hold_for_a_server_of_ones_own(monkeypatch):
 
 def test_a_provider_nobody_knows_has_no_prices():
     assert ProviderModel("nobody/x").prices is None
+
+
+@pytest.mark.parametrize("piece", ["a", "aError ", "x: ", "{", "<p "])
+def test_an_error_of_a_million_characters_is_classified_quickly(piece):
+    error = RuntimeError(piece * (1_000_000 // len(piece)))
+    begun = time.process_time()
+    assert fault_of(error).kind == "other"
+    assert time.process_time() - begun < 1

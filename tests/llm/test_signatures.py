@@ -7,7 +7,8 @@ from tests.fakes.request_checks import anthropic_faults
 from tests.llm.conftest import KEY
 from tests.session.fake_agent import Harness
 from workbench.agent.agent import Agent
-from workbench.llm.client import ProviderModel, load_litellm
+from workbench.llm.client import ProviderModel
+from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import ToolCall
 from workbench.llm.retry import Patience
 from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned

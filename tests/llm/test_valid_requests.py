@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.fakes.request_checks import anthropic_faults, openai_faults
 from tests.session.random_logs import damaged_logs, logs
 from workbench.llm.call import has_calls, in_words
-from workbench.llm.client import load_litellm
+from workbench.llm.litellm_setup import load_litellm
 from workbench.session.turn.message_history import MessageHistory, messages
 
 SYSTEM = {"role": "system", "content": "the rules"}

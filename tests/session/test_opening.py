@@ -74,7 +74,7 @@ def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path
     with closing(sqlite3.connect(path)) as db, db:
         rewrite(db, 3, '{"kind": "settings_changed", "later": 1}')
     again = opened(where)
-    assert again.model_name == "scripted/demo"
+    assert again.profile.model == "scripted/demo"
     again.close()
 
 

@@ -23,7 +23,7 @@ from workbench.engine.sockets import forbid_tracing, listen, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import discard_file
-from workbench.llm.client import import_early
+from workbench.llm.litellm_setup import import_early
 from workbench.processes.descendants import mark_descendants
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import Data, encode
@@ -60,7 +60,7 @@ async def _serve(launch: Launch) -> int:
     try:
         path = socket_path(launch.locations, launch.session_id)
         with listen(path) as listener:
-            import_early(opened.model_name)
+            import_early(opened.profile)
             _report(Hello(seen=opened.last_seq, pid=os.getpid()))
             try:
                 return await Server(opened, screens, broadcast).serve(listener)

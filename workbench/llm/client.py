@@ -1,34 +1,31 @@
-"""Models of every provider through litellm, streaming, with native tool calls; opened by `factory`.
+"""Models of every provider, streaming, with native tool calls; opened by `factory`.
 
-litellm takes seconds to import, so it is imported inside a function and, as a rule, in a background thread. Requests to
-OpenAI-compatible servers carry messages and tools in `extra_body`, because the client library's parameter transform
-would cost time for every message of the history at every step. Their streams are parsed by `sse`.
+An OpenAI-compatible server of the user's own is called directly (`compatible`), all others through litellm. Requests
+to OpenAI carry messages and tools in `extra_body`, because the client library's parameter transform would cost time for
+every message of the history at every step. Their streams are parsed by `sse`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import logging
 import os
-import resource
-import threading
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from workbench.config.settings import Profile
 from workbench.llm.call import Answering, Ending, masked, takes_cache_marks, with_cache_marks
 from workbench.llm.cohere import read_streams
+from workbench.llm.compatible import own_server, read_answer, stream
 from workbench.llm.discovery import takes_usual_key, usual_openai_base
 from workbench.llm.errors import Fault, fault_of, model_error
-from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, limit_body, stay_here
+from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
+from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.signatures import unsigned
-from workbench.llm.sse import BrokenStream, checked, read_chunks, whole_answer
+from workbench.llm.sse import BrokenStream
 from workbench.llm.stream import Joiner
 
 _PRICES = {
@@ -80,108 +77,8 @@ def tuning_of(profile: Profile) -> Tuning:
     return Tuning({name: value for name, value in wished.items() if value is not None}, overrides)
 
 
-_import_lock = threading.Lock()
-QUIET = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
-    "LITELLM_LOCAL_BLOG_POSTS": "True",
-    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
-    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
-    "LITELLM_LOG": "CRITICAL",
-    # Otherwise it reads .env files of the working directory.
-    "LITELLM_MODE": "PRODUCTION",
-}
-"""Environment variables for the import, so that it makes no requests, reads no .env file and prints nothing."""
-
-
 _ACCEPT_CLIENT = ("anthropic", "gemini")
 """Providers for which litellm accepts our HTTP client; elsewhere a silent connection outlives a cancel."""
-
-
-def load_litellm() -> Any:
-    """Import litellm once and return it, without network access, telemetry or output."""
-    with _import_lock:
-        return _imported()
-
-
-def load_for(name: str) -> None:
-    """Import litellm and the modules that the first call of this model would import."""
-    # A call that comes sooner waits: two threads must not import the same modules at once.
-    with _import_lock:
-        _imported()
-        import httpcore  # noqa: F401
-
-        if name.partition("/")[0] in ("openai", name):
-            import openai.resources  # noqa: F401
-
-
-@cache
-def _imported() -> Any:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    with _no_collections():
-        import litellm
-
-    _keep_to_one_host(litellm)
-    _leave_retries_to_us()
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    for message in ("Item .* using the `ReadOnly` qualifier", "Pydantic serializer warnings"):
-        warnings.filterwarnings("ignore", message=message, category=UserWarning)
-    return litellm
-
-
-def _keep_to_one_host(litellm: Any) -> None:
-    """Prevent every client that the library creates from following a redirect to another host and from reading an
-    endless body.
-    """
-    from litellm.llms.custom_httpx.http_handler import HTTPHandler
-    from litellm.llms.openai.common_utils import BaseOpenAILLM
-
-    def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapper(*args: Any, **more: Any) -> Any:
-            client = make(*args, **more)
-            if client is not None and stay_here not in client.event_hooks["response"]:
-                hooks = client.event_hooks
-                client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here, limit_body]}
-            return client
-
-        return wrapper
-
-    HTTPHandler.create_client = watched(HTTPHandler.create_client)
-    BaseOpenAILLM._get_sync_http_client = staticmethod(watched(BaseOpenAILLM._get_sync_http_client))
-    watched(lambda: litellm.module_level_client.client)()
-
-
-def _leave_retries_to_us() -> None:
-    """Turn off the retries of OpenAI's SDK.
-
-    `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …). The SDK would
-    then wait and retry unseen, where no cancel reaches it.
-    """
-    from litellm.llms.openai.openai import OpenAIChatCompletion
-
-    make = OpenAIChatCompletion._get_openai_client
-
-    def with_one_try(self: Any, is_async: bool, *args: Any, **more: Any) -> Any:
-        return make(self, is_async, *args, **(more if args else {**more, "max_retries": 0}))
-
-    OpenAIChatCompletion._get_openai_client = with_one_try
-
-
-@contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """Suspend garbage collection while a million lasting objects are created, and exclude them from it afterwards."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()
 
 
 class ProviderModel:
@@ -251,8 +148,15 @@ class ProviderModel:
         return self._tuning.over(listed)
 
     @cached_property
+    def _own_server(self) -> str | None:
+        """The base URL of the user's own OpenAI-compatible server, or None if the call needs litellm."""
+        return own_server(self.name, self._api_base)
+
+    @cached_property
     def _target(self) -> tuple[str, str]:
         """litellm's names for the model and the provider; a bare name with a URL means a compatible server."""
+        if self._own_server:
+            return self.name, "openai"
         litellm = load_litellm()
         try:
             return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
@@ -278,30 +182,29 @@ class ProviderModel:
         return self._api_base or (usual_openai_base() if self._target[1] == "openai" else None)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
+        if self._own_server:
+            return self._direct_stream(request, self._own_server)
         return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)
+
+    def _direct_stream(self, request: ModelRequest, base: str) -> Generator[Chunk | None]:
+        body: dict[str, Any] = {
+            "model": self.name.removeprefix("openai/"),
+            "messages": unsigned(request.messages),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        return stream(self._http_client, base, self._key, body | self._tuning.of(request) | _options_of(request))
 
     def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         body: dict[str, Any] = {"messages": unsigned(request.messages)}
         body |= _options_of(request)
         # `extra_body` replaces it.
         placeholder = [{"role": "user", "content": "."}]
-        stream = self._complete(placeholder, request, extra_body=body, client=self._openai_client).completion_stream
-        response = stream.response
+        response = self._complete(
+            placeholder, request, extra_body=body, client=self._openai_client
+        ).completion_stream.response
         with contextlib.closing(response):
-            kind = response.headers.get("content-type", "")
-            if "html" in kind:
-                raise Fault("alien")
-            # The server does not stream.
-            if "json" in kind:
-                yield whole_answer(response.read())
-            else:
-                pieces = response.iter_bytes()
-                for chunk in read_chunks(pieces):
-                    yield checked(chunk)
-                yield None
-                # Read to the end, so that the next request can reuse the connection.
-                for _ in pieces:
-                    pass
+            yield from read_answer(response)
 
     def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         extra = _options_of(request)
@@ -359,17 +262,20 @@ class ProviderModel:
         return httpx.Timeout(connect=connect, read=idle, write=idle, pool=connect)
 
     @cached_property
+    def _http_client(self) -> Any:
+        return self._connections.client(self._timeout)
+
+    @cached_property
     def _openai_client(self) -> Any:
         import openai
 
-        http = self._connections.client(self._timeout)
         return openai.OpenAI(
-            api_key=self._key, base_url=self._base, http_client=http, max_retries=0, timeout=self._timeout
+            api_key=self._key, base_url=self._base, http_client=self._http_client, max_retries=0, timeout=self._timeout
         )
 
     @cached_property
     def _plain_client(self) -> Any:
-        return load_litellm().HTTPHandler(client=self._connections.client(self._timeout))
+        return load_litellm().HTTPHandler(client=self._http_client)
 
 
 def _finish_chunks(reason: str) -> Iterator[Chunk]:
@@ -396,33 +302,3 @@ def _options_of(request: ModelRequest) -> dict[str, Any]:
         return stop
     choice = {} if request.tool_choice == "auto" else {"tool_choice": request.tool_choice}
     return {"tools": list(request.tools), **choice, **stop}
-
-
-_NAME = "import-litellm"
-_LEAST_MEMORY = 1_000_000 * 1024
-"""Bytes of address space that litellm and a session's threads need; 700,000 kB were sometimes not enough."""
-
-
-def import_early(model: str | None) -> threading.Thread | None:
-    """Start to import litellm in a thread, unless the model is scripted or missing; model calls wait for it.
-
-    Raises ModelError if the memory limit is too low: an import that runs out of memory may never return.
-    """
-    if not model or model.startswith("scripted/"):
-        return None
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit not in (resource.RLIM_INFINITY, -1) and limit < _LEAST_MEMORY:
-        raise ModelError(
-            f"the memory limit of {limit // 1024:,} kB is too low for this model: "
-            f"set it to {_LEAST_MEMORY // 1024:,} kB at least (ulimit -v), or to unlimited"
-        )
-    thread = threading.Thread(target=load_for, args=(model,), name=_NAME, daemon=True)
-    thread.start()
-    return thread
-
-
-def is_importing() -> bool:
-    """Return whether the import is still running; Python's own exit could then wait forever for a lock that
-    it holds.
-    """
-    return any(thread.name == _NAME for thread in threading.enumerate())

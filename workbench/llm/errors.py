@@ -17,6 +17,8 @@ from workbench.text import first_line
 
 _DEEPEST: Final = 8
 _LONGEST: Final = 20_000
+_MOST_STARTS: Final = 20
+"""The most brackets of a text that are tried as the start of a body."""
 _BYTES: Final = re.compile(r"""\bb(?P<quote>['"])(?:\\.|(?!(?P=quote)).)*(?P=quote)""", re.DOTALL)
 _TITLE: Final = re.compile(r"<(?P<tag>title|h1)\b[^>]*>(?P<text>[^<]+)</(?P=tag)>", re.IGNORECASE)
 _PAGE: Final = re.compile(r"\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
@@ -72,26 +74,33 @@ def _decoded(literal: str) -> str:
 
 
 def _bodies(text: str) -> Iterator[object]:
-    """Yield the JSON value or the repr of a dictionary or list that begins at the first bracket; if neither parses, try
-    from the next brace on.
+    """Yield the JSON value or the repr of a dictionary or list that begins at the first bracket or, if neither parses,
+    at one of the next braces.
     """
-    start = re.search(r"[\[{]", text)
-    if start is None:
-        return
-    rest = text[start.start() :]
+    first = re.search(r"[\[{]", text)
+    start = first.start() if first else -1
+    for _ in range(_MOST_STARTS):
+        if start < 0:
+            return
+        if (body := _body_at(text[start:])) is not None:
+            yield body
+            return
+        start = text.find("{", start + 1)
+
+
+def _body_at(text: str) -> object:
+    """Return the value that the text begins with, or None."""
     try:
-        yield json.JSONDecoder(strict=False).raw_decode(rest)[0]
+        return json.JSONDecoder(strict=False).raw_decode(text)[0]
     except (ValueError, RecursionError):
-        end = rest.rfind("}" if rest[0] == "{" else "]")
-        try:
-            yield ast.literal_eval(rest[: end + 1])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            inner = rest.find("{", 1)
-            if inner > 0:
-                yield from _bodies(rest[inner:])
+        end = text.rfind("}" if text[0] == "{" else "]")
+    try:
+        return ast.literal_eval(text[: end + 1])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
 
 
-_PREFIX = re.compile(r"(?:litellm\.\w+: |Vertex_ai\w*Exception |\w+(?:Exception|Error)(?: -|:) )+")
+_PREFIX = re.compile(r"(?:litellm\.\w+: |Vertex_ai\w*Exception |\b\w{1,80}(?:Exception|Error)(?: -|:) )+")
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -126,7 +135,7 @@ def message_of(causes: Sequence[BaseException], plain: Container[str]) -> str:
         if sentence := sentence_in(getattr(link, "body", None)) or sentence_in_text(str(link)):
             return sentence
     error = ([link for link in causes if type(link).__name__ in plain] or causes[:1])[-1]
-    text = without_bytes(_PREFIX.sub("", str(error).partition(" Original exception: ")[0]))
+    text = without_bytes(_PREFIX.sub("", str(error)[:_LONGEST].partition(" Original exception: ")[0]))
     return (sentence_in_text(text) or text).strip() or type(error).__name__
 
 

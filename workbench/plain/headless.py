@@ -20,8 +20,8 @@ from workbench.engine.launch import log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.worker import Worker, end_without_memory
 from workbench.errors import UsageError
-from workbench.llm.client import import_early, is_importing
 from workbench.llm.factory import NO_MODEL_MESSAGE
+from workbench.llm.litellm_setup import import_early, is_importing
 from workbench.plain.output import OutputChannel
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
@@ -197,7 +197,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         return 0
     directory = checked_workspace(workspace)
     end_without_memory()
-    import_early(settings.profile(settings.model).model)
+    import_early(settings.profile(settings.model))
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
     write_logs_to(log_path(locations, session_id))

@@ -17,7 +17,7 @@ from workbench import __version__
 from workbench.agent.agent import ActiveModel, Agent
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import NEVER
-from workbench.config.settings import NO_MODEL, Settings
+from workbench.config.settings import NO_MODEL, Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
 from workbench.llm.model import ToolChoice
@@ -77,8 +77,8 @@ class OpenedSession:
 
     id: str
     session: Session
-    model_name: str
-    """The model's name as litellm writes it."""
+    profile: Profile
+    """The profile of its model when it was opened."""
     notices: tuple[str, ...]
     """Messages to show the user at the start, one line each."""
     delegates: Delegates
@@ -328,7 +328,7 @@ class _Builder:
         return OpenedSession(
             id=started.id,
             session=session,
-            model_name=request.models.profile(started.model).model,
+            profile=request.models.profile(started.model),
             notices=(*notices, *_unreadable(store), *_notices(host, toolset, rules)),
             delegates=self._delegates,
             servers=toolset.servers,

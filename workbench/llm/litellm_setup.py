@@ -1,0 +1,162 @@
+"""Imports litellm quietly and early, for the models that need it, and keeps its clients to our rules.
+
+The import takes seconds of CPU: it is done inside a function and, before a session's first call, in a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import resource
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from workbench.config.settings import NO_MODEL, Profile
+from workbench.llm.compatible import own_server
+from workbench.llm.exchange import limit_body, stay_here
+from workbench.llm.model import ModelError
+
+_import_lock = threading.Lock()
+QUIET = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
+    "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
+    "LITELLM_LOG": "CRITICAL",
+    # Otherwise it reads .env files of the working directory.
+    "LITELLM_MODE": "PRODUCTION",
+}
+"""Environment variables for the import, so that it makes no requests, reads no .env file and prints nothing."""
+
+
+def load_litellm() -> Any:
+    """Import litellm once and return it, without network access, telemetry or output."""
+    with _import_lock:
+        return _imported()
+
+
+def load_for(profile: Profile) -> None:
+    """Import the modules that the first call of the profile's model would import."""
+    if own_server(profile.model, profile.api_base):
+        import httpcore
+        import httpx  # noqa: F401
+
+        return
+    # A call that comes sooner waits: two threads must not import the same modules at once.
+    with _import_lock:
+        _imported()
+        import httpcore  # noqa: F401
+
+        if profile.model.partition("/")[0] in ("openai", profile.model):
+            import openai.resources  # noqa: F401
+
+
+@cache
+def _imported() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    with _no_collections():
+        import litellm
+
+    _keep_to_one_host(litellm)
+    _leave_retries_to_us()
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    for message in ("Item .* using the `ReadOnly` qualifier", "Pydantic serializer warnings"):
+        warnings.filterwarnings("ignore", message=message, category=UserWarning)
+    return litellm
+
+
+def _keep_to_one_host(litellm: Any) -> None:
+    """Prevent every client that the library creates from following a redirect to another host and from reading an
+    endless body.
+    """
+    from litellm.llms.custom_httpx.http_handler import HTTPHandler
+    from litellm.llms.openai.common_utils import BaseOpenAILLM
+
+    def watched(make: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapper(*args: Any, **more: Any) -> Any:
+            client = make(*args, **more)
+            if client is not None and stay_here not in client.event_hooks["response"]:
+                hooks = client.event_hooks
+                client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here, limit_body]}
+            return client
+
+        return wrapper
+
+    HTTPHandler.create_client = watched(HTTPHandler.create_client)
+    BaseOpenAILLM._get_sync_http_client = staticmethod(watched(BaseOpenAILLM._get_sync_http_client))
+    watched(lambda: litellm.module_level_client.client)()
+
+
+def _leave_retries_to_us() -> None:
+    """Turn off the retries of OpenAI's SDK.
+
+    `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …). The SDK would
+    then wait and retry unseen, where no cancel reaches it.
+    """
+    from litellm.llms.openai.openai import OpenAIChatCompletion
+
+    make = OpenAIChatCompletion._get_openai_client
+
+    def with_one_try(self: Any, is_async: bool, *args: Any, **more: Any) -> Any:
+        return make(self, is_async, *args, **(more if args else {**more, "max_retries": 0}))
+
+    OpenAIChatCompletion._get_openai_client = with_one_try
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Suspend garbage collection while a million lasting objects are created, and exclude them from it afterwards."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
+
+
+_NAME = "import-model"
+_LEAST_MEMORY = 1_000_000 * 1024
+"""Bytes of address space that litellm and a session's threads need; 700,000 kB were sometimes not enough."""
+
+
+def import_early(profile: Profile) -> threading.Thread | None:
+    """Start to import in a thread what calls of the profile's model need, unless it is scripted or missing; they wait
+    for it.
+
+    Raises ModelError if the memory limit is too low: an import that runs out of memory may never return.
+    """
+    if profile.model in ("", NO_MODEL) or profile.model.startswith("scripted/"):
+        return None
+    if not own_server(profile.model, profile.api_base):
+        _check_memory_limit()
+    thread = threading.Thread(target=load_for, args=(profile,), name=_NAME, daemon=True)
+    thread.start()
+    return thread
+
+
+def _check_memory_limit() -> None:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit not in (resource.RLIM_INFINITY, -1) and limit < _LEAST_MEMORY:
+        raise ModelError(
+            f"the memory limit of {limit // 1024:,} kB is too low for this model: "
+            f"set it to {_LEAST_MEMORY // 1024:,} kB at least (ulimit -v), or to unlimited"
+        )
+
+
+def is_importing() -> bool:
+    """Return whether the import is still running; Python's own exit could then wait forever for a lock that
+    it holds.
+    """
+    return any(thread.name == _NAME for thread in threading.enumerate())
