@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING
 
+from workbench.files.recorded_stat import MOST_TEXT
+from workbench.files.recorded_stat import text as text_of
 from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
+from workbench.risk.paths import within
 from workbench.risk.programs.interpreters import run_script
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
-from workbench.risk.shell.control import change, may_add_test, pop, push
+from workbench.risk.shell.control import change, lose_directory, may_add_test, pop, push
 from workbench.risk.shell.grammar import may_be_option
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
+from workbench.risk.shell.written_files import text_written_to
 from workbench.risk.word import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from workbench.risk.shell.scan import Scan
 
 _CONTROL = re.compile(
     rf"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u0*1[bB]))(?!\[(?:[\d;:]|%[sd]|{UNKNOWN}|\$)*m|\Z|\s*\Z)|\\x9[bd]|\\u009[bd]|[\x9b\x9d]",
@@ -20,6 +28,12 @@ _CONTROL = re.compile(
 )
 
 
+_ACTIVATES = ("/bin/activate", "/Scripts/activate")
+"""Scripts of environments of Python, which change neither the directory nor HOME."""
+_MAY_MOVE = re.compile(
+    r"(?<![\w-])(?:cd|pushd|popd|eval|source|\.|exec|alias|trap)(?=\s|;|$)|CDPATH|PROMPT_COMMAND", re.MULTILINE
+)
+_ASSIGNS = re.compile(r"(?<![\w$])[A-Za-z_]\w*(?=\+?=)|(?<=read )\w+|(?<=printf -v )\w+|(?<=mapfile )\w+")
 _LASTS = "changes the shell for later commands"
 _MAY_RUN = "has a word that may become several, one of which may run a command"
 _ONE_NAME = re.compile(r"[^*?]*")
@@ -166,6 +180,9 @@ def _popd(call: Call) -> None:
 
 def _eval(call: Call) -> None:
     call.raise_to("MEDIUM", "runs its words once more as a command")
+    if any(UNKNOWN in word.text for word in call.words):
+        call.scan.forget_all()
+        lose_directory(call.scan)
     call.run_text(Word(" ".join(word.text for word in call.words), call.text))
 
 
@@ -173,9 +190,23 @@ def _source(call: Call) -> None:
     if not call.words:
         return
     script = call.words[0]
+    path = call.scan.absolute(script)
+    code = text_written_to(call.scan, path) or text_of(path) if path else ""
     run_script(call, script)
+    _sourced(call.scan, path, code)
     if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
         call.raise_to("HIGH", "runs what is piped into it")
+
+
+def _sourced(scan: Scan, path: str | None, code: str) -> None:
+    """Forget what the script at a path may have changed in the shell: variables, and the directory if it may move."""
+    if path is not None and path.endswith(_ACTIVATES):
+        scan.forget()
+        return
+    scan.forget_all()
+    is_read = path is not None and within(scan.context.resolved(path), scan.context.workspace) and len(code) < MOST_TEXT
+    if not is_read or _MAY_MOVE.search(code):
+        lose_directory(scan)
 
 
 def _trap(call: Call) -> None:
@@ -185,7 +216,10 @@ def _trap(call: Call) -> None:
         call.raise_to("MEDIUM", _LASTS)
         return
     call.raise_to("MEDIUM", "runs a command later")
+    values = dict(call.scan.values)
     call.run_text(call.words[0])
+    call.scan.volatile.update(_ASSIGNS.findall(call.words[0].text))
+    call.scan.keep_values(values)
     if {word.text.upper().removeprefix("SIG") for word in call.words[1:]} & {"DEBUG", "RETURN", "ERR"}:
         call.raise_to("HIGH", "runs a command around each later command")
 

@@ -31,7 +31,7 @@ from workbench.risk.programs.git import rate_repository
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
-from workbench.risk.shell.control import called
+from workbench.risk.shell.control import called, lose_directory
 from workbench.risk.shell.grammar import prove
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command
 from workbench.risk.shell.written_files import RUNNABLE, run_named, run_written
@@ -215,9 +215,7 @@ def _unknown(call: Call) -> None:
     call.raise_to("MEDIUM", "a command that is not known here")
     if any_holds_command(call.words):  # a function in this command or an earlier one may use it in arithmetic
         call.raise_to("HIGH", RUNS)
-    if call.name in call.scan.functions:
-        called(call.scan, call.name)
-        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+    _may_be_function(call)
     verb = "" if asks_help(call.words) else destroys(call.words) or destroys_by_name(call.name)
     if verb:
         call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
@@ -236,6 +234,17 @@ def _unknown(call: Call) -> None:
         before = word.text
 
 
+def _may_be_function(call: Call) -> None:
+    """Apply the call of a function of this line, or of one that many shells have."""
+    if call.name in _MOVES:
+        lose_directory(call.scan)
+    if call.name in call.scan.functions:
+        called(call.scan, call.name)
+        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+
+
+_MOVES = words("z zi j ji jo autojump fasd_cd workon mkcd take cdp bd up")
+"""Functions that many shells have for changing to a directory by a part of its name."""
 _EDITS = re.compile(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
 
 

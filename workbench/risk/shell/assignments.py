@@ -153,7 +153,7 @@ def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "",
         risk, reason = result
         scan.parts.append(Part(shortened(f"{name}={raw}"), risk, reason))
     is_certain = _PLAIN_VALUE.match(word.text) or _SPLIT_VALUE.match(word.text)
-    if not command and word.is_literal and is_certain and name.isidentifier():
+    if not command and word.is_literal and is_certain and name.isidentifier() and name not in scan.volatile:
         scan.values[name] = word.text
     else:
         scan.values.pop(_NAME_SET.split(name)[0], None)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _FEW_NODES = 250
 _LEAVES = re.compile(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
 _MOVES = (("cd",), ("pushd",), ("popd",))
+LineStart: TypeAlias = tuple[str | None, dict[str, str], dict[str, str]]
+"""The directory, the variables, and those known without an assignment, at the start of a line."""
 _State: TypeAlias = tuple[str | None, str | None, bool]
 _IF_NOT = "if the change of folder before it fails"
 
@@ -93,13 +95,14 @@ def _doubt(scan: Scan, node: Node, before: Mapping[str, str], values: Mapping[st
         scan.keep_values(values)
 
 
-def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
+def as_if_not_gone(scan: Scan, root: Node, start: LineStart, at: int) -> None:
     """Rate the line again, assuming that one or all of its changes of directory fail."""
     single = min(scan.moves, 3) if root.descendant_count < _FEW_NODES else 0
     for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
         other = scan.child()
         other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
         other.directory, other.values, other.origins = start[0], dict(start[1]), Origins()
+        other.initial, other.volatile = dict(start[2]), set()
         other.reader = WordReader(scan.reader.source, other.values, other.origins)
         other.functions, other.movers, other.setters = set(scan.functions), set(scan.movers), set(scan.setters)
         other.visit(root)
@@ -222,6 +225,11 @@ def pop(scan: Scan, *, plain: bool) -> None:
     if back is None:
         scan.stack.clear()
     _go(scan, back)
+
+
+def lose_directory(scan: Scan) -> None:
+    """Apply a change of directory that is not known, because code that is not known may have made it."""
+    _go(scan, None)
 
 
 def taken_over(scan: Scan, child: Scan) -> None:

@@ -62,7 +62,8 @@ class Scan:
         """`programs` are the rules for programs, passed in because the shell package does not know any."""
         self.programs = programs
         self.context, self.directory, self.depth = context, directory, depth
-        self.values = _initial_variables(context)
+        self.initial = _initial_variables(context)  # known without an assignment, until a script is sourced
+        self.values = dict(self.initial)
         self.origins = Origins()
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
@@ -80,14 +81,13 @@ class Scan:
         """Redirects that the parser attaches to a whole list, by the id of its last command, to which they belong."""
         self.budget = _MOST_PARTS
         self.steps = iter(range(MOST_PATHS))
+        self.volatile: set[str] = set()  # variables that a trap may set at any time
         self.sets = False
         """Whether a variable is set or unset anywhere in the line."""
-        self.stops = False
-        """Whether the line ends if a command fails (`set -e`)."""
+        self.stops = False  # whether the line ends if a command fails (`set -e`)
         self.unsure = False
         """Whether the last change of directory may have failed without preventing the next commands from running."""
-        self.doubted = False
-        """Whether anything was run while `unsure` was true."""
+        self.doubted = False  # whether anything was run while `unsure` was true
         self.fails: frozenset[int] = frozenset()
         """The numbers of the changes of directory that are assumed to fail."""
         self.moves = 0
@@ -118,7 +118,7 @@ class Scan:
                 self.parts.append(Part(shortened(text), "MEDIUM", _UNCERTAIN))
                 self.rescan([lines])
             self.rescan(lines_of_heredocs(text))
-            start, at = (self.directory, dict(self.values)), len(self.parts)
+            start, at = (self.directory, dict(self.values), dict(self.initial)), len(self.parts)
             walk.visit(self, root)
             if self.doubted:
                 as_if_not_gone(self, root, start, at)
@@ -189,7 +189,8 @@ class Scan:
     def child(self) -> Scan:
         """Return a scan for a command or line nested in this one."""
         child = Scan(self.context, self.directory, self.depth + 1, programs=self.programs)
-        child.values = self.values
+        child.values, child.initial = self.values, self.initial
+        child.volatile = self.volatile
         child.origins = self.origins
         child.steps = self.steps
         child.reader = self.reader
@@ -244,7 +245,13 @@ class Scan:
     def forget(self) -> None:
         """Forget the values of all variables."""
         self.values.clear()
-        self.values.update(_initial_variables(self.context))
+        self.values.update(self.initial)
+
+    def forget_all(self) -> None:
+        """Forget all variables after code that is not known: it may have set any, those known at the start too."""
+        self.initial.clear()
+        self.values.clear()
+        self.origins.certain.clear()
 
     def keep_values(self, before: Mapping[str, str]) -> None:
         """Forget the values that were not the same before, because what set them may not have been run."""

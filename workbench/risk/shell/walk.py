@@ -37,6 +37,8 @@ _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command"
 _NEAR = 200
 """How many bytes before a redirect are searched for the place where its descriptor was opened."""
 _MAY_SET = re.compile(r"\b(?:read|eval|source|let|getopts|mapfile|readarray|printf)\b|(?:^|[\s;{])\.\s")
+_DESCRIPTOR = re.compile(r"\{[A-Za-z_]\w*\}")
+_RUNS_MORE = re.compile(r"\b(?:source|eval)\b|(?:^|[\s;{])\.\s")
 _COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 
@@ -68,6 +70,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     redirected = [_redirect(scan, each) for each in outside]
     words += [word for more, _ in redirected for word in more]
     written = [*([name] if name is not None else ()), *words]
+    _forget_descriptors(scan, words if outside else ())
     if any(is_open(word) for word in written):
         name, words = None, spread(written, scan.reader.home().text)
     if name is None and words:
@@ -88,6 +91,13 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     scan.parts += call.inner[already:]
     scan.parts.insert(at, call.part())
     _go_on(scan)
+
+
+def _forget_descriptors(scan: Scan, words: Sequence[Word]) -> None:
+    """Forget the variables that redirects set to the number of a descriptor, as in `{x}>file`."""
+    for word in words:
+        if _DESCRIPTOR.fullmatch(word.raw):
+            scan.values.pop(word.raw[1:-1], None)
 
 
 def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]]:
@@ -309,12 +319,13 @@ def _function(scan: Scan, node: Node) -> None:
     directory, scan.directory = scan.directory, None
     certain, scan.origins.certain = scan.origins.certain, {}
     scan.forget()
-    sets, scan.sets = scan.sets, False
+    sets, scan.sets, changes = scan.sets, False, scan.moves
     for child in node.children:
         if child != name_node:
             visit(scan, child)
     if scan.sets or _MAY_SET.search(text):
         scan.setters.add(name)
+        scan.movers |= {name} if scan.moves > changes and _RUNS_MORE.search(text) else set()
     scan.sets |= sets
     scan.directory, scan.origins.certain = directory, certain
 

@@ -179,8 +179,13 @@ def _text(call: Call) -> str:
 def written_text(call: Call, file: Word) -> Word | None:
     """Return, as a word, the text that an earlier command of the line wrote to a file, or None if there is none."""
     path = call.scan.absolute(file)
-    text = call.scan.written.get(_written_path(call.scan, path), "") if path and call.scan.written else ""
+    text = text_written_to(call.scan, path) if path else ""
     return Word(text, text) if text else None
+
+
+def text_written_to(scan: Scan, path: str) -> str:
+    """Return the text that an earlier command of the line wrote to a file, as far as it is known."""
+    return scan.written.get(_written_path(scan, path), "") if scan.written else ""
 
 
 def _written_path(scan: Scan, path: str) -> str:
