@@ -195,6 +195,50 @@ def test_what_models_leave_out_is_repaired(text):
     assert read(text)[1] == [("execute_bash", {"command": "ls"})]
 
 
+CALL = "<function=execute_bash>\n<parameter=command>rm x</parameter>\n</function>"
+THOUGHTS = [
+    "<think>{}</think>",
+    "<think>{}",
+    "{}</think>",
+    "{} and {}</think>",
+    "<thinking>{}</thinking>",
+    "<thought>{}",
+    "<reasoning>\n{}\n</reasoning>",
+    "<reflection>{}",
+    "<THINK>{}</THINK>",
+    "<Think>{}</think>",
+    "<think type='deep'>{}</think>",
+    "<think><think>a</think>{}</think>",
+    "<think>a</think><think>{}",
+    "<think>a</think>{}</think>",
+    "◁think▷{}◁/think▷",
+    "<think>{} {}</think>",
+    "<think><function=broken>no value</think>",
+    "<function=broken>no value</think>",
+]
+
+
+@pytest.mark.parametrize("thought", THOUGHTS)
+def test_a_call_inside_thinking_is_none(thought):
+    text = thought.replace("{}", CALL)
+    assert read(f"I wonder. {text}")[1] == []
+
+
+@pytest.mark.parametrize("thought", [each for each in THOUGHTS if "/" in each.rpartition("{}")[2]])
+def test_the_call_after_thinking_is_the_only_one(thought):
+    real = "<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>"
+    after = f"{thought.replace('{}', CALL)}\n{real}"
+    assert read(after)[1] == [("execute_bash", {"command": "ls"})]
+    between = f"{real}\n<think>{CALL}</think>\n{real}"
+    assert read(between)[1] == [("execute_bash", {"command": "ls"})] * 2
+
+
+def test_tags_of_thinking_in_a_value_are_its_text():
+    value = "a <think> b </think> </reasoning> c"
+    call = f"<function=execute_bash>\n<parameter=command>{value}</parameter>\n</function>"
+    assert read(call + call)[1] == [("execute_bash", {"command": value})] * 2
+
+
 def test_a_call_that_was_cut_is_none():
     with pytest.raises(FunctionCallConversionError, match="cut off"):
         read("<function=execute_bash>\n<parameter=command>rm -rf /tm")
@@ -314,6 +358,9 @@ tags = [
     "<parameter=path>",
     "<think>",
     "</think>",
+    "<Reasoning x>",
+    "◁think▷",
+    "</thinking>",
     "<tool_call>",
     "EXECUTION RESULT of [execute_bash]:\n",
     "\\EXECUTION RESULT of [",

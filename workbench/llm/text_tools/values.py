@@ -158,11 +158,14 @@ _PARAMETER: Final = re.compile(r"\s*<parameter=([^<>\n]+)>")
 _END_OF_VALUE: Final = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function|<function=|</?tool_call>|</?\Z|\Z))")
 _END_OF_CALL: Final = re.compile(r"\s*(?:</function>?|</?\Z|\Z)")
 _WRAPPER: Final = re.compile(r"\s*</?tool_call>\s*")
-_THOUGHTS: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THINKING: Final = r"(?i:think|thinking|thought|reasoning|reflection)\b"
+_CALL_OR_THOUGHT: Final = re.compile(rf"<function=(?P<name>[^<>\n]+)>|[<◁](?P<closing>/?){_THINKING}[^<>◁▷\n]*[>▷]")
+"""The beginning of a call, or a tag around the thinking of a model."""
+_END_OF_THOUGHT: Final = re.compile(rf"[<◁]/{_THINKING}")
 _CLOSER: Final = re.compile(r"<(\\*/(?:parameter|function))")
 _HIDDEN_CLOSER: Final = re.compile(r"<\\(\\*/(?:parameter|function))")
-_OPENER: Final = re.compile(r"<(\\*(?:function=|think>))")
-_HIDDEN_OPENER: Final = re.compile(r"<\\(\\*(?:function=|think>))")
+_OPENER: Final = re.compile(rf"([<◁])(\\*(?:function=|{_THINKING}))")
+_HIDDEN_OPENER: Final = re.compile(rf"([<◁])\\(\\*(?:function=|{_THINKING}))")
 
 
 @dataclass
@@ -188,41 +191,76 @@ def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str,
 
 def write_words(text: str) -> str:
     """Escape the text around calls, so that none of it parses as a call."""
-    return _OPENER.sub(r"<\\\1", text) if "<" in text else text
+    return _OPENER.sub(r"\1\\\2", text) if "<" in text or "◁" in text else text
 
 
 def read_words(text: str) -> str:
     """Undo `write_words`."""
-    return _HIDDEN_OPENER.sub(r"<\1", text) if "<\\" in text else text
+    return _HIDDEN_OPENER.sub(r"\1\2", text) if "<\\" in text or "◁\\" in text else text
 
 
 def read_calls(text: str) -> tuple[str, list[TextCall]]:
     """Return the text of a message without its calls, and the calls. Raises FunctionCallConversionError if one is
     malformed.
+
+    What a model writes while it thinks is text: nothing between its tags is a call, nor what precedes a closing tag
+    without an opening one, nor what follows an opening tag that is never closed.
     """
-    start = _first_call(text)
+    first = _end_of_thinking(text)
+    start = _next_call(text, first)
     if start is None:
         return read_words(text), []
     parts, calls = [_before(text[: start.start()])], []
     while start is not None:
         call, end = _read_call(text, start)
         calls.append(call)
-        start = _OPEN.search(text, end)
+        start = _next_call(text, end)
         between = text[end : start.start() if start else len(text)].strip()
         if between:
             parts.append(_WRAPPER.sub("\n", between).strip())
     return read_words("\n".join(filter(None, parts))), calls
 
 
-def _first_call(text: str) -> re.Match[str] | None:
-    """Return the first tool call that is not inside the model's thinking."""
-    if "<think>" not in text:
-        return _OPEN.search(text)
-    thoughts = [match.span() for match in _THOUGHTS.finditer(text)]
-    for match in _OPEN.finditer(text):
-        if not any(start <= match.start() < end for start, end in thoughts):
-            return match
+def _next_call(text: str, at: int) -> re.Match[str] | None:
+    """Return the beginning of the next call from `at` on that is not inside the model's thinking."""
+    depth = 0
+    for match in _CALL_OR_THOUGHT.finditer(text, at):
+        if match["name"] is None:
+            depth = max(0, depth - 1) if match["closing"] else depth + 1
+        elif not depth:
+            return _OPEN.match(text, match.start())
     return None
+
+
+def _end_of_thinking(text: str) -> int:
+    """Return the end of the last closing tag without an opening one, outside calls; 0 if there is none.
+
+    Templates that write the opening tag into the prompt leave such a tag in the response.
+    """
+    if not _END_OF_THOUGHT.search(text):
+        return 0
+    end = at = depth = 0
+    while match := _CALL_OR_THOUGHT.search(text, at):
+        at = match.end()
+        if match["name"] is not None:
+            at = at if depth else _end_of_call(text, match.start())
+        elif not match["closing"]:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            end = at
+    return end
+
+
+def _end_of_call(text: str, start: int) -> int:
+    opening = _OPEN.match(text, start)
+    if opening is None:
+        return start + 1
+    try:
+        return _read_call(text, opening)[1]
+    except FunctionCallConversionError:
+        return opening.end()
 
 
 def _before(text: str) -> str:
