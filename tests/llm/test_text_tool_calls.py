@@ -438,4 +438,6 @@ def test_reading_anything_ends_in_an_answer_or_a_clear_error(text, end):
     answer = None
     with contextlib.suppress(FunctionCallConversionError, FunctionCallValidationError):
         answer = read(f"<function=execute_bash>\n<parameter=command>{text}{end}")
-    assert answer is None or answer[1][0][0] == "execute_bash"
+    if answer is not None:
+        (first, *_) = answer[1] or [("", {})]
+        assert first[0] == "execute_bash" or (not first[0] and "/think" in text.lower())

@@ -13,10 +13,12 @@ NONCE_NAME = "OHW_SHELL"
 
 _DROPPED = frozenset({
     *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"),
-    *("IFS", "CDPATH", "GLOBIGNORE", "HISTFILE", "HISTCONTROL", "TMOUT", "MAILCHECK", "LINES", "COLUMNS", "OLDPWD"),
+    *("IFS", "CDPATH", "GLOBIGNORE", "HISTCONTROL", "TMOUT", "MAILCHECK", "LINES", "COLUMNS", "OLDPWD"),
 })  # fmt: skip
 _SET = {
     "TERM": "dumb",
+    "HISTFILE": "",
+    "LESSHISTFILE": "-",
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "MANPAGER": "cat",

@@ -158,14 +158,14 @@ _PARAMETER: Final = re.compile(r"\s*<parameter=([^<>\n]+)>")
 _END_OF_VALUE: Final = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function|<function=|</?tool_call>|</?\Z|\Z))")
 _END_OF_CALL: Final = re.compile(r"\s*(?:</function>?|</?\Z|\Z)")
 _WRAPPER: Final = re.compile(r"\s*</?tool_call>\s*")
-_THINKING: Final = r"(?i:think|thinking|thought|reasoning|reflection)\b"
-_CALL_OR_THOUGHT: Final = re.compile(rf"<function=(?P<name>[^<>\n]+)>|[<◁](?P<closing>/?){_THINKING}[^<>◁▷\n]*[>▷]")
+_REASONING_TAGS: Final = r"(?i:think|thinking|thought|reasoning|reflection)\b"
+_CALL_OR_TAG: Final = re.compile(rf"<function=(?P<name>[^<>\n]+)>|[<◁](?P<closing>/?){_REASONING_TAGS}[^<>◁▷\n]*[>▷]")
 """The beginning of a call, or a tag around the thinking of a model."""
-_END_OF_THOUGHT: Final = re.compile(rf"[<◁]/{_THINKING}")
+_CLOSING_TAG: Final = re.compile(rf"[<◁]/{_REASONING_TAGS}")
 _CLOSER: Final = re.compile(r"<(\\*/(?:parameter|function))")
 _HIDDEN_CLOSER: Final = re.compile(r"<\\(\\*/(?:parameter|function))")
-_OPENER: Final = re.compile(rf"([<◁])(\\*(?:function=|{_THINKING}))")
-_HIDDEN_OPENER: Final = re.compile(rf"([<◁])\\(\\*(?:function=|{_THINKING}))")
+_OPENER: Final = re.compile(rf"([<◁])(\\*(?:function=|{_REASONING_TAGS}))")
+_HIDDEN_OPENER: Final = re.compile(rf"([<◁])\\(\\*(?:function=|{_REASONING_TAGS}))")
 
 
 @dataclass
@@ -206,7 +206,7 @@ def read_calls(text: str) -> tuple[str, list[TextCall]]:
     What a model writes while it thinks is text: nothing between its tags is a call, nor what precedes a closing tag
     without an opening one, nor what follows an opening tag that is never closed.
     """
-    first = _end_of_thinking(text)
+    first = _end_of_reasoning(text)
     start = _next_call(text, first)
     if start is None:
         return read_words(text), []
@@ -224,7 +224,7 @@ def read_calls(text: str) -> tuple[str, list[TextCall]]:
 def _next_call(text: str, at: int) -> re.Match[str] | None:
     """Return the beginning of the next call from `at` on that is not inside the model's thinking."""
     depth = 0
-    for match in _CALL_OR_THOUGHT.finditer(text, at):
+    for match in _CALL_OR_TAG.finditer(text, at):
         if match["name"] is None:
             depth = max(0, depth - 1) if match["closing"] else depth + 1
         elif not depth:
@@ -232,15 +232,15 @@ def _next_call(text: str, at: int) -> re.Match[str] | None:
     return None
 
 
-def _end_of_thinking(text: str) -> int:
+def _end_of_reasoning(text: str) -> int:
     """Return the end of the last closing tag without an opening one, outside calls; 0 if there is none.
 
     Templates that write the opening tag into the prompt leave such a tag in the response.
     """
-    if not _END_OF_THOUGHT.search(text):
+    if not _CLOSING_TAG.search(text):
         return 0
     end = at = depth = 0
-    while match := _CALL_OR_THOUGHT.search(text, at):
+    while match := _CALL_OR_TAG.search(text, at):
         at = match.end()
         if match["name"] is not None:
             at = at if depth else _end_of_call(text, match.start())

@@ -85,7 +85,8 @@ readonly -f __ohw_prompt __ohw_begin __ohw_mend enable
 builtin enable -n enable
 set +H -P +o history
 shopt -s checkwinsize expand_aliases
-unset HISTFILE MAILCHECK
+unset MAILCHECK
+history -c
 export -n PS1 PS0 PROMPT_COMMAND 2>/dev/null
 __ohw_mend
 """
