@@ -79,7 +79,7 @@ def body_of(settings: dict[str, object], request: ModelRequest, monkeypatch: pyt
         assert model.respond(request, lambda delta: None, Cancel()).text == "Hello."
         model.close()
         (sent,) = server.requests
-        return sent.path, {name.lower(): text for name, text in sent.headers.items()}["authorization"], sent.body
+        return sent.path, sent.headers["Authorization"], sent.body
 
 
 def test_a_whole_call_imports_neither_litellm_nor_the_sdk():

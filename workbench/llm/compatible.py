@@ -80,10 +80,10 @@ def read_answer(response: Any) -> Generator[Chunk | None]:
 
 def _headers(key: str | None) -> dict[str, str]:
     return {
-        "authorization": f"Bearer {key or os.environ.get('OPENAI_API_KEY') or 'none'}",
-        "content-type": "application/json",
-        "accept": "application/json, text/event-stream",
-        "user-agent": f"ohw/{workbench.__version__}",
+        "Authorization": f"Bearer {key or os.environ.get('OPENAI_API_KEY') or 'none'}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "User-Agent": f"ohw/{workbench.__version__}",
     }
 
 
