@@ -89,35 +89,6 @@ def test_an_engine_that_is_started_again_keeps_the_mode_that_was_chosen_since(sa
         terminal.press("ctrl+q")
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["screen", "plain"])
-def test_the_mode_in_which_a_session_was_left_is_confirmed_again(sandbox: Sandbox, plain: bool):
-    extra = ("--plain",) if plain else ()
-    with Terminal([*ask(sandbox), "--mode", "never"], 140, 34, sandbox.env) as terminal:
-        terminal.never_ask()
-        terminal.wait_for("As you wish.")
-        terminal.press("ctrl+q")
-        terminal.wait_exit()
-    wait_for(lambda: not sandbox.processes(), "every process to be gone")
-    with Terminal(["resume", "--last", *extra], 140, 34, sandbox.env) as terminal:
-        terminal.wait_for("Don't ask in this session?")
-        assert sandbox.processes() == [] or "workbench.engine" not in str([p.cmdline() for p in sandbox.processes()])
-        if plain:
-            answer(terminal, "yes", "Write yes or no:")
-        else:
-            terminal.never_ask()
-        wait_for(lambda: modes(sandbox)[-1:] == ["never"], "the confirmed mode")
-        leave(terminal) if plain else (terminal.press("ctrl+q"), terminal.wait_exit())
-    wait_for(lambda: not sandbox.processes(), "every process to be gone")
-    with Terminal(["resume", "--last", *extra], 140, 34, sandbox.env) as terminal:
-        terminal.wait_for("Don't ask in this session?")
-        if plain:
-            answer(terminal, "no", "Write yes or no:")
-        else:
-            terminal.press("n")
-        wait_for(lambda: modes(sandbox)[-1:] == ["medium"], "the default mode")
-        terminal.wait_for("was left in the mode")
-
-
 def test_line_by_line_never_is_confirmed_and_decides_nothing_that_waits(sandbox: Sandbox):
     model = sandbox.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
     where = ("--plain", "--model", model, "--workspace", str(sandbox.project))

@@ -14,7 +14,6 @@ from workbench.session.session_factory import OpenedSession, open_session, start
 from workbench.session.session_names import session_path, state_directory
 from workbench.session.storage.event_rows import checksum
 from workbench.session.storage.lock import SessionLock, holder
-from workbench.session.storage.permissions import stored_mode
 from workbench.session.storage.store import Store
 
 SETTINGS = Settings(model="scripted/demo")
@@ -118,38 +117,3 @@ def test_a_session_without_a_model_runs_commands_and_says_what_a_message_needs(w
     (ended,) = (event for event in events if event.kind == "run_ended")
     assert ended.reason == "error"
     assert "/model PROVIDER/NAME" in ended.detail
-
-
-def test_the_mode_that_never_asks_is_not_taken_from_the_file(where, tmp_path):
-    path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(mode="never"))
-    assert stored_mode(path) == "never"
-    again = opened(where)
-    again.close()
-    assert stored_mode(path) == "medium"
-    assert any("has to be confirmed again" in notice for notice in again.notices)
-    again = opened(where)
-    again.close()
-    assert again.notices == ()
-
-
-@pytest.mark.parametrize(("mode", "expected"), [("never", "never"), ("ask", "ask")])
-def test_a_mode_that_a_flag_names_counts(where, tmp_path, mode, expected):
-    path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(mode="never"))
-    settings = Settings(model="scripted/demo", mode=mode, from_flags=("mode",))
-    again = open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None)
-    again.close()
-    assert stored_mode(path) == expected
-    assert again.notices == ()
-
-
-def test_the_rules_that_a_session_brings_are_named(where, tmp_path):
-    rules = [SettingsChanged(rule=f"allow execute_bash make {number}") for number in range(7)]
-    write_session(
-        where, tmp_path, UserMessage(text="go"), *rules, SettingsChanged(dropped_rule="allow execute_bash make 1")
-    )
-    again = opened(where)
-    again.close()
-    (notice,) = again.notices
-    assert "allow execute_bash make 0" in notice
-    assert "make 1" not in notice
-    assert "and 1 more" in notice

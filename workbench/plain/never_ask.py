@@ -10,7 +10,7 @@ from workbench.config.modes import NEVER_MEANS
 from workbench.config.settings import Settings
 from workbench.plain.line_input import Console, LineAsker
 from workbench.protocol.commands import ChangeSettings
-from workbench.view.approval.never_ask import with_never, without_never
+from workbench.view.approval.never_ask import without_never
 
 _PROMPT = "Don't ask in this session? Write yes or no: "
 
@@ -60,7 +60,7 @@ def confirmed_at_start(console: Console, settings: Settings) -> Settings:
 
     Return the settings, with the default mode unless the user confirms.
     """
-    return with_never(settings) if asyncio.run(_ask(console)) else without_never(settings)
+    return settings if asyncio.run(_ask(console)) else without_never(settings)
 
 
 async def _ask(console: Console) -> bool:

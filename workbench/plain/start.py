@@ -22,8 +22,7 @@ from workbench.plain.line_input import Console, LineAsker
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.session import PlainSession
 from workbench.processes.spawn import end_running
-from workbench.session.session_names import new_id, session_path
-from workbench.session.storage.permissions import stored_mode
+from workbench.session.session_names import new_id
 from workbench.view.approval.never_ask import wants_never, without_never
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by, trust_question
 from workbench.view.farewell import farewell
@@ -98,8 +97,7 @@ def open_plain(
     question = None if demo else trust_question(locations, workspace, settings.trusted, set())
     if question is not None:
         settings = replace(settings, trusted=(*settings.trusted, *ask_trust(console, question)))
-    stored = stored_mode(session_path(locations, session_id)) if session_id else ""
-    if wants_never(settings, is_new=session_id is None, stored=stored):
+    if wants_never(settings, is_new=session_id is None):
         settings = without_never(settings) if demo else confirmed_at_start(console, settings)
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
     client = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))

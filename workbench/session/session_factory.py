@@ -16,7 +16,7 @@ import msgspec.structs
 from workbench import __version__
 from workbench.agent.agent import ActiveModel, Agent
 from workbench.config.locations import Locations, private_directory
-from workbench.config.modes import MODE_NAMES, NEVER
+from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
@@ -39,7 +39,7 @@ from workbench.session.storage.store import Store, StoreError, last_settings, no
 from workbench.session.sub_agents import Delegates, Starter
 from workbench.session.toolset import SessionLocation, ToolServices, Toolset, open_toolset
 from workbench.session.workspace.repository import SnapshotRepository
-from workbench.text import first_line, visible
+from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from workbench.session.actions.mcp_questions import ServerQuestions
 
 logger = logging.getLogger(__name__)
-_MOST_NAMED = 5
-"""How many of a session's rules a notice names."""
 _LOCK_TIMEOUT = 3.0
 """Seconds to wait for the lock: an engine that is ending, or a start that cleans up, releases it soon."""
 OnEvent = Callable[[Event], None]
@@ -202,36 +200,15 @@ def open_session(
         opened = builder.build(store, _swept(locations, parent))
     with ExitStack() as undo:
         undo.callback(opened.close)
-        flags, notices = _brought(builder.state, flags)
         opened.session.recover()
         opened.session.set(**flags)
         undo.pop_all()
-    return replace(opened, notices=(*opened.notices, *notices))
+    return opened
 
 
 def _session_flags(settings: Settings) -> dict[str, Any]:
     """Return the session's settings that were given as flags, by name."""
     return {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
-
-
-def _brought(state: State, flags: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the flags to set for a session that is opened again, and notices about what its file allows.
-
-    A program of the agent's may have rewritten the file, so the mode that never asks does not count unless a flag names
-    it, which the user has confirmed; the session's rules are named.
-    """
-    notices = []
-    if state.mode == NEVER and "mode" not in flags:
-        flags = {**flags, "mode": Settings().mode}
-        notices.append(
-            f"the session was left in the mode {MODE_NAMES[NEVER]}, which has to be confirmed again: /mode never, or "
-            "`ohw resume --mode never`"
-        )
-    if state.rules:
-        rules = ", ".join(visible(rule, lines=False) for rule in state.rules[:_MOST_NAMED])
-        more = f" and {len(state.rules) - _MOST_NAMED} more" if len(state.rules) > _MOST_NAMED else ""
-        notices.append(f"rules of this session are in force: {rules}{more}; /rules lists them")
-    return flags, tuple(notices)
 
 
 def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
@@ -312,15 +289,15 @@ class _Builder:
         self._started = started
         self._workspace = Path(started.workspace)
         models, parent = request.models, request.parent
-        self.state, self._tokens = State(), TokenCount()
-        self._refusals = Refusals(self.state, parent.refusals if parent else None)
+        self._state, self._tokens = State(), TokenCount()
+        self._refusals = Refusals(self._state, parent.refusals if parent else None)
         usual = limits_of(request.settings, knows_windows=models.have_windows)
         self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
         self._model = ActiveModel(models.open(started.model))
         resources.callback(lambda: self._model.current.close())
-        self._delegates = Delegates(self._starter(), self.state)
+        self._delegates = Delegates(self._starter(), self._state)
         services = ToolServices(
-            state=self.state,
+            state=self._state,
             model=lambda: self._model.current,
             delegates=self._delegates,
             on_live=request.listeners["on_live"],
@@ -331,9 +308,9 @@ class _Builder:
         self.toolset = open_toolset(resources, location, services)
 
     def _starter(self) -> Starter:
-        budget = Budget(self._limits, self.state, self._tokens)
+        budget = Budget(self._limits, self._state, self._tokens)
         parent = ParentSession(self._started.id, self._request.models, budget, self._refusals)
-        return partial(_start_child, self._request, self._workspace, parent, self.state)
+        return partial(_start_child, self._request, self._workspace, parent, self._state)
 
     def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
         """Create the session on its store; `notices` come before those of the parts."""
@@ -380,7 +357,7 @@ class _Builder:
                 is_foreign=self._request.is_foreign,
                 resources=self.toolset.servers,
                 host_of=self._request.models.host,
-                state=self.state,
+                state=self._state,
                 tokens=self._tokens,
                 refusals=self._refusals,
             ),

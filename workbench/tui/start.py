@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,7 @@ from workbench.client.deferred_client import DeferredClient
 from workbench.config.locations import Locations
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
-from workbench.files.state_files import on_own_write
 from workbench.processes.spawn import keep_out_of
-from workbench.protocol.commands import NoteWritten
 from workbench.secrets.secret_names import PASSED_ON
 from workbench.session.session_names import state_directory, unsent_directory
 from workbench.tui.app import WorkbenchApp
@@ -27,7 +24,7 @@ from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, ways
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.view.app_session import AppSession
-from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, with_never, without_never
+from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.view.approval.trust import trust_question
 from workbench.view.farewell import farewell
 
@@ -66,8 +63,6 @@ def open_screen(
     )
     settings_model.subscribe(opener.update_settings)
     settings_model.subscribe(partial(apply_settings, app))
-    compared = tuple(Path(os.path.realpath(each)) for each in (locations.config, locations.data / "mcp"))
-    on_own_write(partial(_notify_engine, app, compared))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.session.client is not None:
         app.session.client.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
@@ -75,13 +70,6 @@ def open_screen(
     if message:
         sys.stdout.write(message + "\n")
     return code if code is not None else app.return_code or 0
-
-
-def _notify_engine(app: WorkbenchApp, compared: Sequence[Path], path: str, digest: bytes) -> None:
-    """Tell the engine that the screen writes a file of settings or approvals, which the engine compares."""
-    client = app.session.client
-    if client is not None and any(Path(path).is_relative_to(directory) for directory in compared):
-        client.send(NoteWritten(path=path, digest=digest.hex()))
 
 
 def _prepare_process() -> None:
@@ -123,15 +111,13 @@ class Opener:
             return AppSession(None, workspace, prompt, unsent=unsent)
         keep_out_of(workspace)
         asked = trust_question(self.locations, workspace, self.settings.trusted, self.refused)
-        stored = self._stored_mode(session_id) if session_id else ""
-        wants = wants_never(self.settings, is_new=session_id is None, stored=stored)
-        never_ask = NeverAskQuestion() if wants else None
+        never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
         def client() -> Client:
             trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
             settings = replace(self.settings, trusted=trusted)
-            if never_ask is not None:
-                settings = with_never(settings) if never_ask.wait() else without_never(settings)
+            if never_ask is not None and not never_ask.wait():
+                settings = without_never(settings)
             return self._client(settings, workspace, prompt, session_id)
 
         return AppSession(
@@ -187,12 +173,6 @@ class Opener:
         from workbench.session.storage.session_list import find_session
 
         return self.session(Path(find_session(self.locations, name).workspace), session_id=name)
-
-    def _stored_mode(self, session_id: str) -> str:
-        from workbench.session.session_names import session_path
-        from workbench.session.storage.permissions import stored_mode
-
-        return stored_mode(session_path(self.locations, session_id))
 
     def _client(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient

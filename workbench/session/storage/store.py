@@ -83,7 +83,6 @@ class Store:
         self._wal: tuple[int, int] | None = None
         self._crc = _checksums_of(path, db)
         self.last_seq = _last_seq(db)
-        self._data_version = self._version()
 
     @classmethod
     def create(cls, path: Path) -> Store:
@@ -177,18 +176,6 @@ class Store:
         is_here = _identity_of(self.path) == self._identity and self._identity is not None
         if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
             raise StoreError(f"the session file {self.path} was deleted, moved or replaced; start a new session")
-
-    def others_wrote(self) -> bool:
-        """Return whether another process has written to the open file since the last call."""
-        with self._lock:
-            before, self._data_version = self._data_version, self._version()
-        return before != self._data_version
-
-    def _version(self) -> int:
-        """Return a number that SQLite changes when another connection commits; 0 if the file cannot be read."""
-        with suppress(sqlite3.Error):
-            return int(self._db.execute("PRAGMA data_version").fetchone()[0])
-        return 0
 
     def _commit(self, events: tuple[Event, ...], lasting: bool) -> tuple[Event, ...]:
         self._db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")

@@ -27,22 +27,13 @@ class NeverAskQuestion:
         return self._confirmed
 
 
-def wants_never(settings: Settings, *, is_new: bool, stored: str = "") -> bool:
-    """Return whether a session would begin in the mode that never asks, or go on in it.
-
-    That is a new one by its settings, one that a flag would set to it, or one that was left in that mode.
-    """
-    is_flagged = "mode" in settings.from_flags
-    return settings.mode == NEVER if is_new or is_flagged else stored == NEVER
-
-
-def with_never(settings: Settings) -> Settings:
-    """Return the settings with the mode as confirmed, as if a flag had named it."""
-    return replace(settings, mode=NEVER, from_flags=tuple(dict.fromkeys((*settings.from_flags, "mode"))))
+def wants_never(settings: Settings, *, is_new: bool) -> bool:
+    """Return whether a new session would begin in the mode that never asks, or a flag would set an old one to it."""
+    return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
 
 
 def without_never(settings: Settings) -> Settings:
-    """Return the settings without the unconfirmed mode: the session gets the default, unless it was left in another."""
+    """Return the settings without the unconfirmed mode: a new session gets the default, an old one keeps its own."""
     return replace(
         settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
     )
