@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -14,7 +16,16 @@ from workbench.client.engine_client import EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import socket_path
-from workbench.protocol.commands import AnswerQuestion, Decide, Interrupt, Message, Refused, RevertFiles, SendMessage
+from workbench.protocol.commands import (
+    AnswerQuestion,
+    ChangeSettings,
+    Decide,
+    Interrupt,
+    Message,
+    Refused,
+    RevertFiles,
+    SendMessage,
+)
 from workbench.protocol.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
 from workbench.session.session_names import session_path
 from workbench.session.storage.lock import SessionLock
@@ -101,6 +112,27 @@ def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(local_sandbox: S
     assert any(isinstance(event, RunEnded) for event in log(local_sandbox))
     assert any(isinstance(event, ActionObserved) and event.ran for event in log(local_sandbox))
     assert not socket_path(local_sandbox.locations, ID).exists()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.001, 0.003, 0.01])
+def test_no_command_is_lost_in_an_engine_that_is_about_to_end(local_sandbox: Sandbox, pause: float):
+    started = launch(local_sandbox, local_sandbox.script(finish("Done.")))
+    connection = EngineConnection.open(started)
+    connection.send_command(SendMessage(text="begin"))
+    receive_until(connection, lambda message: isinstance(message, RunEnded))
+    for number in range(12):
+        # The engine has nothing to do and ends unless the next connection comes first.
+        connection.close()
+        time.sleep(pause)
+        connection = EngineConnection.open(replace(started, is_new=False))
+        connection.send_command(ChangeSettings(title=f"title {number}"))
+        titles = [getattr(message, "title", None) for message in receive_until(connection, _is_titled(number))]
+        assert f"title {number}" in titles
+    connection.close()
+
+
+def _is_titled(number: int) -> Callable[[Message], bool]:
+    return lambda message: getattr(message, "title", None) == f"title {number}"
 
 
 def test_a_second_screen_sees_everything_and_the_pen_passes_on(local_sandbox: Sandbox):

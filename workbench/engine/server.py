@@ -45,6 +45,8 @@ class Server:
         opened.delegates.on_wait(self._rested)
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
+        self._arriving = 0
+        """Connections whose greeting is not complete: the engine must not end before they can send a command."""
 
     async def serve(self, listener: socket.socket) -> int:
         """Serve until no front end is attached and no work is left, or a signal arrives; return the exit code."""
@@ -80,7 +82,8 @@ class Server:
 
     def _end_if_alone(self) -> None:
         is_busy = self._worker.is_busy and not self._opened.delegates.waiting
-        if not len(self._screens) and not self._is_expecting and not is_busy:
+        is_awaited = self._is_expecting or self._arriving or len(self._screens)
+        if not is_awaited and not is_busy:
             self._end(0)
 
     def _stop_expecting(self) -> None:
@@ -89,7 +92,7 @@ class Server:
 
     async def _attach(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            hello = await self._greet(reader, writer)
+            hello = await self._admit(reader, writer)
             if hello is not None:
                 await self._converse(reader, FrontEnd(writer, hello.seen))
         except (OSError, ValueError, TimeoutError) as error:
@@ -97,6 +100,15 @@ class Server:
         finally:
             writer.close()
             self._end_if_alone()
+
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
+        """Return the greeting of a front end to serve; None while ending: the front end then starts a new engine."""
+        self._arriving += 1
+        try:
+            hello = await self._greet(reader, writer)
+        finally:
+            self._arriving -= 1
+        return None if self._ended.done() else hello
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
         connection = writer.get_extra_info("socket")
