@@ -1,6 +1,9 @@
+import functools
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jsonschema
 import pytest
@@ -10,8 +13,10 @@ from workbench.errors import UsageError
 from workbench.tools import (
     BUILTIN_TOOLS,
     FileEditorTool,
+    TaskTrackerTool,
     ThinkTool,
     Tool,
+    ToolBase,
     ToolContext,
     ToolDefinition,
     UnknownTool,
@@ -22,6 +27,8 @@ from workbench.tools import (
     resolve_tool,
     unregister_tool,
 )
+from workbench.tools.manifest import ALL_TOOLS, manifest_of
+from workbench.tools.registry import CLASS_ALIASES, find_tool
 
 FILE_TOOLS = ("str_replace_editor", "task_tracker", "think", "finish")
 
@@ -34,7 +41,8 @@ def context(tmp_path):
 @pytest.fixture(autouse=True)
 def _forget():
     yield
-    unregister_tool("own")
+    for name in set(list_registered_tools()) - ALL_TOOLS:
+        unregister_tool(name)
 
 
 def test_the_built_in_tools_are_known_from_the_start():
@@ -92,7 +100,6 @@ def test_an_instance_takes_no_parameters(context):
 def test_a_subclass_and_a_factory_receive_parameters(context, tmp_path):
     register_tool("own", FileEditorTool)
     assert resolve_tool(Tool("own", {"workspace": "/elsewhere"}), context)[0].name == "str_replace_editor"
-    unregister_tool("own")
     seen = {}
 
     def make(conv_state, **params):
@@ -114,18 +121,19 @@ def test_an_unknown_tool_names_the_near_one(context):
         resolve_tool(Tool("task_traker"), context)
 
 
-def test_no_tool_takes_the_name_of_another():
+@pytest.mark.parametrize("name", ["execute_bash", "terminal", "browser"])
+def test_no_tool_takes_the_name_of_a_built_in_one(name):
     with pytest.raises(ValueError, match="belongs to another"):
-        register_tool("execute_bash", ThinkTool())
-    with pytest.raises(ValueError, match="belongs to another"):
-        register_tool("terminal", ThinkTool())
-    register_tool("own", FileEditorTool)
-    register_tool("own", FileEditorTool)
-    with pytest.raises(ValueError, match="belongs to another"):
-        register_tool("own", ThinkTool())
+        register_tool(name, ThinkTool())
 
 
-@pytest.mark.parametrize("wrong", [3, "text", dict, None])
+@pytest.mark.parametrize("name", ["", " ", " own", "own ", None, 5], ids=repr)
+def test_a_name_is_text_without_spaces_at_its_ends(name):
+    with pytest.raises(ValueError, match="needs a name"):
+        register_tool(name, ThinkTool())
+
+
+@pytest.mark.parametrize("wrong", [3, "text", dict, None, [ThinkTool()], ToolBase, ToolDefinition])
 def test_what_is_no_tool_cannot_be_registered(wrong):
     with pytest.raises(TypeError):
         register_tool("own", wrong)
@@ -191,3 +199,308 @@ def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="Nothing"):
         workbench.tools.Nothing  # noqa: B018
     assert "open_tools" in dir(workbench.tools)
+
+
+def test_registering_a_name_again_gives_it_the_new_tool(context):
+    register_tool("own", ThinkTool())
+    (before,) = resolve_tool(Tool("own"), context)
+    register_tool("own", TaskTrackerTool)
+    assert [tool.name for tool in resolve_tool(Tool("own"), context)] == ["task_tracker"]
+    assert before.name == "think"
+
+
+def test_what_cannot_be_registered_leaves_the_registered_tool(context):
+    register_tool("own", ThinkTool)
+    with pytest.raises(TypeError):
+        register_tool("own", "text")
+    assert [tool.name for tool in resolve_tool(Tool("own"), context)] == ["think"]
+
+
+def test_many_threads_register_and_unregister():
+    names = [f"own{number}" for number in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: register_tool(name, ThinkTool), names))
+        assert set(names) <= set(list_registered_tools())
+        list(pool.map(unregister_tool, names))
+    assert set(list_registered_tools()) == ALL_TOOLS
+
+
+@pytest.mark.parametrize("name", ["nothing", "thinks", ""])
+def test_unregistering_an_unknown_name_says_so(name):
+    with pytest.raises(UnknownTool, match="There is no tool"):
+        unregister_tool(name)
+
+
+@pytest.mark.parametrize("name", ["think", "bash", "browser"])
+def test_a_built_in_tool_cannot_be_unregistered(name):
+    with pytest.raises(ValueError, match="built in"):
+        unregister_tool(name)
+    assert resolve_alias(name) in list_registered_tools()
+
+
+def test_an_unknown_tool_is_a_usage_error_and_a_key_error(context):
+    for kind in (UsageError, KeyError):
+        with pytest.raises(kind) as caught:
+            resolve_tool(Tool("nothing"), context)
+        assert str(caught.value).startswith("There is no tool 'nothing'.")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("",), ("  ",), (5,), (None,), (), ("a", [1]), ("a", "b"), ("a", {1: 2})],
+    ids=["empty", "space", "number", "none", "missing", "list", "text", "key"],
+)
+def test_a_specification_needs_a_name_and_named_parameters(values):
+    with pytest.raises(ValueError, match="Tool"):
+        Tool(*values)
+
+
+def test_a_specification_is_plain_data_of_its_own():
+    params = {"deep": {"list": [1]}}
+    spec = Tool("own", params)
+    params["deep"]["list"].append(2)
+    assert spec.model_dump() == {"name": "own", "params": {"deep": {"list": [1]}}}
+    assert Tool.model_validate_json(spec.model_dump_json()) == spec == Tool(name="own", params=spec.params)
+    assert Tool("own", None) == Tool(name="own")
+    assert len({spec, Tool("own", {"deep": {"list": [1]}}), Tool("other")}) == 2
+    with pytest.raises(TypeError):
+        Tool("own", {}, {})
+
+
+def named(name: str) -> ToolDefinition:
+    return ToolDefinition(name=name, description="", action_type=ThinkTool().action_type, executor=ThinkTool().executor)
+
+
+def _marked(size: int, state: object) -> list[ToolDefinition]:
+    assert isinstance(state, ToolContext)
+    return [named(f"size{size}")]
+
+
+def _positional(conv_state, size=1):
+    return _marked(size, conv_state)
+
+
+def _keyword_only(*, conv_state, size=1):
+    return _marked(size, conv_state)
+
+
+def _keyword_only_last(*, size=1, conv_state=None):
+    return _marked(size, conv_state)
+
+
+def _behind(size=1, conv_state=None):
+    return _marked(size, conv_state)
+
+
+def _other_name(state, size=1):
+    return _marked(size, state)
+
+
+def _other_name_optional(context=None, size=1):
+    return _marked(size, context)
+
+
+def _positional_only(state, /, size=1):
+    return _marked(size, state)
+
+
+def _own_name_positional_only(conv_state, /, **params):
+    return _marked(params.get("size", 1), conv_state)
+
+
+def _all_named(**params):
+    return _marked(params.get("size", 1), params["conv_state"])
+
+
+def _other_name_and_all(state, **params):
+    return _marked(params.get("size", 1), state)
+
+
+def _generator(conv_state, size=1):
+    yield from _marked(size, conv_state)
+
+
+def _single(conv_state, size=1):
+    return _marked(size, conv_state)[0]
+
+
+def _tuple(conv_state, size=1):
+    return tuple(_marked(size, conv_state))
+
+
+def _without_state(size=1):
+    return [named(f"size{size}")]
+
+
+FACTORIES = [
+    _positional,
+    _keyword_only,
+    _keyword_only_last,
+    _behind,
+    _other_name,
+    _other_name_optional,
+    _positional_only,
+    _own_name_positional_only,
+    _all_named,
+    _other_name_and_all,
+    _generator,
+    _single,
+    _tuple,
+    _without_state,
+]
+
+
+class _Callable:
+    def __init__(self, make) -> None:
+        self._make = make
+
+    def __call__(self, *, conv_state, size=1):
+        return self._make(conv_state=conv_state, size=size)
+
+
+def _of_kind(kind, *, conv_state, size=1):
+    assert kind == "kind"
+    return _marked(size, conv_state)
+
+
+def subclass(make, base):
+    """A subclass of `base` with this factory as its `create`."""
+    return type("Own", (base,), {"create": staticmethod(make)})
+
+
+def class_method(make, base):
+    @classmethod  # type: ignore[misc]
+    def create(cls, *, conv_state, **params):
+        return make(conv_state, **params)
+
+    return type("Own", (base,), {"create": create})
+
+
+FORMS = {
+    "factory": lambda make: make,
+    "tool class": lambda make: subclass(make, ToolDefinition),
+    "base class": lambda make: subclass(make, ToolBase),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("make", FACTORIES, ids=lambda make: make.__name__)
+def test_state_and_parameters_reach_every_signature(context, make, form):
+    register_tool("own", form(make))
+    assert [tool.name for tool in resolve_tool(Tool("own"), context)] == ["size1"]
+    assert [tool.name for tool in resolve_tool(Tool("own", {"size": 3}), context)] == ["size3"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _Callable(_keyword_only),
+        functools.partial(_of_kind, "kind"),
+        lambda conv_state, size=1: _positional(conv_state, size),
+        class_method(_positional, ToolDefinition),
+        class_method(_positional, ToolBase),
+    ],
+    ids=["object", "partial", "lambda", "tool", "base"],
+)
+def test_state_and_parameters_reach_every_callable(context, make):
+    register_tool("own", make)
+    assert [tool.name for tool in resolve_tool(Tool("own", {"size": 3}), context)] == ["size3"]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("params", [{"colour": 1}, {"conv_state": 1}], ids=["unknown", "state"])
+def test_a_parameter_that_a_factory_does_not_take_is_a_usage_error(context, form, params):
+    register_tool("own", form(_keyword_only))
+    with pytest.raises(UsageError, match=next(iter(params))):
+        resolve_tool(Tool("own", params), context)
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [(None, "None"), ([1], "int"), ({"a": 1}, "dict"), ("text", "str"), (3, "int"), ([None], "None"), (ThinkTool, "")],
+    ids=["none", "number", "dict", "text", "int", "none inside", "class"],
+)
+def test_a_factory_that_returns_something_else_is_a_usage_error(context, result, kind):
+    register_tool("own", lambda conv_state: result)
+    with pytest.raises(UsageError, match=f"'own' cannot be made: its factory returned .*{kind}"):
+        resolve_tool(Tool("own"), context)
+
+
+@pytest.mark.parametrize("result", [[], (), iter(())], ids=["list", "tuple", "iterator"])
+def test_a_factory_may_return_no_tool(context, result):
+    register_tool("own", lambda conv_state: result)
+    assert list(resolve_tool(Tool("own"), context)) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("inside"), TypeError("inside"), KeyError("inside")], ids=repr)
+def test_an_error_of_the_factorys_own_code_is_not_taken_for_wrong_parameters(context, error):
+    def make(conv_state):
+        raise error
+
+    register_tool("own", make)
+    with pytest.raises(type(error), match="inside"):
+        resolve_tool(Tool("own"), context)
+
+
+def test_a_class_may_read_parameters_that_its_constructor_does_not_take(context):
+    class Greeting(ToolDefinition):
+        @classmethod
+        def create(cls, conv_state, **params):
+            return [named(params["greeting"])]
+
+    register_tool("own", Greeting)
+    assert [tool.name for tool in resolve_tool(Tool("own", {"greeting": "hello"}), context)] == ["hello"]
+
+
+@pytest.mark.parametrize("name", sorted(ALL_TOOLS))
+def test_a_built_in_tool_resolves_by_the_name_of_its_class(name):
+    manifest = manifest_of(name)
+    assert find_tool(manifest.definition.partition(":")[2]) is find_tool(name)
+
+
+@pytest.mark.parametrize(("alias", "name"), CLASS_ALIASES.items(), ids=CLASS_ALIASES)
+def test_a_class_name_of_other_programs_resolves(alias, name):
+    assert find_tool(alias) is find_tool(name)
+
+
+class Unusual(ThinkTool):
+    pass
+
+
+def test_a_registered_class_resolves_by_its_name_unless_two_have_it(context):
+    register_tool("own", Unusual)
+    register_tool("again", Unusual)
+    assert [tool.name for tool in resolve_tool(Tool("Unusual"), context)] == ["think"]
+    register_tool("other", type("Unusual", (ThinkTool,), {}))
+    with pytest.raises(UnknownTool):
+        resolve_tool(Tool("Unusual"), context)
+
+
+def test_a_tool_registered_by_its_class_name_comes_before_the_built_in_one(context):
+    register_tool("BashTool", ThinkTool)
+    assert [tool.name for tool in resolve_tool(Tool("BashTool"), context)] == ["think"]
+
+
+class Workspace:
+    def __init__(self, path: str) -> None:
+        self.working_dir = path
+
+
+class ForeignState:
+    """The state of a conversation as OpenHands has it: the workspace is an object."""
+
+    def __init__(self, path: str) -> None:
+        self.workspace = Workspace(path)
+
+
+@pytest.mark.parametrize("name", sorted(ALL_TOOLS - {"openapi"}))
+def test_a_built_in_tool_is_created_for_the_state_of_another_program(name, tmp_path):
+    tools = resolve_tool(Tool(name), ForeignState(str(tmp_path)))
+    for tool in tools:
+        tool.close()
+        assert tool.name == name
+
+
+def test_the_workspace_is_also_where_factories_of_openhands_read_it(tmp_path):
+    workspace: Any = ToolContext(str(tmp_path)).workspace
+    assert workspace.working_dir == workspace == str(tmp_path)

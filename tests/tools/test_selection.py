@@ -11,7 +11,8 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
-from workbench.tools.selection import Selection, checked_params, choose, select_tools, settable
+from workbench.tools.factories import settable
+from workbench.tools.selection import Selection, checked_params, choose, select_tools
 from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
 
 FILE = Path("/somewhere/settings.toml")
@@ -241,8 +242,8 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
         ("", "sets no `tool`"),
         ("tool = 3", "TypeError"),
         ("tool = dict", "TypeError"),
-        ("tool = lambda conv_state: [3]", "it gave a int where a ToolDefinition belongs"),
-        ("tool = lambda conv_state: 3", "TypeError"),
+        ("tool = lambda conv_state: [3]", "an object of type int among its tools"),
+        ("tool = lambda conv_state: 3", "an object of type int instead of tools"),
         ("tool = lambda conv_state: []", "nothing here to work with"),
         ("def tool(conv_state): raise OSError('no\\nnet')", "OSError: no"),
         (GREET.replace('name="greet"', 'name="execute_bash"'), "another tool's name"),

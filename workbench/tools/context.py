@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from workbench.errors import WorkbenchError
 
@@ -84,6 +84,17 @@ class ConversationState(Protocol):
         """Starts sub-agents; None if that is impossible."""
 
 
+class WorkspacePath(str):
+    """The directory of a workspace. It is also its own `working_dir`, where factories for OpenHands read it."""
+
+    __slots__ = ()
+
+    @property
+    def working_dir(self) -> str:
+        """The directory as a plain string."""
+        return str(self)
+
+
 @dataclass(frozen=True)
 class ToolContext:
     """A ConversationState with plain values."""
@@ -98,6 +109,21 @@ class ToolContext:
     """
     notices: list[str] = field(default_factory=list)
     """Lines for the user that tools emit while they are created."""
+
+    def __post_init__(self) -> None:
+        """Keep the workspace as a `WorkspacePath`, whatever kind of path was given."""
+        object.__setattr__(self, "workspace", WorkspacePath(self.workspace))
+
+
+def workspace_of(conv_state: Any) -> str:
+    """Return the workspace of a session; OpenHands' states have an object there, with the path as `working_dir`."""
+    return str(getattr(conv_state.workspace, "working_dir", conv_state.workspace))
+
+
+def state_directory_of(conv_state: Any) -> Path | None:
+    """Return the session's private directory, or None, also for a state of another program that has none."""
+    directory = getattr(conv_state, "state_dir", None)
+    return None if directory is None else Path(directory)
 
 
 def warn(conv_state: ConversationState, line: str) -> None:

@@ -5,35 +5,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.context import ConversationState
+from workbench.tools.factories import call_factory
+from workbench.tools.json_schema import copied
 from workbench.tools.manifest import ALL_TOOLS, BUILTIN_TOOLS, manifest_of
 from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition
 
-Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
+Factory: TypeAlias = Callable[..., ToolDefinition | Sequence[ToolDefinition]]
 """A function that is called with the conversation state and the parameters as keyword arguments."""
 Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
 
+CLASS_ALIASES: Final[dict[str, str]] = {
+    "AskHuman": "ask_human",
+    "Bash": "execute_bash",
+    "BrowserToolSet": "browser",
+    "BrowserUseTool": "browser",
+    "CondensationRequestTool": "request_condensation",
+    "CreateChatCompletion": "create_chat_completion",
+    "PythonExecute": "python_execute",
+    "StrReplaceEditor": "str_replace_editor",
+    "Terminate": "finish",
+    "TerminalTool": "execute_bash",
+}
+"""The names that OpenHands and OpenManus have for the classes of built-in tools, where ours differ."""
+
 _added: dict[str, Registrable] = {}
+_lock = threading.RLock()
 
 
-@dataclass(frozen=True)
-class Tool:
-    """The specification of a tool: its name, and the parameters of its `create()`."""
+class Tool(BaseModel):
+    """The specification of a tool: its name, or that of its class, and the parameters of its `create()`."""
 
-    name: str
-    params: dict[str, Any] = field(default_factory=dict)
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str = Field(min_length=1, description="The name of the tool, or of its class.")
+    params: dict[str, Any] = Field(default_factory=dict, description="The parameters with which the tool is created.")
+
+    def __init__(self, *values: Any, **fields: Any) -> None:
+        """Take name and parameters by position or by name. Raises ValidationError, which is a ValueError."""
+        if len(values) > 2:
+            raise TypeError(f"Tool() takes a name and parameters, but was given {len(values)} values")
+        super().__init__(**dict(zip(("name", "params"), values, strict=False)), **fields)
+
+    @field_validator("name")
+    @classmethod
+    def _named(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("a tool needs a name")
+        return value
+
+    @field_validator("params", mode="before")
+    @classmethod
+    def _own_params(cls, value: Any) -> Any:
+        """Copy the parameters, so that later changes of the caller's objects do not change the specification."""
+        return {} if value is None else copied(dict(value) if isinstance(value, Mapping) else value)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
-class UnknownTool(UsageError):
-    """No tool of that name is registered."""
+class UnknownTool(UsageError, KeyError):
+    """No tool of that name is registered. Also a KeyError, which OpenHands' registry raises in this case."""
+
+    def __str__(self) -> str:
+        return UsageError.__str__(self) if len(self.args) != 1 else str(self.args[0])
 
 
 def resolve_alias(name: str) -> str:
@@ -42,25 +86,40 @@ def resolve_alias(name: str) -> str:
 
 
 def register_tool(name: str, tool: Registrable) -> None:
-    """Register an instance, a ToolBase subclass or a factory. Raises ValueError for an invalid or used name.
+    """Register an instance, a ToolBase subclass or a factory; a name that is already registered gets the new tool.
 
-    Raises TypeError for an object of another type, and MissingExecutor for an instance without an executor.
+    Sessions that run keep the tools that they were opened with. Raises ValueError for an invalid name or one of a
+    built-in tool, TypeError for an object of another type, and MissingExecutor for an instance without an executor.
     """
-    if not name or name != name.strip():
+    if not isinstance(name, str) or not name or name != name.strip():
         raise ValueError(f"A tool needs a name without spaces at its ends, not {name!r}.")
-    if name in OLDER_NAMES or name in ALL_TOOLS or _added.get(name, tool) is not tool:
-        raise ValueError(f"The name {name!r} belongs to another tool; choose another one or unregister that first.")
-    _added[name] = check_tool(tool)
+    if name in OLDER_NAMES or name in ALL_TOOLS:
+        raise ValueError(f"The name {name!r} belongs to another tool, which is built in; choose another one.")
+    checked = check_tool(tool)
+    with _lock:
+        _added[name] = checked
 
 
 def unregister_tool(name: str) -> None:
-    """Remove a registered tool, if there is one of that name; built-in tools stay."""
-    _added.pop(name, None)
+    """Remove a registered tool; sessions that run keep it.
+
+    Raises UnknownTool if there is no tool of that name, and ValueError for a built-in tool, which stays.
+    """
+    with _lock:
+        if _added.pop(name, None) is not None:
+            return
+    own = resolve_alias(name)
+    if own in ALL_TOOLS:
+        raise ValueError(
+            f"The tool {own!r} is built in and stays registered; switch it off with [tools] {own} = false."
+        )
+    raise _unknown(name)
 
 
 def list_registered_tools() -> list[str]:
     """Return the names of all built-in and registered tools, sorted."""
-    return sorted({*ALL_TOOLS, *_added})
+    with _lock:
+        return sorted({*ALL_TOOLS, *_added})
 
 
 def resolve_tool(spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
@@ -73,12 +132,9 @@ def make_tools(tool: Registrable, spec: Tool, conv_state: ConversationState) -> 
     if isinstance(tool, ToolDefinition):
         if spec.params:
             raise UsageError(f"The tool {spec.name!r} takes no parameters, but was given {', '.join(spec.params)}.")
-        return (tool,)
+        return [tool]
     make = cast(Factory, tool.create if isinstance(tool, type) and issubclass(tool, ToolBase) else tool)
-    try:
-        return make(conv_state, **spec.params)
-    except TypeError as error:
-        raise UsageError(f"The tool {spec.name!r} cannot be made with these parameters: {error}") from error
+    return call_factory(spec.name, make, conv_state, spec.params)
 
 
 def check_tool(tool: object) -> Registrable:
@@ -87,22 +143,61 @@ def check_tool(tool: object) -> Registrable:
         return tool.as_executable()
     if not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):
         raise TypeError(f"{tool!r} is no ToolDefinition, no subclass of ToolBase and no factory.")
+    if isinstance(tool, type) and (tool is ToolDefinition or getattr(tool.create, "__isabstractmethod__", False)):
+        raise TypeError(f"{tool.__name__} is abstract: a subclass says with `create` which tools there are.")
     return tool
 
 
 def find_tool(name: str) -> Registrable:
-    """Return the registration of a name or alias. Raises UnknownTool."""
-    name = resolve_alias(name)
-    if name in _added:
-        return _added[name]
+    """Return the registration of a name, an alias or the name of a class. Raises UnknownTool."""
+    own = resolve_alias(name)
+    with _lock:
+        if own in _added:
+            return _added[own]
+    if own in ALL_TOOLS:
+        return _builtin(own)
+    registration = _of_class(name)
+    if registration is None:
+        raise _unknown(name)
+    return registration
+
+
+def _builtin(name: str) -> Registrable:
     manifest = manifest_of(name)
-    if manifest:
-        module, _, attribute = manifest.definition.partition(":")
-        definition: Registrable = getattr(import_module(f"{__package__}.{name}.{module}"), attribute)
-        return definition
-    near = nearest(name, list_registered_tools())
+    assert manifest is not None, name
+    module, _, attribute = manifest.definition.partition(":")
+    definition: Registrable = getattr(import_module(f"{__package__}.{name}.{module}"), attribute)
+    return definition
+
+
+def _of_class(name: str) -> Registrable | None:
+    """Return the registration with this class name, if there is exactly one; registered tools come first."""
+    with _lock:
+        registered = {id(tool): tool for tool in _added.values() if _class_name(tool) == name}
+    if registered:
+        return registered.popitem()[1] if len(registered) == 1 else None
+    builtin = _class_names().get(name)
+    return None if builtin is None else _builtin(builtin)
+
+
+def _class_name(tool: Registrable) -> str:
+    if isinstance(tool, ToolDefinition):
+        return type(tool).__name__
+    return tool.__name__ if isinstance(tool, type) else ""
+
+
+def _class_names() -> dict[str, str]:
+    """Return the names of the built-in tools by the names of their classes."""
+    manifests = {name: manifest_of(name) for name in ALL_TOOLS}
+    own = {manifest.definition.partition(":")[2]: name for name, manifest in manifests.items() if manifest}
+    return CLASS_ALIASES | own
+
+
+def _unknown(name: str) -> UnknownTool:
+    names = list_registered_tools()
+    near = nearest(name, [*names, *_class_names()]) if isinstance(name, str) else ""
     hint = f" Did you mean {near!r}?" if near else ""
-    raise UnknownTool(f"There is no tool {name!r}.{hint} The tools are: {', '.join(list_registered_tools())}.")
+    return UnknownTool(f"There is no tool {name!r}.{hint} The tools are: {', '.join(names)}.")
 
 
 def open_tools(context: ConversationState, names: Sequence[str] = BUILTIN_TOOLS) -> dict[str, ToolDefinition]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
@@ -18,6 +17,7 @@ from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.context import ConversationState
+from workbench.tools.factories import Hints, settable
 from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tools.registry import (
     Registrable,
@@ -28,7 +28,7 @@ from workbench.tools.registry import (
     make_tools,
     resolve_alias,
 )
-from workbench.tools.tool import ToolBase, ToolDefinition, error_line
+from workbench.tools.tool import ToolDefinition, error_line
 from workbench.tools.user_tools import OwnTool, find_own, is_name
 
 
@@ -91,9 +91,6 @@ def _why(is_on: bool, only_reading: bool) -> str:
     return 'the set "plan"' if only_reading else "by default"
 
 
-Hints = dict[str, Any]
-
-
 def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters converted to their type hints.
 
@@ -109,30 +106,6 @@ def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
         else:
             raise UsageError(f"{name} is no parameter{_instead(name, hints)}")
     return checked
-
-
-def settable(tool: object) -> tuple[Hints, bool]:
-    """Return the names and types of the parameters that may be set, and whether any other name is accepted too."""
-    if isinstance(tool, ToolDefinition) or not callable(tool):
-        return {}, False
-    if not (isinstance(tool, type) and issubclass(tool, ToolBase)):
-        return _named(tool, skip=1)
-    hints, passes_on = _named(tool.create, skip=1)
-    if not (passes_on and issubclass(tool, ToolDefinition)):
-        return hints, passes_on
-    more, takes_any = _named(tool.__init__, skip=1)
-    return {**more, **hints}, takes_any
-
-
-def _named(function: Callable[..., Any], skip: int) -> tuple[Hints, bool]:
-    parameters = list(inspect.signature(function).parameters.values())[skip:]
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except (NameError, TypeError):  # names that only a type checker knows
-        hints = {}
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return {each.name: hints.get(each.name, Any) for each in parameters if each.kind in by_name}, takes_any
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:
@@ -272,21 +245,18 @@ class _Opener:
                 undo.pop_all()
         return tools
 
-    def _check(self, tools: Sequence[object]) -> None:
-        """Raise an error unless all are tools with free names and serializable schemas."""
+    def _check(self, tools: Sequence[ToolDefinition]) -> None:
+        """Raise an error unless all have free names and serializable schemas."""
         for tool in tools:
-            if not isinstance(tool, ToolDefinition):
-                raise TypeError(f"it gave a {type(tool).__name__} where a ToolDefinition belongs")
             if tool.name in self._names or not is_name(tool.name):
                 raise UsageError(f"it calls itself {tool.name!r}, which is another tool's name or none")
             json.dumps(tool.as_executable().to_openai_tool())
             self._names.add(tool.name)
 
 
-def _close(tools: Iterable[object]) -> None:
+def _close(tools: Iterable[ToolDefinition]) -> None:
     for tool in tools:
-        if isinstance(tool, ToolDefinition):
-            tool.close()
+        tool.close()
 
 
 class _WrongSetting(UsageError):

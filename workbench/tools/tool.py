@@ -293,3 +293,12 @@ class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
             ends_run=self.ends_run,
             asks_user=self.asks_user,
         )
+
+
+class StatelessTool(DeclaredTool[ActionT, ObservationT]):
+    """A declared tool that needs nothing of its session, so it can be created without one."""
+
+    @classmethod
+    def create(cls, conv_state: ConversationState | None = None, **params: Any) -> Sequence[ToolDefinition]:
+        """Return one instance created with `params`."""
+        return (cls(**params),)

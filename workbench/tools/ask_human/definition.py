@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import DeclaredTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations
 
 MOST_OPTIONS = 6
 """The most options; each of them has a key."""
@@ -36,7 +36,7 @@ class AskHumanObservation(Observation):
     """The user's answer: their own words, or the text of the option they chose."""
 
 
-class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):
+class AskHumanTool(StatelessTool[AskHumanAction, AskHumanObservation]):
     """Asks the user. In a session the question is shown to the user; elsewhere `ask` returns the answer."""
 
     name = "ask_human"

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from workbench.errors import UsageError
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.installation import NO_PLAYWRIGHT, is_missing
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, UsesPage
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
@@ -97,4 +97,4 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
         """Return a browser for a session. Raises UsageError, which disables the tool, without the extra."""
         if is_missing():
             raise UsageError(NO_PLAYWRIGHT)
-        return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)
+        return (cls(**{"workspace": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),)

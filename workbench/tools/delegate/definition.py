@@ -59,7 +59,7 @@ class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):
         cls, conv_state: ConversationState, max_steps: _Steps = MAX_STEPS, **params: Any
     ) -> Sequence[DelegateTool]:
         """Return the tool for a session; `max_steps` limits the run of a sub-agent."""
-        return (cls(conv_state.delegation, max_steps=max_steps, **params),)
+        return (cls(getattr(conv_state, "delegation", None), max_steps=max_steps, **params),)
 
     def __init__(self, delegation: Delegation | None = None, *, max_steps: int = MAX_STEPS) -> None:
         super().__init__(DelegateExecutor(delegation, max_steps))

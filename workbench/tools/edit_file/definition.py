@@ -17,7 +17,15 @@ from pydantic import Field
 from workbench.files.text_file import EditorError, why_unusable
 from workbench.text import well_formed
 from workbench.tools.blob_store import BlobStore
-from workbench.tools.context import Answer, Completion, CompletionError, ConversationState, merges_changes
+from workbench.tools.context import (
+    Answer,
+    Completion,
+    CompletionError,
+    ConversationState,
+    merges_changes,
+    state_directory_of,
+    workspace_of,
+)
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation
@@ -94,12 +102,12 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session; nothing if the session has no model to ask."""
-        if conv_state.complete is None:
+        if (complete := getattr(conv_state, "complete", None)) is None:
             return ()
         defaults = {
-            "complete": conv_state.complete,
-            "workspace": conv_state.workspace,
-            "state_dir": conv_state.state_dir,
+            "complete": complete,
+            "workspace": workspace_of(conv_state),
+            "state_dir": state_directory_of(conv_state),
             "merges": merges_changes(conv_state),
         }
         return (cls(**{**defaults, **params}),)

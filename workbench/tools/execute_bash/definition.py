@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
 from workbench.tools.execute_bash.stream import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
@@ -100,4 +100,6 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:
         """Return the shell of a session, in its workspace."""
-        return (cls(**{"working_dir": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)
+        return (
+            cls(**{"working_dir": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),
+        )

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
@@ -80,4 +80,4 @@ class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObser
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session, in its workspace."""
-        return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)
+        return (cls(**{"workspace": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),)

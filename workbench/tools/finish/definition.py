@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import DeclaredTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations
 
 _DESCRIPTION = """End the run with a final message to the user. Call it when the task is done, or when you cannot go
 on without the user. Say what you did and how it was checked, what is left open, and what the user has to do. Calls
@@ -34,7 +34,7 @@ class FinishObservation(Observation):
     """The run has ended."""
 
 
-class FinishTool(DeclaredTool[FinishAction, FinishObservation]):
+class FinishTool(StatelessTool[FinishAction, FinishObservation]):
     """Ends the run."""
 
     name = "finish"

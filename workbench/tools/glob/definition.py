@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from workbench.text import visible
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, workspace_of
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, glob_regex, has_magic
 from workbench.tools.glob.program import Searches, Stop
@@ -68,7 +68,7 @@ class GlobTool(DeclaredTool[GlobAction, GlobObservation]):
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session; relative paths start at its workspace."""
-        return (cls(**{"workspace": conv_state.workspace, **params}),)
+        return (cls(**{"workspace": workspace_of(conv_state), **params}),)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import regex
 from pydantic import Field
 
 from workbench.text import first_line, visible
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, workspace_of
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, expand, glob_regex
 from workbench.tools.glob.program import LARGEST, ProgramError, Searches, Stop, output_of, ripgrep
@@ -75,7 +75,7 @@ class GrepTool(DeclaredTool[GrepAction, GrepObservation]):
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session; relative paths start at its workspace."""
-        return (cls(**{"workspace": conv_state.workspace, **params}),)
+        return (cls(**{"workspace": workspace_of(conv_state), **params}),)
 
 
 _WORKER = Path(__file__).with_name("worker.py")

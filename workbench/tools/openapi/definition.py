@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.tools.context import ConversationState, warn
+from workbench.tools.context import ConversationState, warn, workspace_of
 from workbench.tools.openapi.documents import BadDocument, Loaded, checked, load, parsed
 from workbench.tools.openapi.source import Source, read_source
 from workbench.tools.tool import ToolBase, ToolDefinition
@@ -34,7 +34,7 @@ class OpenAPITools(ToolBase[Any, Any]):
         """Return the tools of all usable documents; others add a notice. Raises UsageError for an invalid setting."""
         sources = [read_source(name, table) for name, table in documents.items()]
         with ThreadPoolExecutor(min(8, len(sources) or 1), "openapi") as pool:
-            loaded = list(pool.map(lambda source: _loaded(source, Path(conv_state.workspace)), sources))
+            loaded = list(pool.map(lambda source: _loaded(source, Path(workspace_of(conv_state))), sources))
         tools: dict[str, ToolDefinition] = {}
         for source, result in zip(sources, loaded, strict=True):
             about = f"the OpenAPI document {source.name} ({source.document})"

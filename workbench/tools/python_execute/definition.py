@@ -20,7 +20,7 @@ from pydantic import Field
 
 from workbench.processes.supervised_process import SupervisedProcess
 from workbench.text import first_line, well_formed
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
@@ -188,7 +188,7 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session, in its workspace."""
-        return (cls(**{"workspace": conv_state.workspace, **params}),)
+        return (cls(**{"workspace": workspace_of(conv_state), **params}),)
 
 
 _STOPPED = {

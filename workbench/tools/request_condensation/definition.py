@@ -6,7 +6,7 @@ from typing import Final
 
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import DeclaredTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations
 
 NAME: Final = "request_condensation"
 _DESCRIPTION = """Have the history of this conversation condensed before your next step: its beginning and its recent
@@ -23,7 +23,7 @@ class RequestCondensationObservation(Observation):
     """The request was noted."""
 
 
-class RequestCondensationTool(DeclaredTool[RequestCondensationAction, RequestCondensationObservation]):
+class RequestCondensationTool(StatelessTool[RequestCondensationAction, RequestCondensationObservation]):
     """Requests a condensation of the history."""
 
     name = NAME

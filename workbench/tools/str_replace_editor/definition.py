@@ -11,7 +11,7 @@ from pydantic import Field
 
 from workbench.files.text_file import EditorError, decoded, read_bytes, why_unusable
 from workbench.text import well_formed
-from workbench.tools.context import ConversationState, merges_changes
+from workbench.tools.context import ConversationState, merges_changes, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation, TextContent
@@ -104,8 +104,8 @@ class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserv
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the editor of a session: errors suggest paths in its workspace, and undo survives a restart."""
         defaults = {
-            "workspace": conv_state.workspace,
-            "state_dir": conv_state.state_dir,
+            "workspace": workspace_of(conv_state),
+            "state_dir": state_directory_of(conv_state),
             "merges": merges_changes(conv_state),
         }
         return (cls(**{**defaults, **params}),)

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from workbench.text import visible
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import DeclaredTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations
 
 Status = Literal["todo", "in_progress", "done"]
 SYMBOLS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
@@ -96,7 +96,7 @@ class TaskTrackerObservation(Observation):
     task_list: list[dict[str, str]] = Field(default_factory=list)
 
 
-class TaskTrackerTool(DeclaredTool[TaskTrackerAction, TaskTrackerObservation]):
+class TaskTrackerTool(StatelessTool[TaskTrackerAction, TaskTrackerObservation]):
     """Stores and shows the task list."""
 
     name = "task_tracker"

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import DeclaredTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations
 
 _DESCRIPTION = """Think aloud: log a thought without doing anything. Use it to compare ways to a fix after you have
 found the cause of a bug, to weigh a design before a larger change, or to sort out results that do not fit together."""
@@ -23,7 +23,7 @@ class ThinkObservation(Observation):
     """The thought was logged."""
 
 
-class ThinkTool(DeclaredTool[ThinkAction, ThinkObservation]):
+class ThinkTool(StatelessTool[ThinkAction, ThinkObservation]):
     """Logs a thought."""
 
     name = "think"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, state_directory_of
 from workbench.tools.effects import AssessmentContext, Effect, ReadsURL
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
@@ -81,4 +81,4 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session, in which the pages that were read are stored."""
-        return (cls(**{"state_dir": conv_state.state_dir, **params}),)
+        return (cls(**{"state_dir": state_directory_of(conv_state), **params}),)
