@@ -87,7 +87,7 @@ def _going(text: str, url: str) -> Part:
 
 
 def _giving(text: str, files: list[str], context: PathContext, origin: str) -> Part:
-    """Rate handing files to a page."""
+    """Rate uploading files to a page."""
     for file in files:
         path = file if file.startswith("/") else str(Path(context.workspace) / file)
         if is_secret(path) or is_secret(context.resolved(path)):

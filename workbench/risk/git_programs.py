@@ -81,7 +81,7 @@ UNKNOWN: Final = "its settings, or those of its submodules, are more than can be
 
 
 class GitPrograms(NamedTuple):
-    """What git may run of a repository in a command that only reads."""
+    """The programs that a repository can make git run in commands that only read."""
 
     reason: str = ""
     """Why a program may run that is neither git's nor named by the user's own settings; empty if none may."""
@@ -90,7 +90,7 @@ class GitPrograms(NamedTuple):
 
 
 def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
-    """Return what git may run of the repository around a directory."""
+    """Return the programs that the repository around a directory can make git run in commands that only read."""
     waiting = [(candidate, candidate.work_tree) for candidate in repositories(directory)]
     examined: set[str] = set()
     aliases: set[str] = set()
@@ -110,7 +110,7 @@ def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
 
 
 def _named(own: Sequence[GitSetting], files: Iterable[SettingsFile]) -> Iterator[str]:
-    """Yield a reason for each setting that may make a command run something which is not the user's.
+    """Yield a reason for each setting that may make a reading command run a program that is not one of the user's.
 
     `own` are the settings that do not come from the user.
     """
@@ -175,7 +175,7 @@ def _fetches_plainly(setting: GitSetting) -> bool:
 
 
 def _hook(repository: Repository, files: Iterable[SettingsFile], workspace: str) -> str:
-    """Return a reason if there is a hook that reading commands run, outside directories of the user's."""
+    """Return a reason if reading commands run a hook of the repository that is not in the user's own directories."""
     directories = [f"{repository.common}/hooks"]
     for file in files:
         for path in (each for setting in file.settings for each in setting.hooks_paths):

@@ -115,13 +115,13 @@ def _value(text: str, position: int) -> tuple[str, int] | None:
 
 
 def hooks_paths(text: str) -> Iterator[str]:
-    """Return the hooks directories that the settings name; a relative path starts at the working tree."""
+    """Yield the hooks directories that the settings name; a relative path starts at the working tree."""
     for setting in parsed(text).settings:
         yield from setting.hooks_paths
 
 
 def included(text: str) -> Iterator[str]:
-    """Return the settings files that are included under any condition; a relative path starts at the includer."""
+    """Yield the settings files that are included under any condition; a relative path starts at the includer."""
     for setting in parsed(text).settings:
         if setting.key == "include.path" or (setting.key.startswith("includeif.") and setting.key.endswith(".path")):
             yield from setting.paths

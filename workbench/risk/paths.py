@@ -243,7 +243,7 @@ class PathContext:
         return replace(self, cached={}, facts={}, symlinks=dict(self.symlinks))
 
     def once(self, name: str, fact: Callable[[], F]) -> F:
-        """Return a fact about the file system that is computed once for each action."""
+        """Return the result of `fact`, a question about the file system, computed once for each action and name."""
         if self.facts is None:
             return fact()
         if name not in self.facts:

@@ -44,7 +44,7 @@ def _has_changed(symlink: str, before: Baseline, after: Baseline) -> bool:
 
 
 def _is_in_new_directory(before: Baseline, path: str) -> bool:
-    """Return whether the directory of the path did not exist before, or for libraries of Python, their directory."""
+    """Return whether the parent directory is new; for a file below `site-packages`, whether that directory is new."""
     site, is_library, _ = path.partition("/site-packages/")
     return not before.had_directory(f"{site}/site-packages" if is_library else path.rpartition("/")[0])
 
@@ -83,7 +83,10 @@ def _only_adds_lines(change: PathChange) -> bool:
 
 
 def _is_inert_activation(change: PathChange) -> bool:
-    """Return whether a file in `bin` of an environment is of a new one, gone, or an interpreter of the system's."""
+    """Return whether a change in an environment's `bin` is harmless.
+
+    That is a deleted file, one in a new directory, or a link to an interpreter outside the project.
+    """
     if change.after is None or change.is_in_new_directory:
         return True
     target = os.fsdecode(change.after.content or b"") if change.after.kind == "link" else ""
@@ -99,7 +102,7 @@ _TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/")
 
 
 def _is_inert_library(change: PathChange) -> bool:
-    """Return whether a file in the libraries of Python runs nothing at the start of an interpreter but known code."""
+    """Return whether a changed file in a library directory makes a starting Python run only known code."""
     name = change.path.partition("/site-packages/")[2]
     if change.after is None or change.after.kind == "link":
         return change.after is None
@@ -139,7 +142,7 @@ def _only_adds_paths(content: bytes | None, path: str) -> bool:
 
 
 def _is_of_new_worktree(change: PathChange) -> bool:
-    """Return whether the file is as `git worktree add` writes it: it leads to its own repository, or to a `.git`."""
+    """Return whether the file is as `git worktree add` writes it: the path of its repository or of a `.git`."""
     directory, _, name = change.path.rpartition("/")
     content = change.after.content if change.after else None
     written = rb"\.\./\.\.\n?" if name == "commondir" else rb"[^\0\n]+/\.git\n?"

@@ -1,4 +1,4 @@
-"""What is protected in one directory, by how the directory is searched, and which of its subdirectories to search.
+"""Lists the protected entries of one directory and its subdirectories to search, by the kind of directory.
 
 A link with a protected name is listed as a file and, since it may lead to a directory, as a subdirectory too.
 """
@@ -189,7 +189,7 @@ def _libraries(path: str, listed: list[Entry], workspace: str) -> tuple[list[str
 
 
 def _site(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return what each start of an interpreter runs of its site directory, before any program."""
+    """Return the files of a site directory that an interpreter runs or reads at each start, before the program."""
     started = [(name, is_directory) for name, is_directory, _ in listed if name.startswith(STARTED_WITH_PYTHON)]
     imported = [(name, is_directory) for name, is_directory, _ in listed if name.startswith(IMPORTED_BY_PTH)]
     files = [f"{path}/{name}" for name, is_directory, _ in listed if name.endswith(".pth") and not is_directory]

@@ -68,7 +68,7 @@ class Baseline(NamedTuple):
     """What was not compared because of a limit, as text for the user."""
 
     def would_find(self, path: str, scope: Scope) -> bool:
-        """Return whether this scan would have found a file at the path, so that one not found did not exist."""
+        """Return whether this scan covers the path: if it does not list a file there, the file did not exist."""
         # Old files must not count as new because a hooks path was set since, or a directory was over the limit.
         directory, child = path.rpartition("/")[0], ""
         scope = "programs" if scope == "names" else scope
@@ -206,7 +206,7 @@ class ProtectedFiles:
                 yield path, "names" if is_large else scope
 
     def _replaces_program(self, name: str) -> bool:
-        """Return whether a program with this name would run instead of one of the system that is no script."""
+        """Return whether this name hides a system program that is not a script."""
         if name not in self._replaced:
             self._replaced[name] = any(is_binary(f"{each}/{name}") for each in self._system_programs)
         return self._replaced[name]
@@ -315,7 +315,7 @@ class ProtectedFiles:
         return listing
 
     def _behind(self, symlink: str, scope: Scope) -> tuple[os.stat_result, Lister]:
-        """Return the stat of the directory to which a link leads, and how it is listed. Raises OSError."""
+        """Return the stat of the directory to which a link leads, and the function that lists it. Raises OSError."""
         info, real = os.stat(symlink), real_path(symlink)  # noqa: PTH116 - asked for each action
         if sum(symlink.startswith(f"{each}/") for each in self._symlinks) >= MOST_SYMLINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -327,7 +327,7 @@ class ProtectedFiles:
 
 
 def is_binary(path: str) -> bool:
-    """Return whether the path is a program and no script."""
+    """Return whether the path is a program that is not a script."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a string
             return file.read(2) not in {b"#!", b""}

@@ -19,7 +19,7 @@ _MOST_INCLUDES = 20
 
 
 class GitPaths(NamedTuple):
-    """What the settings of one repository, or of the user, name."""
+    """The paths that the settings of one repository, or of the user, name."""
 
     files: tuple[str, ...]
     """The settings files that are included under any condition."""
@@ -32,7 +32,7 @@ class GitPaths(NamedTuple):
 
 
 class GitPathFinder:
-    """Finds what git settings name, in one search after the other."""
+    """Finds the paths that git settings name; one instance is used for many searches."""
 
     def __init__(self, of_user: Iterable[str]) -> None:
         """`of_user` are the paths of the user's own settings files."""
@@ -46,11 +46,11 @@ class GitPathFinder:
         self._up_to_date.clear()
 
     def named_by_user(self, work_tree: str) -> GitPaths:
-        """Return what the user's own settings name, for a work tree."""
+        """Return the paths that the user's own settings name for a work tree."""
         return self._named(self._of_user, [work_tree])
 
     def named_by(self, pointer: str) -> GitPaths:
-        """Return what a `.git` path names, which is a directory, or a file in worktrees and submodules."""
+        """Return the paths that a repository's settings name; `pointer` is its `.git`, a directory or a file."""
         work_tree, content = pointer.rpartition("/")[0], self._text(pointer)
         is_file = content.startswith("gitdir:")
         git = beside(work_tree, content.removeprefix("gitdir:").strip(" \r\n")) if is_file else pointer

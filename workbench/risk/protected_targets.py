@@ -1,6 +1,6 @@
-"""Find the protected names of a path that has none itself: those of links that lead to it, and those of git.
+"""Finds the reasons for which a path is protected although its own name is not: links that lead to it, and git.
 
-Nothing is executed. Every look at the file system is recorded (see `recorded_stat`).
+Nothing is executed. Every query of the file system is recorded (see `recorded_stat`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Directory(NamedTuple):
 
 
 class ProtectedTargets:
-    """Finds what is protected though its name does not say so, for one action in one workspace and home directory."""
+    """Finds protected paths that cannot be recognized by name, for one action in one workspace and home directory."""
 
     def __init__(self, workspace: str, home: str, symlinks: DirectoryReader) -> None:
         self._workspace, self._home = workspace, home
@@ -58,7 +58,7 @@ class ProtectedTargets:
         self._git: Sequence[str] | None = None
 
     def other_names(self, real: str) -> Iterator[str]:
-        """Yield the protected paths that lead to a real path: through links, and for files that git runs or reads."""
+        """Yield the protected names of a real path: links that lead to it, and names of files that git uses."""
         roots = [each for each in (self._workspace, self._home) if _is_within(real, each)]
         if not roots:
             return
@@ -103,7 +103,7 @@ class ProtectedTargets:
         return _Directory(self._symlinks(directory), is_git)
 
     def _named_by_git(self) -> Iterator[str]:
-        """Yield what the settings of git make it run or read: directories of hooks, repositories elsewhere, files."""
+        """Yield the paths that git's settings make git run or read: directories of hooks, other repositories, files."""
         for repository in repositories(self._workspace):
             if not repository.is_bare:
                 yield from dict.fromkeys((repository.git, repository.common))

@@ -76,7 +76,7 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def site_packages(workspace: str, script: str = "") -> tuple[str, ...]:
-    """Return the directories with installed packages of the workspace's environments, and of the one of a script."""
+    """Return the directories of packages installed in the workspace's environments, or in a script's environment."""
     environments = [f"{workspace}/{name}" for name in _ENVIRONMENTS]
     if script.rpartition("/")[0].endswith("/bin"):
         environments.append(script.rpartition("/")[0].removesuffix("/bin"))

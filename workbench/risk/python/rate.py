@@ -50,7 +50,7 @@ RunsCommand: TypeAlias = Callable[[str], Sequence[Part]]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The circumstances in which code would run, and the function that rates the commands it starts."""
+    """Where a piece of code would run (directory, nesting), and the functions that rate the commands it starts."""
 
     context: PathContext
     directory: str | None

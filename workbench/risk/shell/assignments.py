@@ -135,7 +135,7 @@ def _values_in(node: Node) -> Iterator[Node]:
 
 
 def says(scan: Scan, raw: str, reason: str) -> None:
-    """Add a HIGH part for a piece of the line."""
+    """Add a HIGH part with this reason for a piece of the line."""
     scan.parts.append(Part(shortened(raw), "HIGH", reason))
 
 

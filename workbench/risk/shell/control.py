@@ -228,7 +228,7 @@ def pop(scan: Scan, *, plain: bool) -> None:
 
 
 def lose_directory(scan: Scan) -> None:
-    """Apply a change of directory that is not known, because code that is not known may have made it."""
+    """Set the working directory to unknown, because unknown code may have changed it."""
     _go(scan, None)
 
 

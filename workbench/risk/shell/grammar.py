@@ -101,7 +101,7 @@ class Grammar:
 
 
 def rows(table: str) -> dict[str, str]:
-    """Return the rows of a table by program and verb, for `parsed_row`."""
+    """Return the rows of a table of grammars by program and verb (`git log`); `parsed_row` parses a row."""
     result: dict[str, str] = {}
     for line in table.strip().replace("\n ", " ").splitlines():
         names, _, rest = line.partition("|")

@@ -248,13 +248,13 @@ class Scan:
         self.values.update(self.initial)
 
     def forget_all(self) -> None:
-        """Forget all variables after code that is not known: it may have set any, those known at the start too."""
+        """Forget all variables, even those known at the start, because unknown code may have set any of them."""
         self.initial.clear()
         self.values.clear()
         self.origins.certain.clear()
 
     def keep_values(self, before: Mapping[str, str]) -> None:
-        """Forget the values that were not the same before, because what set them may not have been run."""
+        """Forget the values that differ from those in `before`, because the code that set them may not have run."""
         for name in [name for name, value in self.values.items() if before.get(name) != value]:
             del self.values[name]
 
