@@ -86,7 +86,7 @@ def _named(profile: Profile) -> str:
 def _key_state(profile: Profile) -> str:
     """Return where the key is configured and whether that file or variable exists, never the key itself.
 
-    A keyring is not looked into; the text is empty if no place is configured.
+    A keyring is not opened; the text is empty if the profile names no source of a key.
     """
     if profile.api_key_file:
         is_there = Path(profile.api_key_file).expanduser().is_file()

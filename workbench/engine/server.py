@@ -102,7 +102,7 @@ class Server:
             self._end_if_alone()
 
     async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello | None:
-        """Return the greeting of a front end to serve; None while ending: the front end then starts a new engine."""
+        """Return the greeting of a front end to serve; None if this engine is ending, so that a new one is started."""
         self._arriving += 1
         try:
             hello = await self._greet(reader, writer)

@@ -159,9 +159,10 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
 
 
 def _is_in_the_way(connection: socket.socket) -> bool:
-    """Return whether the listener is not an engine: an engine is marked once, and every process it starts once more.
+    """Return whether an agent's process listens instead of an engine.
 
-    A process that an agent left behind could listen on the path of an engine that has ended.
+    Such a process could listen on the path of an engine that has ended. An engine has one mark, each process that it
+    starts has one more.
     """
     peer = _peer(connection)
     if peer is None or peer[0] <= 0 or sys.platform != "linux":
@@ -223,7 +224,7 @@ def _peer(connection: socket.socket) -> tuple[int, int] | None:
 
 
 def _peer_on_macos(connection: socket.socket) -> tuple[int, int]:
-    """Return the pid and uid of the peer; a pid of 0 is of a process that has ended, a uid of -1 of nobody.
+    """Return the pid and uid of the peer; the pid is 0 if the process has ended, the uid -1 if it is not known.
 
     The credentials are a struct xucred (sys/ucred.h): its version, which is 0, and the effective user.
     """

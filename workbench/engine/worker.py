@@ -44,7 +44,7 @@ def _end_or_report(failed: threading.ExceptHookArgs) -> None:
 
 
 def _be_silent_or_report(failed: sys.UnraisableHookArgs) -> None:
-    """Say nothing of a clean-up that failed for lack of memory: whoever needed the memory says so."""
+    """Report an exception in a finalizer, unless it lacked memory: the code that needed the memory reports that."""
     if failed.exc_value is None or not exhaustion(failed.exc_value):
         sys.__unraisablehook__(failed)
 

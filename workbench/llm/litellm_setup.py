@@ -1,4 +1,4 @@
-"""Imports litellm quietly and early, for the models that need it, and keeps its clients to our rules.
+"""Imports litellm quietly and early, for the models that need it, and restricts redirects and retries of its clients.
 
 The import takes seconds of CPU: it is done inside a function and, before a session's first call, in a thread.
 """
@@ -132,10 +132,10 @@ _LEAST_MEMORY = 1_000_000 * 1024
 
 
 def import_early(profile: Profile) -> threading.Thread | None:
-    """Start to import in a thread what calls of the profile's model need, unless it is scripted or missing; they wait
-    for it.
+    """Return a started thread that imports what calls of the profile's model need, or None if they need nothing.
 
-    Raises ModelError if the memory limit is too low: an import that runs out of memory may never return.
+    Calls wait for the import. Raises ModelError if the memory limit is too low: an import that runs out of memory may
+    never return.
     """
     if profile.model in ("", NO_MODEL) or profile.model.startswith("scripted/"):
         return None

@@ -34,7 +34,7 @@ class LoopThread:
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> None:
-        """Add a user; the first one starts the loop."""
+        """Count one more user; the first one starts the loop."""
         with self._lock:
             self._users += 1
             if self._loop is None:
@@ -43,7 +43,7 @@ class LoopThread:
                 self._thread.start()
 
     def release(self) -> None:
-        """Remove a user; the last one ends the loop."""
+        """Count one user fewer; the last one ends the loop."""
         with self._lock:
             self._users -= 1
             if self._users or self._loop is None or self._thread is None:

@@ -1,4 +1,4 @@
-"""Lines that stand in an event for the content of a file, where the event does not hold it."""
+"""Placeholder lines: an event contains one where it does not store the content of a file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LINE: Final = re.compile(rf"\([a-z ]+, [0-9,]+ bytes, ([0-9a-f]{{{_ID_LENGTH}}}
 
 
 def stand_in(cut: str, size: int, blob: str) -> str:
-    """Return the line that replaces content that is not held; it differs for different content."""
+    """Return the placeholder for content that an event does not store; it is different for each content."""
     return f"({cut}, {size:,} bytes, {blob[:_ID_LENGTH]})\n"
 
 
 def stands_for(line: str | None, blob: str) -> bool:
-    """Return whether this line of a delta stands for the content of the blob."""
+    """Return whether this line is the placeholder for the content of the blob."""
     return line is not None and line.endswith(f" bytes, {blob[:_ID_LENGTH]})\n")
 
 
 def blob_named(line: str | None) -> str:
-    """Return the beginning of the id of the blob that a line stands for; `""` if it is no such line."""
+    """Return the first characters of the blob ID in a placeholder; empty for any other line."""
     match = _LINE.fullmatch(line or "")
     return match[1] if match else ""

@@ -134,7 +134,10 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTIL
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The rules of a file. `faults` are lines for the user; if `may_lack_rules`, one may concern an `ask` or `deny`."""
+    """The rules of a file, and in `faults` one line for the user about each problem.
+
+    With `may_lack_rules`, a problem may have dropped an `ask` or `deny` rule.
+    """
 
     rules: tuple[Rule, ...] = ()
     faults: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ def plain_text(observation: dict[str, Any]) -> str:
 
 
 class Failures:
-    """For each tool that has not succeeded since, its last failure."""
+    """The last failure of each tool that has not succeeded since."""
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}  # action id -> tool

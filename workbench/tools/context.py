@@ -77,11 +77,11 @@ class ConversationState(Protocol):
 
     @property
     def complete(self) -> Completion | None:
-        """A model for questions outside the conversation, or None."""
+        """Sends single prompts to a model, outside the conversation; None if there is no model."""
 
     @property
     def delegation(self) -> Delegation | None:
-        """Starts sub-agents; None if that is impossible."""
+        """Starts sub-agents; None if the session cannot start any."""
 
 
 class WorkspacePath(str):

@@ -1,4 +1,4 @@
-"""Selects and opens the tools of a session according to `[tools]` in the settings: the set, and a line per tool."""
+"""Selects and opens a session's tools as `[tools]` in the settings says: a `set`, and an entry per other tool."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class IntegrityGuard:
             self._shared.pending.clear()
 
     def unreported_limits(self) -> str:
-        """Return a notice about protected files that are not compared, each time that there are others than before."""
+        """Return a notice about protected files that are not compared; empty if it was already returned."""
         with self._shared.lock:
             baseline = self._shared.baseline
             omitted = baseline.omitted if baseline is not None else ()

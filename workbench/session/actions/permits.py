@@ -1,4 +1,4 @@
-"""What one action may change of the protected files, because it was shown and approved."""
+"""The protected files that one action may change, because they were shown and approved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PROGRAMS: Final = ("/bin", "/.bin")
 
 @dataclass(frozen=True)
 class Permit:
-    """What one action may change because it was shown and approved, by absolute path."""
+    """The protected files that one action may change because they were shown and approved, by absolute path."""
 
     directories: frozenset[str] = frozenset()
     """Protected paths that may change, with everything below."""
@@ -80,10 +80,9 @@ ALL_CHANGES: Final = Permit(everything=True)
 def permit_of(
     assessment: Assessment, workspace: str, previewed: Iterable[str], *, by_user: bool, by_rule: bool
 ) -> Permit:
-    """Return what an action may change.
+    """Return the permit of an action: files of its preview and, if the user approved it, those that its question named.
 
-    That is the files of its preview, and the protected paths that its question named, if the user approved it, or that
-    a rule names.
+    Protected paths are included if the user or a rule approved them.
     """
     parts = assessment.parts
     protected = {path for part in parts for path in part.protected} if by_user or by_rule else set()

@@ -30,7 +30,7 @@ class Effect(NamedTuple):
 
 
 class Refusals:
-    """The refusals in the run of one session, and in its parent's."""
+    """The actions of one session that were refused in its current run, and those of its parent session."""
 
     def __init__(self, state: State, parent: Refusals | None = None) -> None:
         self._state = state
@@ -38,7 +38,7 @@ class Refusals:
         self._effects: dict[str, Effect] = {}
 
     def effects(self, since: datetime | None = None) -> list[Effect]:
-        """Return the effect of each refused action; with `since`, only of actions refused later."""
+        """Return the effect of each refused action; with `since`, only of actions refused after that time."""
         refused = {action.proposed.action_id: action for action in self._state.refused if _is_later(action, since)}
         for name, action in refused.items():
             if name not in self._effects:

@@ -48,7 +48,7 @@ def insert_strings(row: str, parts: str, text_of: Callable[[str], str]) -> str:
 
 
 def is_named(text: object, name: object) -> bool:
-    """Return whether the text is the one stored under that hash."""
+    """Return whether `name` is the hash under which the text is stored."""
     return isinstance(text, str) and _name_of(text) == name
 
 
@@ -164,7 +164,7 @@ def find_damage(db: sqlite3.Connection, crc: str) -> str:
 
 
 def _missing_at_the_end(db: sqlite3.Connection, last: int) -> str:
-    """Describe events that are gone behind the last one, as far as the index of words has any of them."""
+    """Describe events that are missing after the last one; empty if the index of words contains none of them."""
     indexed = _last_indexed(db)
     if indexed <= last:
         return ""

@@ -305,7 +305,10 @@ def ownership_doubt(path: Path) -> str:
 
 
 def companion_doubt(path: Path) -> str:
-    """Return the same for the files beside a session file, whose content SQLite uses no matter who wrote it."""
+    """Return why a file that SQLite keeps beside a session file may be somebody else's; empty if nothing suggests it.
+
+    SQLite uses the content of such a file no matter who wrote it.
+    """
     for companion in _companions(path):
         with suppress(FileNotFoundError):
             if reason := ownership_doubt(companion):

@@ -181,5 +181,5 @@ class ModelContext:
             self._sizes.recount(self.history.sent)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
-        """Return the tokens of each part of the next request; see PartCount."""
+        """Return an estimate of the tokens of each part of the next request; the parameters are `PartCount`'s."""
         return self._sizes.parts(standing, tokens)

@@ -1,4 +1,4 @@
-"""What a git tree lacks about a directory: exact permissions and empty directories, stored as one file in the tree.
+"""Metadata that a git tree lacks: exact permissions and empty directories, stored as one file in the tree.
 
 Used by `repository`, which hides that file, and by `restore`.
 """

@@ -1,4 +1,4 @@
-"""Snapshots ("versions") of a workspace in our own git repository, and the files that the user's repository spares.
+"""Snapshots ("versions") of a workspace in our own git repository, and the files that a git command would overwrite.
 
 Nothing that a repository configures is ever executed.
 """
@@ -84,7 +84,7 @@ _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stas
 
 
 def unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
-    """Return the files at or below `paths` that the command does not spare, or None if git cannot tell."""
+    """Return the files at or below `paths` that the git command may delete or overwrite, or None if git cannot tell."""
     names = _listed(["ls-files", "-z", *_UNSPARED[part.spares], "--", *paths], root)
     if names is None:
         return None

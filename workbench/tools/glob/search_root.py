@@ -16,7 +16,7 @@ class SearchRootError(Exception):
 
 @dataclass(frozen=True)
 class SearchRoot:
-    """`path` is the absolute path as the model named it, `real` the same with symbolic links resolved."""
+    """The directory or file to search: `path` is absolute, as named by the model, `real` without symbolic links."""
 
     path: str
     real: str
