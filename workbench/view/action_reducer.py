@@ -430,7 +430,7 @@ def _hand(item: ActionItem | None) -> Hand:
 
 
 def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
-    """Add and return the notice that tells the user, not only the model, that a tool refused an approved action."""
+    """Add and return a notice that a tool refused an approved action; the model learns that from the result."""
     text = f"Action {item.number} was not done as you decided: {first_line(item.output, 300)}"
     notice = NoticeItem(seq, text, "warning")
     state.items.append(notice)

@@ -220,7 +220,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._status.show("")
 
     def on_key(self, event: events.Key) -> None:
-        """Record a key, so that one pressed before the question was shown does not confirm it."""
+        """Note the time of the key: a confirmation ignores keys that were pressed before its question was shown."""
         self._reverter.confirmation.hears(event.key, time.monotonic() - event.time)
 
     def action_file(self, by: int) -> None:

@@ -1,4 +1,4 @@
-"""Delivers keys and pastes that follow a key which opens a screen or moves the focus to the widget focused then."""
+"""Holds keys and pastes that follow a key which opens a screen or moves the focus, until that is done."""
 
 from __future__ import annotations
 

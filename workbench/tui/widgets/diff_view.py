@@ -103,7 +103,7 @@ class DiffView(ScrollView, can_focus=True):
         return self._at(width).height
 
     def foresee(self, width: int, most: int) -> int:
-        """Lay out before the view is shown, in `width` cells with the scrollbar; return its rows, at most `most`."""
+        """Lay out an unshown view in `width` cells, scrollbar included; return its screen lines, at most `most`."""
         is_long = self.page.is_longer(most, width, self.app.size.width)
         self._lay(self._at(width - 1 if is_long else width))
         self.show_vertical_scrollbar = is_long
@@ -116,7 +116,7 @@ class DiffView(ScrollView, can_focus=True):
             self.refresh()
 
     def lay_out(self, *, rows_changed: bool = True) -> None:
-        """Lay out for the current width; pass `rows_changed` if the rows have changed."""
+        """Lay out for the current width; with `rows_changed` false, only the width differs from the last layout."""
         self.page.restart(rows_changed=rows_changed)
         self._lay(self.geometry, rows_changed=rows_changed)
 

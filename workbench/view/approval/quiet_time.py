@@ -87,7 +87,7 @@ class Confirmation:
         return self._arming.is_armed(self._clock())
 
     def hears(self, key: str, age: float) -> bool:
-        """Process a key (empty for a click) pressed `age` seconds ago; return False if it came too early to count."""
+        """Process a key (empty for a click) of `age` seconds ago; return False if it was too early to count."""
         return self._about is None or key in self.PASSES or self._arming.key(self._clock() - max(0.0, age))
 
     def is_asked(self, about: object) -> bool:
@@ -100,7 +100,7 @@ class Confirmation:
 
 
 class Overheard:
-    """Collects what is typed before the quiet time is over: words go to the prompt, a single early key is dropped."""
+    """Collects what is typed before the quiet time is over: words go to the prompt, a single key is dropped."""
 
     def __init__(self, own: frozenset[str]) -> None:
         self.own = own

@@ -235,7 +235,7 @@ _OVER_LINES = "PRIVATE KEY"
 
 
 class Standing:
-    """The lines of both sides of a file, with secrets from before the change masked with dots, one per character."""
+    """The lines of both sides of a file; each character of a secret from before the change is a dot."""
 
     def __init__(self, diff: FileDiff) -> None:
         self._diff = diff
