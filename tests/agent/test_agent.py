@@ -51,7 +51,7 @@ def names(request: ModelRequest) -> set[str]:
     return {tool["function"]["name"] for tool in request.tools}
 
 
-def test_instructions_go_first_and_the_tools_beside(open_agent, tmp_path):
+def test_instructions_come_first_and_tools_are_sent_separately(open_agent, tmp_path):
     agent, model = open_agent()
     assert agent.respond([USER], lambda delta: None, Cancel()).text == "ok"
     system, user = model.requests[0].messages
@@ -62,14 +62,14 @@ def test_instructions_go_first_and_the_tools_beside(open_agent, tmp_path):
     assert names(model.requests[0]) == changing | CHANGES_NOTHING
 
 
-def test_the_choice_of_tools_goes_along(open_agent):
+def test_tool_choice_is_sent_with_the_tools(open_agent):
     agent, model = open_agent(tool_choice="required")
     agent.respond([USER], lambda delta: None, Cancel())
     assert model.requests[0].tool_choice == "required"
     assert model.requests[0].tools
 
 
-def test_plan_mode_offers_only_what_can_be_used_without_a_change(open_agent):
+def test_plan_mode_offers_only_tools_that_change_nothing(open_agent):
     agent, model = open_agent(plan=True)
     agent.respond([USER], lambda delta: None, Cancel())
     agent.plan = False
@@ -81,7 +81,7 @@ def test_plan_mode_offers_only_what_can_be_used_without_a_change(open_agent):
     assert "Plan mode" not in free.messages[0]["content"]
 
 
-def test_models_with_small_tool_budgets_get_the_short_form(open_agent):
+def test_models_with_small_tool_budgets_get_short_descriptions(open_agent):
     agent, model = open_agent("openai/gpt-4o")
     agent.respond([USER], lambda delta: None, Cancel())
     long_agent, long_model = open_agent("openai/other")
@@ -98,7 +98,7 @@ def every_part(node: object) -> Iterator[dict]:
         yield from (part for value in node.values() for part in every_part(value))
 
 
-def test_gemini_gets_copies_without_defaults_also_after_a_change_of_model(open_agent):
+def test_gemini_gets_schemas_without_defaults_even_after_a_model_change(open_agent):
     agent, model = open_agent("vertex_ai/gemini-3-pro")
     agent.respond([USER], lambda delta: None, Cancel())
     assert not any("default" in part for part in every_part(model.requests[0].tools))
@@ -122,13 +122,13 @@ def test_gemini_gets_copies_without_defaults_also_after_a_change_of_model(open_a
         ("proto1/large", False),
     ],
 )
-def test_the_models_name_says_who_needs_short_descriptions(tmp_path, name, is_short):
+def test_model_name_decides_about_short_descriptions(tmp_path, name, is_short):
     tool = ThinkTool()
     description = described_for(name, tool)["function"]["description"]
     assert description == (tool.short_description if is_short else tool.description)
 
 
-def test_the_prompt_names_place_rules_and_risks(tmp_path):
+def test_prompt_names_the_workspace_rules_and_risks(tmp_path):
     prompt = system_prompt(tmp_path, {"task_tracker", "ask_human", "finish"})
     for part in ("Working directory", "security_risk", "LOW", "MEDIUM", "HIGH", "summary"):
         assert part in prompt

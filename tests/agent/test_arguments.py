@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from workbench.agent.responses import MAX_ARGUMENTS, UnreadableArguments, read_arguments
 
 
-def test_an_object_is_read():
+def test_object_is_parsed():
     assert read_arguments(' {"a": 1, "b": [true, null, "x"]} ') == {"a": 1, "b": [True, None, "x"]}
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
-def test_nothing_counts_as_no_arguments(text):
+def test_empty_text_means_no_arguments(text):
     assert read_arguments(text) == {}
 
 
@@ -43,17 +43,17 @@ def test_nothing_counts_as_no_arguments(text):
     ],
     ids=range(19),
 )
-def test_everything_else_is_refused_with_a_reason(text, message):
+def test_anything_else_is_refused_with_a_reason(text, message):
     with pytest.raises(UnreadableArguments, match=message) as caught:
         read_arguments(text)
     assert len(str(caught.value)) < 400
 
 
-def test_half_characters_and_nul_are_replaced():
+def test_lone_surrogates_and_nul_are_replaced():
     assert read_arguments('{"a": "x\\ud800y\\u0000", "\\udfff": ["\\ud83d"]}') == {"a": "x�y�", "�": ["�"]}
 
 
-def test_a_file_close_to_the_limit_passes():
+def test_file_close_to_the_size_limit_is_accepted():
     assert len(read_arguments(json.dumps({"a": "x" * (MAX_ARGUMENTS - 20)}))["a"]) == MAX_ARGUMENTS - 20
 
 
@@ -67,14 +67,14 @@ json_values = st.recursive(
 
 @settings(max_examples=80, deadline=None)
 @given(st.dictionaries(texts, json_values, max_size=4))
-def test_any_object_comes_back_as_it_was_written(value):
+def test_any_object_survives_a_round_trip(value):
     assert read_arguments(json.dumps(value)) == value
     assert read_arguments(json.dumps(value, ensure_ascii=False)) == value
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.text())
-def test_no_text_makes_it_raise_anything_else(text):
+def test_no_text_raises_another_exception(text):
     message = ""
     try:
         read = read_arguments(text)

@@ -7,21 +7,21 @@ from workbench.agent.prompts import system_prompt
 from workbench.agent.skills import skills_of
 
 
-def test_the_projects_notes_are_added(tmp_path):
+def test_project_notes_are_in_the_prompt(tmp_path):
     (tmp_path / "AGENTS.md").write_bytes(b"Use tabs.\x00\xff")
     prompt = system_prompt(tmp_path, ())
     assert "Use tabs.��" in prompt
     assert "AGENTS.md" in prompt
 
 
-def test_long_notes_are_cut_and_that_is_said(tmp_path):
+def test_long_notes_are_cut_with_a_notice(tmp_path):
     (tmp_path / "AGENTS.md").write_text("x" * (MAX_GUIDE * 3))
     prompt = system_prompt(tmp_path, ())
     assert "longer than 32 kB" in prompt
     assert prompt.count("x") < MAX_GUIDE + 500
 
 
-def test_notes_that_cannot_be_read_are_left_out(tmp_path):
+def test_unreadable_notes_are_ignored(tmp_path):
     plain = system_prompt(tmp_path, ())
     os.mkfifo(tmp_path / "AGENTS.md")
     assert system_prompt(tmp_path, ()) == plain
@@ -30,14 +30,14 @@ def test_notes_that_cannot_be_read_are_left_out(tmp_path):
     assert system_prompt(tmp_path, ()) == plain
 
 
-def test_notes_behind_a_link_out_of_the_folder_are_never_sent(tmp_path):
+def test_notes_behind_a_link_out_of_the_workspace_are_never_sent(tmp_path):
     (tmp_path / "secret").write_text("the key")
     (tmp_path / "work").mkdir()
     (tmp_path / "work/AGENTS.md").symlink_to(tmp_path / "secret")
     assert "the key" not in system_prompt(tmp_path / "work", ())
 
 
-def test_notes_from_the_root_of_the_repository_down_count(tmp_path):
+def test_notes_apply_from_the_repository_root_down(tmp_path):
     inner = tmp_path / "root/part"
     inner.mkdir(parents=True)
     (tmp_path / "AGENTS.md").write_text("from above")
@@ -49,7 +49,7 @@ def test_notes_from_the_root_of_the_repository_down_count(tmp_path):
     assert prompt.index("of the root") < prompt.index("of the part")
 
 
-def test_notes_for_other_tools_stand_in_where_there_are_none(tmp_path):
+def test_notes_for_other_agents_are_a_fallback(tmp_path):
     (tmp_path / ".cursorrules").write_text("rules of cursor")
     assert "rules of cursor" in system_prompt(tmp_path, ())
     (tmp_path / "CLAUDE.md").write_text("rules of claude")
@@ -60,7 +60,7 @@ def test_notes_for_other_tools_stand_in_where_there_are_none(tmp_path):
     assert "rules of claude" not in prompt
 
 
-def test_notes_of_deeper_folders_are_named(tmp_path):
+def test_notes_in_subdirectories_are_listed_by_path(tmp_path):
     for directory in ("web/api", "node_modules/x", ".hidden"):
         (tmp_path / directory).mkdir(parents=True)
         (tmp_path / directory / "AGENTS.md").write_text("deep")
@@ -76,7 +76,7 @@ def skill(directory, name, text):
     (directory / name / "SKILL.md").write_text(text)
 
 
-def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
+def test_skills_are_listed_with_their_files_without_their_bodies(tmp_path):
     project, own = tmp_path / "p", tmp_path / "own"
     folded = "---\nname: pdf\ndescription: >\n  Fill in\n  PDF forms.\n---\nThe body.\n"
     skill(project / ".agents/skills", "pdf", folded)
@@ -94,7 +94,7 @@ def test_skills_are_named_with_their_files_and_not_told_whole(tmp_path):
     assert "The body." not in prompt
 
 
-def test_what_is_no_skill_is_left_out(tmp_path):
+def test_invalid_skills_are_ignored(tmp_path):
     directory = tmp_path / ".agents/skills"
     skill(directory, "plain", "Just text.")
     skill(directory, "nameless", "---\ndescription: x\n---\n")

@@ -28,7 +28,7 @@ def think(call_id: str = "c1", arguments: str = '{"thought": "hm"}', name: str =
     return ToolCall(call_id, name, arguments)
 
 
-def test_a_call_becomes_an_action_with_its_notes_taken_off(tools):
+def test_call_becomes_an_action_without_risk_and_summary(tools):
     arguments = '{"security_risk": "HIGH", "summary": "Think about\\nit", "thought": "hm"}'
     (read,) = read_response(answer(think(arguments=arguments), text=" I think. "), tools, set())
     assert read.error == ""
@@ -40,24 +40,24 @@ def test_a_call_becomes_an_action_with_its_notes_taken_off(tools):
 
 
 @pytest.mark.parametrize("risk", ['"SAFE"', "3", "null", '"low"', '["LOW"]', '{"LOW": 1}', "true"])
-def test_a_risk_that_is_none_is_unknown(tools, risk):
+def test_invalid_risk_counts_as_unknown(tools, risk):
     (read,) = read_response(answer(think(arguments=f'{{"security_risk": {risk}, "thought": "x"}}')), tools, set())
     assert (read.risk, read.error) == ("UNKNOWN", "")
 
 
-def test_a_missing_risk_and_a_summary_of_another_type(tools):
+def test_missing_risk_and_summary_of_a_wrong_type_are_accepted(tools):
     (read,) = read_response(answer(think(arguments='{"summary": ["no"], "thought": "x"}')), tools, set())
     assert (read.risk, read.summary, read.error) == ("UNKNOWN", "", "")
 
 
-def test_forty_calls_keep_their_order_and_only_the_first_has_the_thought(tools):
+def test_forty_calls_keep_their_order_and_the_text_goes_to_the_first(tools):
     calls = [think(f"c{number}", f'{{"thought": "{number}"}}') for number in range(40)]
     read = read_response(answer(*calls, text="So:"), tools, set())
     assert [call.arguments["thought"] for call in read] == [str(number) for number in range(40)]
     assert [call.thought for call in read] == ["So:"] + [""] * 39
 
 
-def test_ids_are_unique_and_fit_every_provider(tools):
+def test_ids_are_unique_and_valid_for_every_provider(tools):
     calls = [think("a"), think("a"), think(""), think(""), think("old"), think("x y\n" * 100)]
     read = read_response(answer(*calls), tools, {"old", "old-2"})
     ids = [call.call_id for call in read]
@@ -67,13 +67,13 @@ def test_ids_are_unique_and_fit_every_provider(tools):
     assert all(0 < len(name) <= 64 and name.replace("_", "").replace("-", "").isalnum() for name in ids)
 
 
-def test_an_alias_finds_its_tool(tools):
+def test_alias_resolves_to_its_tool(tools):
     (read,) = read_response(answer(ToolCall("c", "terminate", '{"message": "bye"}')), tools, set())
     assert (read.tool, read.error) == ("finish", "")
 
 
 @pytest.mark.parametrize("name", ["no_such_tool", "two words", "x" * 10_000, "", "\x1b[2Jclear", "think; rm"])
-def test_an_unknown_tool_is_told_which_there_are(tools, name):
+def test_unknown_tool_error_lists_the_available_tools(tools, name):
     (read,) = read_response(answer(think(name=name)), tools, set())
     assert read.action is None
     assert "execute_bash, finish, str_replace_editor, task_tracker, think" in read.error
@@ -83,33 +83,33 @@ def test_an_unknown_tool_is_told_which_there_are(tools, name):
 
 
 @pytest.mark.parametrize("arguments", ["{'thought': 1}", '{"thought": NaN}', "[]", '{"thought": "cut o', "1"])
-def test_arguments_that_are_no_object_give_an_error(tools, arguments):
+def test_arguments_that_are_not_an_object_are_an_error(tools, arguments):
     (read,) = read_response(answer(think(arguments=arguments)), tools, set())
     assert read.action is None
     assert read.error.startswith("think was not run: ")
     assert read.arguments == {}
 
 
-def test_wrong_arguments_list_what_is_allowed(tools):
+def test_error_for_invalid_arguments_lists_valid_ones(tools):
     (read,) = read_response(answer(think(arguments='{"thougt": "x"}')), tools, set())
     assert read.action is None
     assert "thought" in read.error
     assert read.arguments == {"thougt": "x"}
 
 
-def test_one_bad_call_does_not_take_the_others_with_it(tools):
+def test_one_invalid_call_does_not_affect_the_others(tools):
     read = read_response(answer(think("a"), think("b", "{"), think("c")), tools, set())
     assert [bool(call.error) for call in read] == [False, True, False]
     assert [call.action is None for call in read] == [False, True, False]
 
 
-def test_a_call_at_the_length_limit_is_never_run_even_when_it_parses(tools):
+def test_call_cut_at_the_length_limit_never_runs_even_if_it_parses(tools):
     read = read_response(answer(think("a"), think("b"), finish_reason="length"), tools, set())
     assert [call.action is None for call in read] == [False, True]
     assert "length limit" in read[1].error
 
 
-def test_calls_of_a_broken_answer_are_not_run(tools):
+def test_calls_of_an_interrupted_response_do_not_run(tools):
     (read,) = read_response(answer(think(), incomplete=True), tools, set())
     assert read.action is None
     assert "broke" in read.error
@@ -128,7 +128,7 @@ def test_calls_of_a_broken_answer_are_not_run(tools):
         ),
     ],
 )
-def test_calls_of_older_versions_become_actions(tools, name, arguments, tool, today):
+def test_calls_in_the_format_of_older_versions_become_actions(tools, name, arguments, tool, today):
     (read,) = read_response(answer(ToolCall("c", name, arguments)), tools, set())
     assert (read.tool, read.function, read.error) == (tool, name, "")
     assert today.items() <= read.arguments.items()
@@ -136,13 +136,13 @@ def test_calls_of_older_versions_become_actions(tools, name, arguments, tool, to
 
 
 @pytest.mark.parametrize(("value", "meant"), [("true", True), ("True", True), ("false", False), ("False", False)])
-def test_a_boolean_may_be_written_as_text(tools, value, meant):
+def test_boolean_may_be_sent_as_text(tools, value, meant):
     call = ToolCall("c", "execute_bash", f'{{"command": "y", "is_input": "{value}"}}')
     (read,) = read_response(answer(call), tools, set())
     assert read.action is not None
     assert read.action.model_dump()["is_input"] is meant
 
 
-def test_with_a_refusal_no_call_becomes_an_action(tools):
+def test_refusal_prevents_every_call_from_becoming_an_action(tools):
     read = read_response(answer(think("a"), think("b")), tools, set(), refusal="tools are switched off.")
     assert [(call.action, call.error) for call in read] == [(None, "think was not run: tools are switched off.")] * 2

@@ -11,14 +11,14 @@ def bash(command: str = "make", result: str = "done", is_error: bool = False, **
     return action_move("execute_bash", {"command": command, **more}, result, is_error)
 
 
-def test_the_same_action_with_the_same_result_is_a_loop_at_the_fourth_time():
+def test_same_action_with_the_same_result_is_a_loop_the_fourth_time():
     assert find_loop([bash()] * 3) is None
     loop = find_loop([bash("ls"), *[bash()] * 4])
     assert loop is not None
     assert loop.evidence == "execute_bash (make) gave the same result 4 times"
 
 
-def test_the_same_error_is_a_loop_at_the_third_time():
+def test_same_error_is_a_loop_the_third_time():
     failed = bash(result="no such file", is_error=True)
     assert find_loop([failed] * 2) is None
     loop = find_loop([failed] * 3)
@@ -26,12 +26,12 @@ def test_the_same_error_is_a_loop_at_the_third_time():
     assert "failed 3 times" in loop.evidence
 
 
-def test_an_action_whose_result_changes_makes_progress():
+def test_changing_result_counts_as_progress():
     assert find_loop([bash(result=f"{count} tests fail") for count in (4, 3, 2, 1)]) is None
     assert find_loop([bash(result=f"no {name}", is_error=True) for name in "abc"]) is None
 
 
-def test_saying_the_same_to_oneself_is_a_loop_at_the_third_time():
+def test_repeated_text_is_a_loop_the_third_time():
     assert find_loop([words_move("I will fix it.")] * 2) is None
     loop = find_loop([words_move("I will fix it."), words_move("I will  fix it."), words_move("I will fix\nit.")])
     assert loop is not None
@@ -48,13 +48,13 @@ def test_two_alternating_actions_are_a_loop_after_six():
     assert loop.key == find_loop([b, a, b, a, b, a]).key
 
 
-def test_edit_and_test_in_turn_is_work_as_long_as_the_test_says_something_new():
+def test_alternating_edits_and_tests_are_no_loop_while_results_change():
     edits = [action_move("str_replace_editor", {"path": "/a", "new_str": str(n)}, "edited", False) for n in range(3)]
     tests = [bash("pytest", f"{n} failed") for n in (3, 2, 1)]
     assert find_loop([move for pair in zip(edits, tests, strict=True) for move in pair]) is None
 
 
-def test_condensing_again_and_again_is_a_loop():
+def test_repeated_condensation_is_a_loop():
     condensed = Move("condensed", "condensed")
     assert find_loop([condensed, bash(), condensed, condensed]) is None
     assert find_loop([condensed] * 3) is not None
@@ -69,17 +69,17 @@ def test_condensing_again_and_again_is_a_loop():
         [f"2026-11-2{day}T10:00:00Z error" for day in (1, 2, 3, 4)],
     ],
 )
-def test_times_and_addresses_make_no_difference(results):
+def test_times_and_addresses_are_ignored_in_comparisons(results):
     assert find_loop([bash(result=result) for result in results]) is not None
 
 
-def test_counts_do_make_a_difference():
+def test_different_counts_are_different_results():
     assert result_key("3 failed") != result_key("2 failed")
     assert result_key("line 7") != result_key("line 8")
     assert result_key("version 1.2.3") != result_key("version 1.2.4")
 
 
-def test_arguments_that_say_the_same_are_the_same_action():
+def test_equivalent_arguments_are_the_same_action():
     moves = [bash("make"), bash("make "), bash("make", timeout=None), bash("make", is_input=False)]
     assert find_loop(moves) is not None
     assert find_loop([bash("make"), bash("make"), bash("make"), bash("make", timeout=3)]) is None
@@ -99,13 +99,13 @@ moves = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(moves, max_size=14))
-def test_only_the_last_moves_count(history):
+def test_only_the_most_recent_moves_are_examined(history):
     assert find_loop(history) == find_loop(history[-WINDOW:])
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(moves, max_size=8), moves)
-def test_a_move_unlike_all_before_ends_every_loop(history, last):
+def test_new_move_ends_every_loop(history, last):
     new = action_move("grep", {"pattern": "something new"}, "found", False)
     assert find_loop([*history, new]) is None
     assert find_loop([*history, last, last, last, last]) is not None

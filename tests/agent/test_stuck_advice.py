@@ -19,7 +19,7 @@ def tools(tmp_path_factory):
         tool.close()
 
 
-def test_what_differs_from_the_schema_is_named_and_a_call_that_fits_is_shown(tools):
+def test_advice_names_deviations_from_the_schema_and_shows_a_valid_call(tools):
     message = advice_on("execute_bash", {"comand": "ls", "timeout": "soon"}, tools, True)
     assert message.startswith(ADVICE)
     assert "not in the schema: `comand`" in message
@@ -28,22 +28,22 @@ def test_what_differs_from_the_schema_is_named_and_a_call_that_fits_is_shown(too
     assert tools["execute_bash"].action_from_arguments(json.loads(message.partition("fits: ")[2].removesuffix(".]")))
 
 
-def test_an_enum_is_listed(tools):
+def test_advice_lists_the_values_of_an_enum(tools):
     message = advice_on("task_tracker", {"command": "show"}, tools, True)
     assert "`command` must be one of view, plan" in message
 
 
-def test_arguments_that_could_not_be_read_get_an_example(tools):
+def test_unreadable_arguments_get_an_example(tools):
     message = advice_on("think", {}, tools, False)
     assert 'one JSON object, for example {"thought": "…"}' in message
 
 
-def test_an_unknown_tool_gets_the_nearest_name(tools):
+def test_unknown_tool_gets_the_nearest_name(tools):
     assert "`execute_bash` is the nearest" in advice_on("exec_bash", {}, tools, True)
     assert "use one of the tools in the list" in advice_on("teleport", {}, tools, True)
 
 
-def test_where_the_arguments_fit_another_way_is_advised(tools):
+def test_valid_arguments_get_the_advice_to_try_something_else(tools):
     message = advice_on("execute_bash", {"command": "ls", "is_input": False, "summary": "x"}, tools, True)
     assert "the same call will fail again" in message
     assert "schema" not in message
@@ -55,7 +55,7 @@ def test_where_the_arguments_fit_another_way_is_advised(tools):
     st.dictionaries(st.text(max_size=8), st.none() | st.booleans() | st.text() | st.lists(st.integers()), max_size=4),
     st.booleans(),
 )
-def test_it_is_always_one_safe_line(tools, name, arguments, is_readable):
+def test_advice_is_always_one_safe_line(tools, name, arguments, is_readable):
     message = advice_on(name, arguments, tools, is_readable)
     assert len(message.splitlines()) == 1
     assert "\x1b" not in message

@@ -18,7 +18,7 @@ from workbench.tools.manifest import BUILTIN_TOOLS
 SEAM = "workbench.tui.textual_seam"
 
 
-def test_folders_beside_each_other_import_one_way():
+def test_sibling_packages_import_in_one_direction_only():
     arrows = {
         pair
         for module in modules().values()
@@ -36,7 +36,7 @@ def _siblings(one: str, other: str) -> list[tuple[str, str]]:
     return [] if depth is None else [(".".join(mine[: depth + 1]), ".".join(theirs[: depth + 1]))]
 
 
-def test_only_tools_know_tools_by_name():
+def test_only_the_tools_package_names_tools():
     names = set(BUILTIN_TOOLS)
     literals = Counter(
         module.name
@@ -84,7 +84,7 @@ def private_names_of(cls: type) -> set[str]:
     return {name for name in stored | defined if name.startswith("_") and not name.startswith("__")}
 
 
-def test_no_class_defines_a_private_name_of_its_base_in_textual():
+def test_no_class_overrides_a_private_name_of_textual():
     private_names_of_base = cache(private_names_of)
     both = {}
     for name in modules():
@@ -98,7 +98,7 @@ def test_no_class_defines_a_private_name_of_its_base_in_textual():
     assert both == {}
 
 
-def test_private_parts_of_textual_stay_in_the_seam():
+def test_private_names_of_textual_are_used_only_in_the_seam():
     used = {}
     for module in modules().values():
         if not module.name.startswith("workbench.tui") or in_seam(module.name):
@@ -115,7 +115,7 @@ def test_private_parts_of_textual_stay_in_the_seam():
     assert differences("textual_privates", used) == []
 
 
-def test_an_import_stands_at_the_top_or_has_its_reason():
+def test_imports_are_at_the_top_or_give_a_reason():
     late = {
         (module.name, name)
         for module in modules().values()

@@ -12,7 +12,7 @@ DOCUMENTS = ["CONTRIBUTING.md", "ARCHITECTURE.md"]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_file_that_is_named_exists(document):
+def test_every_file_that_documents_mention_exists(document):
     text = (ROOT / document).read_text()
     named = set(re.findall(r"`((?:workbench|tests|snapshots)/[\w/.]*)`", text))
     assert len(named) > 5
@@ -20,7 +20,7 @@ def test_every_file_that_is_named_exists(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_link_leads_somewhere(document):
+def test_every_link_in_documents_is_valid(document):
     text = (ROOT / document).read_text()
     targets = [target.partition("#") for target in re.findall(r"\]\(([^)]+)\)", text)]
     assert [path for path, _, _ in targets if not (ROOT / path).exists()] == []
@@ -29,7 +29,7 @@ def test_every_link_leads_somewhere(document):
         assert not anchor or anchor in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
 
 
-def test_the_layers_are_those_of_the_contract():
+def test_documented_layers_match_the_import_contract():
     _, _, layers_text = (ROOT / "ARCHITECTURE.md").read_text().partition("\n## Layers\n")
     layers = [set(re.findall(r"\w+", line[:24])) for line in layers_text.split("```")[1].strip().splitlines()]
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -40,7 +40,7 @@ def test_the_layers_are_those_of_the_contract():
     assert {path.parent.name for path in (ROOT / "workbench").glob("*/__init__.py")} - named == {"demo"}
 
 
-def test_the_checks_before_a_commit_are_those_of_the_server():
+def test_pre_commit_checks_match_those_of_ci():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     entries = [hook["entry"] for hook in hooks]
     server = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("uv run ")]

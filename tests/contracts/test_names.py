@@ -38,14 +38,14 @@ def words_of(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
-def test_no_new_name_in_private_words():
+def test_no_new_names_use_words_from_the_glossary():
     count = Counter(
         f"{module.name}" for module in modules().values() for name in defined(module) if words_of(name) & WORDS
     )
     assert differences("private_words", count) == []
 
 
-def test_a_public_class_name_exists_once():
+def test_public_class_names_are_unique():
     where = defaultdict(list)
     for module in modules().values():
         for node in module.tree.body:

@@ -22,7 +22,7 @@ def checks(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert)
 
 
-def test_every_test_can_fail():
+def test_every_test_contains_a_check():
     problems = [
         f"{path.relative_to(ROOT)}:{node.name}"
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
@@ -48,7 +48,7 @@ def test_every_test_can_fail():
     ],
 )
 @pytest.mark.starts
-def test_importing_a_layer_stays_cheap(module, unwanted):
+def test_importing_a_layer_is_cheap(module, unwanted):
     code = f"import sys, {module}; print([name for name in {unwanted!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -99,7 +99,7 @@ def starts(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names if each.name in unwanted)
 
 
-def test_one_module_starts_processes():
+def test_only_one_module_starts_processes():
     found = {
         path.relative_to(ROOT).as_posix(): calls
         for path in modules()
@@ -122,7 +122,7 @@ def test_one_module_starts_processes():
         "import multiprocessing\nmultiprocessing.Process()",
     ],
 )
-def test_the_check_of_starts_sees_every_way(code):
+def test_process_check_detects_every_way_to_start_one(code):
     assert list(starts(ast.parse(code)))
 
 
@@ -143,7 +143,7 @@ def names_git(tree: ast.AST) -> bool:
     return False
 
 
-def test_one_module_calls_git():
+def test_only_one_module_runs_git():
     calling = [
         path.relative_to(ROOT).as_posix()
         for path in modules()

@@ -9,7 +9,7 @@ MODULE_LINES, CLASS_LINES, CLASS_METHODS, FUNCTION_LINES, MAIN_SCREEN_METHODS = 
 MAIN_SCREEN = "MainScreen"
 
 
-def test_modules_and_functions_stay_short():
+def test_modules_and_functions_are_short():
     long_modules = {m.name: m.text.count("\n") for m in modules().values() if m.text.count("\n") > MODULE_LINES}
     long_functions = {
         f"{module.name}:{node.name}": lines_of(node)
@@ -20,7 +20,7 @@ def test_modules_and_functions_stay_short():
     assert differences("long", {**long_modules, **long_functions}) == []
 
 
-def test_classes_stay_small_with_all_they_inherit():
+def test_classes_are_small_including_inherited_members():
     known = classes()
     large = {}
     for key in known:

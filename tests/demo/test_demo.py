@@ -89,7 +89,7 @@ def edits_of(call: ReadCall, name: str) -> bool:
     return call.arguments.get("command") == "str_replace" and call.arguments["path"].endswith(name)
 
 
-def test_approving_everything_ends_with_the_cause_mended(play):
+def test_approving_everything_fixes_the_cause(play):
     before = play.file("tests/test_report.py")
     play.run(lambda call: None)
     assert play.tests_pass()
@@ -101,7 +101,7 @@ def test_approving_everything_ends_with_the_cause_mended(play):
     assert play.calls[-1].tool == "finish"
 
 
-def test_a_rejected_edit_is_answered_with_its_note_and_another_way(play):
+def test_rejected_edit_leads_to_an_answer_and_another_edit(play):
     before = play.file("tests/test_report.py")
     play.run(lambda call: "do not touch the tests" if edits_of(call, "test_report.py") else None)
     assert any("“do not touch the tests”" in text for text in play.texts)
@@ -111,13 +111,13 @@ def test_a_rejected_edit_is_answered_with_its_note_and_another_way(play):
     assert play.calls[-1].tool == "finish"
 
 
-def test_a_rejection_without_a_note(play):
+def test_rejection_without_a_note_gets_an_answer(play):
     play.run(lambda call: "" if edits_of(call, "test_report.py") else None)
     assert any("Rejected, and rightly" in text for text in play.texts)
     assert play.tests_pass()
 
 
-def test_rejecting_the_right_edit_too_brings_another_form_of_it(play):
+def test_rejecting_the_correct_edit_leads_to_a_variant_of_it(play):
     first: list[str] = []
 
     def decide(call: ReadCall) -> str | None:
@@ -145,7 +145,7 @@ def test_rejecting_everything_changes_nothing_and_ends_with_a_question(play):
 
 
 @pytest.mark.parametrize(("note", "kept"), [(None, False), ("keep them", True)])
-def test_the_risky_command_may_be_approved_or_rejected(play, note, kept):
+def test_risky_command_may_be_approved_or_rejected(play, note, kept):
     play.run(lambda call: note if call.risk == "HIGH" else None)
     assert (play.project / "tests/__pycache__").exists() is kept
     (risky,) = [call for call in play.calls if call.risk == "HIGH"]
@@ -154,7 +154,7 @@ def test_the_risky_command_may_be_approved_or_rejected(play, note, kept):
     assert play.calls[-1].tool == "finish"
 
 
-def test_the_failing_test_is_run_before_anything_is_changed(play):
+def test_failing_test_runs_before_any_change(play):
     play.run(lambda call: None)
     tools = [(call.tool, call.arguments.get("command", "")) for call in play.calls]
     first_edit = next(at for at, (_, command) in enumerate(tools) if command == "str_replace")
@@ -163,14 +163,14 @@ def test_the_failing_test_is_run_before_anything_is_changed(play):
     assert tools[0][0] == "task_tracker"
 
 
-def test_every_call_says_what_it_is_for_and_how_risky_it_is(play):
+def test_every_call_states_its_purpose_and_risk(play):
     play.run(lambda call: None)
     assert all(call.summary for call in play.calls)
     risks = {call.risk for call in play.calls if not play.tools[call.tool].is_read_only}
     assert {"LOW", "MEDIUM", "HIGH"} <= risks
 
 
-def test_the_copy_is_private_and_has_a_first_commit(monkeypatch, tmp_path):
+def test_copy_is_private_and_has_one_commit(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     directory = copy_demo()
     assert directory.parent.parent == tmp_path.resolve()
@@ -182,14 +182,14 @@ def test_the_copy_is_private_and_has_a_first_commit(monkeypatch, tmp_path):
     assert status == ""
 
 
-def test_the_copy_works_without_git(monkeypatch, tmp_path):
+def test_copy_works_without_git(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     directory = copy_demo(tmp_path / "demo")
     assert (directory / "ledger/amounts.py").exists()
     assert not (directory / ".git").exists()
 
 
-def test_a_folder_with_files_in_it_is_refused(tmp_path):
+def test_target_directory_with_files_is_refused(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(UsageError, match="not empty"):
         copy_demo(tmp_path)

@@ -15,7 +15,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "ab", "", "\r", "é"]), max_size=12)
 @example("a\n", "a\na\n")
 @example("", "a")
 @example("x\ny\nz", "x\nz")
-def test_the_ends_are_whole_lines_that_both_have(before, after):
+def test_common_ends_are_whole_lines_of_both_texts(before, after):
     head, tail = common_ends(before, after)
     assert before[:head] == after[:head]
     assert before[len(before) - tail :] == after[len(after) - tail :]
@@ -29,7 +29,7 @@ def test_the_ends_are_whole_lines_that_both_have(before, after):
 @given(LINES, LINES)
 @example("a\nb", "a\nb\n")
 @example("a\na\na\n", "a\na\n")
-def test_a_comparison_is_the_same_as_one_of_all_lines(before, after):
+def test_comparison_equals_one_of_all_lines(before, after):
     diff = compare("f", before, after)
     assert "".join(diff.old) == before
     assert "".join(diff.new) == after
@@ -40,13 +40,13 @@ def test_a_comparison_is_the_same_as_one_of_all_lines(before, after):
 
 
 @given(LINES, LINES)
-def test_the_lines_between_the_ends_differ_as_the_whole_texts_do(before, after):
+def test_changed_lines_have_the_same_difference_in_length_as_the_texts(before, after):
     old, new = changed_lines(before, after)
     whole = len(split_lines(after)) - len(split_lines(before))
     assert len(new) - len(old) == whole
 
 
-def test_one_changed_line_of_a_million_is_found_without_a_look_at_each():
+def test_changed_line_in_a_million_is_found_without_reading_each():
     before = "".join(f"li {number}\n" for number in range(1_000_000))
     after = before.replace("li 500000\n", "LI 500000\n")
     assert changed_lines(before, after) == (["li 500000\n"], ["LI 500000\n"])

@@ -12,7 +12,7 @@ files = st.lists(st.tuples(st.none() | lines, st.none() | lines), min_size=1, ma
 
 
 @given(files)
-def test_every_hunk_is_the_proposal_and_none_the_base(pairs):
+def test_all_hunks_give_the_proposal_and_no_hunks_the_original(pairs):
     diffs = [compare(str(number), *pair) for number, pair in enumerate(pairs)]
     count = sum(len(diff.hunks) for diff in diffs)
     if count:
@@ -21,7 +21,7 @@ def test_every_hunk_is_the_proposal_and_none_the_base(pairs):
 
 
 @given(files, st.data())
-def test_what_is_taken_and_what_is_left_make_up_the_proposal(pairs, data):
+def test_accepted_and_skipped_hunks_make_up_the_proposal(pairs, data):
     diffs = [compare(str(number), *pair) for number, pair in enumerate(pairs)]
     count = sum(len(diff.hunks) for diff in diffs)
     chosen = data.draw(st.sets(st.sampled_from(range(count)))) if count else set()
@@ -40,6 +40,6 @@ def test_what_is_taken_and_what_is_left_make_up_the_proposal(pairs, data):
         ((0, 2), ["1\nb\n", None, None]),
     ],
 )
-def test_hunks_are_counted_over_the_files_in_their_order(chosen, texts):
+def test_hunks_are_numbered_across_files(chosen, texts):
     diffs = [compare("m", "a\nb\n", "1\nb\n"), compare("new", None, "new\n"), compare("gone", "gone\n", None)]
     assert contents_with(diffs, chosen) == texts

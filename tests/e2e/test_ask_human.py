@@ -28,7 +28,7 @@ def answers(sandbox: Sandbox) -> list[str]:
     return [text for text in seen if text != "As you wish."]
 
 
-def test_an_option_and_other_words_are_answers(sandbox: Sandbox):
+def test_options_and_free_text_are_valid_answers(sandbox: Sandbox):
     args = work(sandbox, ask(options=OPTIONS), ask("Which file?"))
     with Terminal(args, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(lambda screen: "Which order?" in screen and "1–2 choose" in screen, "the first question")
@@ -43,7 +43,7 @@ def test_an_option_and_other_words_are_answers(sandbox: Sandbox):
     assert answers(sandbox) == ["by amount", "2 of them"]
 
 
-def test_a_question_outlives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
+def test_question_survives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
     args = work(sandbox, bash("echo ran >> made-it"), ask(options=OPTIONS))
     with Terminal((*args, "--mode", "never"), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
@@ -66,7 +66,7 @@ def test_a_question_outlives_a_killed_engine_and_is_asked_again(sandbox: Sandbox
     assert (sandbox.project / "made-it").read_text() == "ran\n"
 
 
-def test_words_sent_beside_a_question_wait_and_a_stop_ends_it(sandbox: Sandbox):
+def test_messages_during_a_question_are_queued_and_a_stop_ends_it(sandbox: Sandbox):
     with Terminal(work(sandbox, ask(options=OPTIONS)), 80, 24, sandbox.env) as terminal:
         terminal.wait_for("1–2 choose")
         terminal.press("escape")
@@ -82,7 +82,7 @@ def test_words_sent_beside_a_question_wait_and_a_stop_ends_it(sandbox: Sandbox):
     assert list_sessions(sandbox.locations)[0].ended == "interrupted"
 
 
-def test_without_a_screen_the_run_stops_with_code_3_and_resume_asks(sandbox: Sandbox):
+def test_headless_question_stops_the_run_with_code_3_and_resume_asks(sandbox: Sandbox):
     args = work(sandbox, ask("Which order?\nThe file has two.", options=[*OPTIONS, "\x1b[2Jnone"]))
     done = sandbox.ohw("run", *args)
     assert done.returncode == 3, done.stderr

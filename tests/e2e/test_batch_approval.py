@@ -13,7 +13,7 @@ from tests.sandbox import Sandbox, wait_for
 from tests.terminal.terminal import Terminal
 
 
-def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_one(sandbox: Sandbox):
+def test_three_calls_survive_a_kill_and_two_of_them_are_approved(sandbox: Sandbox):
     file, directory = sandbox.project / "notes.txt", sandbox.project / "kept"
     file.write_text("one\ntwo\n")
     directory.mkdir()

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(400)  # a Chromium may have to be installed fir
 CELL = "from PIL import Image\nprint(__import__('os').environ.get('OPENAI_API_KEY'))\nImage.new('RGB', (8, 8), 'navy')"
 
 
-def test_a_run_draws_a_picture_and_reads_a_page(sandbox: Sandbox, chromium: str):
+def test_run_draws_a_picture_and_reads_a_page(sandbox: Sandbox, chromium: str):
     settings = sandbox.locations.settings_file
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[tools]\nexecute_ipython_cell = true\nbrowser = true\n")
@@ -54,7 +54,7 @@ def test_a_run_draws_a_picture_and_reads_a_page(sandbox: Sandbox, chromium: str)
     eventually(lambda: not sandbox.processes(), "a process is left")
 
 
-def test_a_program_that_the_folder_planted_as_its_interpreter_does_not_start_unasked(sandbox: Sandbox):
+def test_interpreter_planted_in_the_workspace_does_not_start_unasked(sandbox: Sandbox):
     settings = sandbox.locations.settings_file
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[tools]\nexecute_ipython_cell = true\n")
@@ -84,7 +84,7 @@ def called(tool: str, risk: str, **arguments: object) -> Turn:
     return Turn(f"Now {tool}.", calls=(Called(tool, words),))
 
 
-def test_one_run_reaches_out_in_four_ways_each_approved_by_its_risk(sandbox: Sandbox, chromium: str):
+def test_cell_page_form_and_commit_are_each_approved_by_their_risk(sandbox: Sandbox, chromium: str):
     """A real server, a real plot, a real page and a real form, on the real screen."""
     subprocess.run(["git", "init", "-q", str(sandbox.project)], check=True)
     (sandbox.project / "a.txt").write_text("hello\n")

@@ -29,7 +29,7 @@ def changes_on_disk(directory: Path) -> list[str]:
     return [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
-def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown(sandbox: Sandbox):
+def test_rejection_gets_an_answer_and_an_approved_edit_is_written_as_shown(sandbox: Sandbox):
     with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
         terminal.wait_until(lambda screen: "325000)" in screen and "y approve" in screen, "the first question", 60)
         (session,) = list_sessions(sandbox.locations)

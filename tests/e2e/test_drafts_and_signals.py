@@ -26,7 +26,7 @@ def engine_of(sandbox: Sandbox) -> psutil.Process:
 
 
 @pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
-def test_a_text_that_was_not_sent_is_there_again_after_resume(sandbox: Sandbox, ends: str):
+def test_unsent_text_is_restored_by_resume(sandbox: Sandbox, ends: str):
     with screen(sandbox, "begin", "--model", sandbox.script(finish("All done."), finish("Again done."))) as terminal:
         terminal.wait_for("All done.")
         terminal.type("a thought of mine")
@@ -56,7 +56,7 @@ def test_a_text_that_was_not_sent_is_there_again_after_resume(sandbox: Sandbox, 
 
 @pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
 @pytest.mark.parametrize("has_model", [True, False])
-def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen(
+def test_text_typed_before_the_first_message_is_restored_in_the_next_screen(
     sandbox: Sandbox, ends: str, has_model: bool
 ):
     more = ["--model", sandbox.script(finish("All done."))] if has_model else []
@@ -90,7 +90,7 @@ def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen
         assert terminal.wait_exit() == 0
 
 
-def test_two_new_screens_of_a_directory_keep_their_own_texts(sandbox: Sandbox):
+def test_two_new_screens_of_a_directory_keep_separate_drafts(sandbox: Sandbox):
     model = ["--model", sandbox.script(finish("All done."))]
     with screen(sandbox, *model) as first:
         first.wait_for("Ask anything")
@@ -104,7 +104,7 @@ def test_two_new_screens_of_a_directory_keep_their_own_texts(sandbox: Sandbox):
             wait_for(lambda: len(list(sandbox.locations.data.glob("unsent/*/*"))) == 2, "both to be kept")
 
 
-def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_another(sandbox: Sandbox):
+def test_dead_engine_is_reported_above_a_question_and_the_answer_starts_another(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
         terminal.wait_for("y approve")
@@ -121,7 +121,7 @@ def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_anot
         assert "The agent process stopped. Your" not in terminal.text().splitlines()[0]
 
 
-def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(sandbox: Sandbox):
+def test_stopped_engine_is_reported_above_a_question_until_it_continues(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
         terminal.wait_for("y approve")
@@ -141,7 +141,7 @@ def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(sand
 
 
 @pytest.mark.parametrize("open_first", ["f1", "f5", "ctrl+p", "question", "stopped engine"])
-def test_sigterm_gives_the_terminal_back_whatever_is_open(sandbox: Sandbox, open_first: str):
+def test_sigterm_restores_the_terminal_whatever_is_open(sandbox: Sandbox, open_first: str):
     first = bash("touch made-it", risk="HIGH") if open_first == "question" else bash("true")
     model = sandbox.script(first, finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
@@ -165,7 +165,7 @@ def test_sigterm_gives_the_terminal_back_whatever_is_open(sandbox: Sandbox, open
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
-def test_sigterm_ends_an_open_editor_first_and_gives_the_terminal_back(sandbox: Sandbox, stubborn: bool):
+def test_sigterm_ends_an_open_editor_first_and_restores_the_terminal(sandbox: Sandbox, stubborn: bool):
     editor = sandbox.home / "editor"
     trap = "trap '' TERM; " if stubborn else ""
     editor.write_text(f"#!/bin/sh\n{trap}stty raw -echo; touch {sandbox.home}/open; while :; do sleep 0.1; done\n")
@@ -184,7 +184,7 @@ def test_sigterm_ends_an_open_editor_first_and_gives_the_terminal_back(sandbox: 
 
 
 @pytest.mark.parametrize("after", [0.15, 0.3, 0.5, 0.7, 0.9])
-def test_sigterm_while_it_starts_leaves_a_usable_terminal(sandbox: Sandbox, after: float):
+def test_sigterm_during_startup_leaves_a_usable_terminal(sandbox: Sandbox, after: float):
     with screen(sandbox, "--model", sandbox.script(finish("All done."))) as terminal:
         before = termios.tcgetattr(terminal.process.child_fd)
         time.sleep(after)

@@ -22,7 +22,7 @@ def log(sandbox: Sandbox) -> list[Event]:
         return list(store.events())
 
 
-def test_a_run_tells_what_its_commands_changed(sandbox: Sandbox):
+def test_run_reports_what_its_commands_changed(sandbox: Sandbox):
     (sandbox.project / "a.txt").write_text("one\n")
     (sandbox.project / "gone.txt").write_text("bye\n")
     command = "echo two >> a.txt; rm gone.txt; mkdir d; echo new > d/b.txt"
@@ -38,7 +38,7 @@ def test_a_run_tells_what_its_commands_changed(sandbox: Sandbox):
     assert events[-1]["kind"] == "run_ended"
 
 
-def test_in_a_repository_nothing_is_executed_and_nothing_touched(sandbox: Sandbox):
+def test_nothing_is_executed_or_changed_in_the_users_repository(sandbox: Sandbox):
     sang = sandbox.home / "sang"
     project = sandbox.project
     for command in (
@@ -55,7 +55,7 @@ def test_in_a_repository_nothing_is_executed_and_nothing_touched(sandbox: Sandbo
     assert sorted(str(path) for path in (project / ".git").rglob("*")) == before
 
 
-def test_what_another_program_changes_is_seen_while_the_engine_is_there(local_sandbox: Sandbox):
+def test_changes_by_another_program_are_noticed_while_the_engine_runs(local_sandbox: Sandbox):
     path = local_sandbox.project / "a.txt"
     path.write_text("one\n")
     launch = Launch(

@@ -135,7 +135,7 @@ def own_model(user: Newcomer, sandbox: Sandbox, address: str) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_the_first_five_minutes_have_no_dead_end(sandbox: Sandbox, size):
+def test_first_five_minutes_have_no_dead_end(sandbox: Sandbox, size):
     columns, rows = size
     with ModelServer([Turn("Ready."), finish("Nice to meet you.")]) as server:
         arguments = ["--workspace", str(sandbox.project)]

@@ -220,7 +220,7 @@ def leave(terminal: Terminal, shown_there: str) -> None:
     terminal.wait_until(lambda screen: shown_there not in screen, "the screen to close")
 
 
-def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mark: Path):
+def test_browsing_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Path):
     launcher = sandbox.home / "ohw.py"
     launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
     sandbox.env["OHW_MODEL"] = sandbox.script(bash("echo from the shell > made.txt"), finish("All done."))
@@ -269,7 +269,7 @@ def test_opening_and_looking_at_everything_fires_no_canary(sandbox: Sandbox, mar
     assert sang(mark) == ""
 
 
-def test_commands_in_the_folder_fire_no_canary(sandbox: Sandbox, mark: Path):
+def test_commands_in_a_hostile_clone_trigger_no_canary(sandbox: Sandbox, mark: Path):
     launcher = sandbox.home / "ohw.py"
     launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
     sandbox.env["OHW_MODEL"] = sandbox.script(bash("echo from the shell > made.txt"), finish("All done."))
@@ -303,7 +303,7 @@ CARELESS = {
 
 
 @pytest.mark.parametrize("way", CARELESS)
-def test_the_canaries_sing_for_who_is_careless(sandbox: Sandbox, mark: Path, way: str):
+def test_canaries_trigger_for_careless_programs(sandbox: Sandbox, mark: Path, way: str):
     clean = {**sandbox.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
     clean = {name: value for name, value in clean.items() if not name.startswith(("BASH_ENV", "PYTHONSTARTUP", "GIT_"))}
     subprocess.run(["sh", "-c", CARELESS[way]], cwd=sandbox.project, env=clean, capture_output=True, timeout=60)
@@ -332,7 +332,7 @@ def parts(sandbox: Sandbox, mark: Path) -> None:
 
 @pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("part", ["inner", "bare", ".git"])
-def test_a_part_of_the_clone_fires_no_canary_either(sandbox: Sandbox, mark: Path, part: str):
+def test_subdirectory_of_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Path, part: str):
     launcher = sandbox.home / "ohw.py"
     launcher.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
     sandbox.env["OHW_MODEL"] = sandbox.script(bash("echo from the shell > made.txt"), finish("All done."))
@@ -350,7 +350,7 @@ def test_a_part_of_the_clone_fires_no_canary_either(sandbox: Sandbox, mark: Path
 
 @pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("part", ["inner", "bare"])
-def test_the_canaries_of_a_part_sing_for_who_is_careless(sandbox: Sandbox, mark: Path, part: str):
+def test_canaries_of_a_subdirectory_trigger_for_careless_programs(sandbox: Sandbox, mark: Path, part: str):
     clean = {**sandbox.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
     subprocess.run(["git", "status"], cwd=sandbox.project / part, env=clean, capture_output=True)
     assert sang(mark)

@@ -29,14 +29,14 @@ def still_works(terminal: Terminal) -> bool:
 
 
 @pytest.mark.parametrize("prompt", ["say caf\udce9", "see @caf\udce9.txt", "\udcff\udcfe\udc80"])
-def test_a_first_message_with_such_a_byte_is_sent(sandbox: Sandbox, prompt: str):
+def test_first_message_with_invalid_utf8_is_sent(sandbox: Sandbox, prompt: str):
     (sandbox.project / "caf\udce9.txt").write_text("held inside\n")
     with screen(sandbox, prompt) as terminal:
         terminal.wait_for("\ufffd")
         assert still_works(terminal)
 
 
-def test_such_bytes_typed_and_pasted_arrive_as_replacement_characters(sandbox: Sandbox):
+def test_invalid_bytes_that_are_typed_or_pasted_become_replacement_characters(sandbox: Sandbox):
     with screen(sandbox) as terminal:
         terminal.wait_for("Ask anything")
         terminal.process.send(b"caf\xe9 ")
@@ -47,7 +47,7 @@ def test_such_bytes_typed_and_pasted_arrive_as_replacement_characters(sandbox: S
         assert still_works(terminal)
 
 
-def test_a_folder_with_such_a_name_is_worked_in(sandbox: Sandbox):
+def test_session_runs_in_a_directory_whose_name_is_not_utf8(sandbox: Sandbox):
     directory = sandbox.project / "d\udce9"
     directory.mkdir()
     (directory / "caf\udce9.txt").write_text("x")
@@ -56,7 +56,7 @@ def test_a_folder_with_such_a_name_is_worked_in(sandbox: Sandbox):
         assert still_works(terminal)
 
 
-def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(sandbox: Sandbox):
+def test_session_in_a_directory_whose_name_is_not_utf8_is_resumed_listed_and_exported(sandbox: Sandbox):
     directory = sandbox.project / "d\udce9"
     directory.mkdir()
     sandbox.project = directory
@@ -81,7 +81,7 @@ def test_a_session_in_a_folder_with_such_a_name_is_resumed_listed_and_exported(s
     assert taken.returncode == 0, taken.stderr
 
 
-def test_a_model_over_the_wire_works_in_a_folder_with_such_a_name(sandbox: Sandbox):
+def test_model_over_http_works_in_a_directory_whose_name_is_not_utf8(sandbox: Sandbox):
     directory = sandbox.project / "d\udce9"
     directory.mkdir()
     sandbox.project = directory
@@ -93,7 +93,7 @@ def test_a_model_over_the_wire_works_in_a_folder_with_such_a_name(sandbox: Sandb
     assert (directory / "made-it").exists()
 
 
-def test_a_name_chosen_from_the_list_is_sent(sandbox: Sandbox):
+def test_file_whose_name_is_not_utf8_is_chosen_from_the_list_and_sent(sandbox: Sandbox):
     (sandbox.project / "caf\udce9.txt").write_text("held inside\n")
     with screen(sandbox) as terminal:
         terminal.wait_for("Ask anything")
@@ -106,7 +106,7 @@ def test_a_name_chosen_from_the_list_is_sent(sandbox: Sandbox):
         assert still_works(terminal)
 
 
-def test_plain_mode_and_run_send_it_too(sandbox: Sandbox):
+def test_plain_mode_and_headless_runs_send_invalid_utf8(sandbox: Sandbox):
     arguments = ("say caf\udce9", "--model", sandbox.script(finish("All done.")), "--workspace", str(sandbox.project))
     with Terminal(["--plain", *arguments], 110, 34, sandbox.env) as terminal:
         terminal.wait_for("All done.")

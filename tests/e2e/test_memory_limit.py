@@ -34,7 +34,7 @@ def run_with(sandbox: Sandbox, kilobytes: int, *arguments: str) -> subprocess.Co
 
 
 @pytest.mark.parametrize("kilobytes", [15_000, 17_500, 20_000, 25_000, 30_000, 35_000, 40_000, 45_000])
-def test_without_memory_for_its_modules_it_says_so(sandbox: Sandbox, kilobytes: int):
+def test_lack_of_memory_for_modules_is_reported(sandbox: Sandbox, kilobytes: int):
     done = run_with(sandbox, kilobytes, "--model", sandbox.script(finish()))
     assert done.returncode == 1
     assert done.stdout == ""
@@ -42,7 +42,7 @@ def test_without_memory_for_its_modules_it_says_so(sandbox: Sandbox, kilobytes: 
 
 
 @pytest.mark.parametrize("kilobytes", [80_000, 110_000, 230_000])
-def test_a_run_ends_also_where_memory_is_refused_in_its_middle(sandbox: Sandbox, kilobytes: int):
+def test_run_ends_if_memory_is_refused_in_the_middle(sandbox: Sandbox, kilobytes: int):
     script = sandbox.script(bash("seq 1 20000"), finish())
     done = run_with(sandbox, kilobytes, "--model", script)
     assert "Traceback" not in done.stderr
@@ -59,7 +59,7 @@ def test_a_run_ends_also_where_memory_is_refused_in_its_middle(sandbox: Sandbox,
 
 
 @pytest.mark.parametrize("kilobytes", [150_000, 230_000, 600_000])
-def test_a_limit_too_low_for_the_library_of_a_model_is_said_before_anything_begins(sandbox: Sandbox, kilobytes: int):
+def test_memory_limit_too_low_for_the_model_library_is_reported_first(sandbox: Sandbox, kilobytes: int):
     with ModelServer([bash_turn("touch made-it"), finish_turn()]) as server:
         done = run_with(sandbox, kilobytes, "--model", "hosted_vllm/x", "--api-base", server.base_url)
         assert server.requests == []
@@ -71,7 +71,7 @@ def test_a_limit_too_low_for_the_library_of_a_model_is_said_before_anything_begi
 
 
 @pytest.mark.parametrize("kilobytes", [110_000, 230_000, 400_000, 600_000])
-def test_a_server_of_the_users_own_needs_no_more_than_the_run_itself(sandbox: Sandbox, kilobytes: int):
+def test_own_server_needs_no_more_memory_than_the_run_itself(sandbox: Sandbox, kilobytes: int):
     with ModelServer([bash_turn("touch made-it"), finish_turn()]) as server:
         done = run_with(sandbox, kilobytes, "--model", "openai/x", "--api-base", server.base_url)
     assert "Traceback" not in done.stderr
@@ -84,7 +84,7 @@ def test_a_server_of_the_users_own_needs_no_more_than_the_run_itself(sandbox: Sa
 @pytest.mark.parametrize(
     "error", ["MemoryError()", "ImportError('x.so: failed to map segment from shared object')", "OSError(12, 'x')"]
 )
-def test_a_thread_that_fails_for_want_of_memory_ends_the_process(error: str):
+def test_thread_without_memory_ends_the_process(error: str):
     code = f"""
 import threading
 from workbench.engine.worker import end_without_memory
@@ -99,7 +99,7 @@ threading.Event().wait(30)
 
 
 @pytest.mark.parametrize(("error", "is_told"), [("MemoryError()", False), ("ValueError('odd')", True)])
-def test_a_clean_up_that_fails_for_want_of_memory_is_not_told(error: str, is_told: bool):
+def test_finalizer_without_memory_is_not_reported(error: str, is_told: bool):
     code = f"""
 from workbench.engine.worker import end_without_memory
 end_without_memory()
@@ -112,7 +112,7 @@ Fails()
     assert ("Exception ignored" in done.stderr) is is_told
 
 
-def test_another_fault_of_a_thread_is_told_as_ever(tmp_path: Path):
+def test_other_errors_of_threads_are_reported_as_usual(tmp_path: Path):
     code = """
 import threading
 from workbench.engine.worker import end_without_memory
@@ -127,7 +127,7 @@ thread.join()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_who_waits_for_a_worker_hears_of_its_end():
+def test_waiting_for_a_worker_ends_when_the_worker_dies():
     class Broken:
         def step(self) -> bool:
             raise ValueError("odd")

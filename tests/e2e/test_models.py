@@ -32,7 +32,7 @@ def files_with(sandbox: Sandbox, secret: str) -> list[str]:
     return [str(path) for path in sandbox.home.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
 
 
-def test_a_profile_is_chosen_by_its_name_and_its_key_stays_with_it(sandbox: Sandbox):
+def test_profile_is_selected_by_name_and_its_key_stays_with_it(sandbox: Sandbox):
     turns = [bash("echo key=$TWO_KEY="), finish("Done by one.")]
     with ModelServer(turns) as one, ModelServer([Turn("unasked")]) as two:
         write_profiles(sandbox, one, two)
@@ -48,7 +48,7 @@ def test_a_profile_is_chosen_by_its_name_and_its_key_stays_with_it(sandbox: Sand
         assert files_with(sandbox, secret) == []
 
 
-def test_a_profile_whose_key_is_missing_starts_nothing_and_says_what_to_set(sandbox: Sandbox):
+def test_missing_key_of_a_profile_prevents_the_start_and_names_the_setting(sandbox: Sandbox):
     with ModelServer() as one, ModelServer() as two:
         write_profiles(sandbox, one, two)
         done = sandbox.ohw("run", "go", "--model", "two", ONE_KEY="sk-first-secret")
@@ -57,7 +57,7 @@ def test_a_profile_whose_key_is_missing_starts_nothing_and_says_what_to_set(sand
     assert two.requests == []
 
 
-def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_key(sandbox: Sandbox):
+def test_model_change_during_a_run_sends_each_server_its_own_key(sandbox: Sandbox):
     go = sandbox.project / "go"
     wait = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; echo waited"
     last = "<function=finish>\n<parameter=message>Done by two.</parameter>\n</function>"
@@ -90,7 +90,7 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
         assert files_with(sandbox, secret) == []
 
 
-def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one(sandbox: Sandbox):
+def test_model_change_during_a_call_applies_to_the_next_call(sandbox: Sandbox):
     chosen = threading.Event()
 
     def late(_: object) -> Turn:
@@ -121,7 +121,7 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
     assert [event.model for event in events] == ["two", "fake", "fake"]  # said before the call of the first had ended
 
 
-def test_models_lists_profiles_and_keys_by_their_names_alone(sandbox: Sandbox):
+def test_models_command_lists_profiles_and_keys_by_name_only(sandbox: Sandbox):
     with ModelServer() as one, ModelServer() as two:
         write_profiles(sandbox, one, two)
         done = sandbox.ohw("models", "--model", "one", ONE_KEY="sk-first-secret", ANTHROPIC_API_KEY="sk-third-secret")
@@ -133,7 +133,7 @@ def test_models_lists_profiles_and_keys_by_their_names_alone(sandbox: Sandbox):
         assert one.requests == two.requests == []
 
 
-def test_a_model_is_tested_by_one_real_call(sandbox: Sandbox):
+def test_models_test_makes_one_real_call(sandbox: Sandbox):
     with ModelServer([Turn("Ready.")]) as one, ModelServer([Fault(401, "bad key sk-second-secret")]) as two:
         write_profiles(sandbox, one, two)
         good = sandbox.ohw("models", "test", "one", **KEYS)
@@ -151,7 +151,7 @@ def test_a_model_is_tested_by_one_real_call(sandbox: Sandbox):
     assert list_sessions(sandbox.locations) == []
 
 
-def test_compact_sums_up_the_history_at_once_and_the_next_request_is_shorter(sandbox: Sandbox):
+def test_compact_condenses_the_history_at_once_and_shortens_the_next_request(sandbox: Sandbox):
     steps = [bash(f"echo step-{number}") for number in range(9)]
     summary = Turn("GOAL\nlook around\nDONE\nsome steps")
     with ModelServer([*steps, finish("First done."), summary, finish("Second done.")]) as one, ModelServer() as two:

@@ -21,7 +21,7 @@ def deciders(sandbox: Sandbox) -> list[str]:
     return [event.by for event in log(sandbox) if isinstance(event, ActionDecided)]
 
 
-def test_no_key_and_no_command_for_the_mode_decides_a_question_that_was_put_off(sandbox: Sandbox):
+def test_no_mode_key_or_command_decides_a_postponed_question(sandbox: Sandbox):
     with Terminal(ask(sandbox), 140, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")
@@ -55,7 +55,7 @@ def test_no_key_and_no_command_for_the_mode_decides_a_question_that_was_put_off(
 
 
 @pytest.mark.parametrize("source", ["flag", "environment", "settings"])
-def test_a_session_begins_in_the_mode_that_never_asks_only_when_it_is_confirmed(sandbox: Sandbox, source: str):
+def test_never_ask_mode_starts_a_session_only_after_confirmation(sandbox: Sandbox, source: str):
     arguments = list(ask(sandbox))
     if source == "flag":
         arguments += ["--mode", "never"]
@@ -75,7 +75,7 @@ def test_a_session_begins_in_the_mode_that_never_asks_only_when_it_is_confirmed(
         terminal.press("ctrl+q")
 
 
-def test_an_engine_that_is_started_again_keeps_the_mode_that_was_chosen_since(sandbox: Sandbox):
+def test_restarted_engine_keeps_the_mode_chosen_since(sandbox: Sandbox):
     with Terminal([*ask(sandbox), "--mode", "never"], 140, 34, sandbox.env) as terminal:
         terminal.never_ask()
         terminal.wait_for("As you wish.")
@@ -89,7 +89,7 @@ def test_an_engine_that_is_started_again_keeps_the_mode_that_was_chosen_since(sa
         terminal.press("ctrl+q")
 
 
-def test_line_by_line_never_is_confirmed_and_decides_nothing_that_waits(sandbox: Sandbox):
+def test_plain_mode_confirms_never_ask_and_decides_no_open_question(sandbox: Sandbox):
     model = sandbox.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
     where = ("--plain", "--model", model, "--workspace", str(sandbox.project))
     with Terminal(("go", *where), 100, 150, sandbox.env) as terminal:

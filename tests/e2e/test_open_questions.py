@@ -42,7 +42,7 @@ def engine_of(sandbox: Sandbox) -> psutil.Process:
     return engine
 
 
-def test_a_killed_engine_is_told_and_its_question_comes_back_with_resume(sandbox: Sandbox):
+def test_killed_engine_is_reported_and_resume_asks_its_question_again(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(sandbox).kill()
@@ -63,7 +63,7 @@ def test_a_killed_engine_is_told_and_its_question_comes_back_with_resume(sandbox
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_an_answer_given_after_the_engine_was_killed_counts_once(sandbox: Sandbox):
+def test_answer_after_the_engine_was_killed_is_applied_once(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(sandbox).kill()
@@ -76,7 +76,7 @@ def test_an_answer_given_after_the_engine_was_killed_counts_once(sandbox: Sandbo
         assert terminal.wait_exit() == 0
 
 
-def test_words_sent_beside_a_question_never_run_the_action(sandbox: Sandbox):
+def test_messages_sent_during_a_question_never_run_the_action(sandbox: Sandbox):
     with Terminal(ask(sandbox), 80, 24, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")

@@ -38,7 +38,7 @@ def use_editor(terminal: Terminal, answer: str) -> None:
     terminal.type(f"{answer}\r")
 
 
-def test_a_command_is_edited_by_a_real_editor_and_runs_as_it_was_left(sandbox: Sandbox) -> None:
+def test_command_is_edited_in_a_real_editor_and_runs_as_saved(sandbox: Sandbox) -> None:
     model = sandbox.script(bash("echo ran >> made-it", risk="MEDIUM"), finish("As you wish."))
     args = ("make the file", "--model", model, "--workspace", str(sandbox.project))
     with Terminal(args, 110, 34, editor_of(sandbox)) as terminal:

@@ -37,7 +37,7 @@ def leave(terminal: Terminal) -> None:
     assert terminal.wait_exit() == 0
 
 
-def test_two_of_three_hunks_are_left_out_and_one_is_edited(sandbox: Sandbox):
+def test_two_of_three_hunks_are_skipped_and_one_is_edited(sandbox: Sandbox):
     file = sandbox.project / "notes.txt"
     file.write_bytes(BEFORE.replace("\n", "\r\n").encode())
     file.chmod(0o640)
@@ -68,7 +68,7 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(sandbox: Sandbox):
     assert "    23\tabout-twenty-three\n" in text
 
 
-def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(sandbox: Sandbox):
+def test_change_by_another_program_is_merged_and_reported(sandbox: Sandbox):
     file = sandbox.project / "notes.txt"
     file.write_text(BEFORE)
     edit = editor(command="str_replace", path=str(file), old_str="line 2\n", new_str="two\n")
@@ -91,7 +91,7 @@ def _after_a_change(file: Path, turn: Turn) -> Turn:
     return turn
 
 
-def test_a_part_is_in_the_log_once_and_as_the_agents_doing(sandbox: Sandbox):
+def test_partial_change_is_logged_once_and_attributed_to_the_agent(sandbox: Sandbox):
     file = sandbox.project / "notes.txt"
     file.write_text(BEFORE)
     turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]

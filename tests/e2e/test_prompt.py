@@ -28,7 +28,7 @@ def of_kind(sandbox: Sandbox, kind: str) -> list:
     return [event for event in events(sandbox) if event.kind == kind]
 
 
-def test_the_persons_own_editor_takes_over_and_gives_back(sandbox: Sandbox):
+def test_users_editor_takes_over_the_terminal_and_returns_it(sandbox: Sandbox):
     editor = sandbox.home / "editor"
     editor.write_text('#!/bin/sh\nprintf "%s\\nadded line\\n" "$(cat "$1")" > "$1"\n')
     editor.chmod(0o755)
@@ -53,7 +53,7 @@ def test_the_persons_own_editor_takes_over_and_gives_back(sandbox: Sandbox):
     assert message.text == "first line\nadded line"
 
 
-def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked(sandbox: Sandbox):
+def test_files_and_commands_are_completed_and_own_commands_run_unasked(sandbox: Sandbox):
     (sandbox.project / "ledger.py").write_text("balance = 42\n")
     args = ("--model", sandbox.script(finish("Looked at it.")), "--mode", "ask", "--workspace", str(sandbox.project))
     with Terminal(args, 110, 34, sandbox.env) as terminal:
@@ -90,7 +90,7 @@ def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked
         assert terminal.wait_exit() == 0
 
 
-def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew(sandbox: Sandbox):
+def test_image_reaches_the_model_and_a_queued_message_can_be_edited(sandbox: Sandbox):
     shot = sandbox.home / "my shot.png"
     shot.write_bytes(png(64, 32))
     go = sandbox.project / "go"
@@ -128,7 +128,7 @@ def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew
     assert last == ["use red", "use blueish green"]
 
 
-def test_an_image_on_the_clipboard_goes_with_the_message_and_without_one_a_line_says_so(sandbox: Sandbox):
+def test_clipboard_image_is_attached_and_a_missing_one_is_reported(sandbox: Sandbox):
     tools, shot, types = sandbox.home / "bin", sandbox.home / "shot", sandbox.home / "types"
     tools.mkdir()
     shot.write_bytes(png(64, 32))

@@ -30,7 +30,7 @@ def project(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def test_a_run_puts_a_hook_back_and_says_so(project: Sandbox):
+def test_run_restores_a_hook_and_reports_it(project: Sandbox):
     model = project.script(bash("python3 hook.py"), bash("echo go on"), finish())
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def test_a_run_puts_a_hook_back_and_says_so(project: Sandbox):
     assert not (project.project / HOOK).exists()
 
 
-def test_the_log_names_the_files_and_the_model_is_told(project: Sandbox):
+def test_log_and_result_name_the_restored_file(project: Sandbox):
     model = project.script(bash("python3 hook.py"), finish())
     done = project.ohw("run", "go", "--json", "--model", model, "--mode", "never")
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -48,7 +48,7 @@ def test_the_log_names_the_files_and_the_model_is_told(project: Sandbox):
     assert taken["action_id"] == result["action_id"]
 
 
-def test_a_run_stops_at_the_action_after_a_change_of_the_home_folder(project: Sandbox):
+def test_run_stops_at_the_action_after_a_change_in_the_home_directory(project: Sandbox):
     model = project.script(bash("python3 shell.py"), bash("touch after"), finish())
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
     assert done.returncode == 3
@@ -58,7 +58,7 @@ def test_a_run_stops_at_the_action_after_a_change_of_the_home_folder(project: Sa
 
 
 @pytest.mark.parametrize("line", ["cp -r new/. .", "echo x > $(git rev-parse --git-path hooks)/pre-commit"])
-def test_a_run_stops_at_a_write_to_an_unknown_path(project: Sandbox, line: str):
+def test_run_stops_at_a_write_to_an_unknown_path(project: Sandbox, line: str):
     (project.project / "new/.git/hooks").mkdir(parents=True)
     (project.project / "new" / HOOK).write_text("evil")
     done = project.ohw("run", "go", "--model", project.script(bash(line), finish()), "--mode", "never")
@@ -67,7 +67,7 @@ def test_a_run_stops_at_a_write_to_an_unknown_path(project: Sandbox, line: str):
     assert not (project.project / HOOK).exists()
 
 
-def test_plain_mode_says_it_and_asks(project: Sandbox):
+def test_plain_mode_reports_the_change_and_asks(project: Sandbox):
     model = project.script(bash("python3 hook.py; python3 shell.py"), bash("touch after"), finish("All done."))
     args = ("go", "--plain", "--model", model, "--mode", "high", "--workspace", str(project.project))
     with Terminal(args, 100, 150, project.env) as terminal:
@@ -81,7 +81,7 @@ def test_plain_mode_says_it_and_asks(project: Sandbox):
     assert not (project.project / HOOK).exists()
 
 
-def test_the_screen_shows_it_and_asks(project: Sandbox):
+def test_screen_reports_the_change_and_asks(project: Sandbox):
     model = project.script(bash("python3 hook.py; python3 shell.py"), bash("touch after"), finish("All done."))
     args = ("go", "--model", model, "--mode", "high", "--workspace", str(project.project))
     with Terminal(args, 160, 50, project.env) as terminal:
@@ -94,7 +94,7 @@ def test_the_screen_shows_it_and_asks(project: Sandbox):
     assert not (project.project / HOOK).exists()
 
 
-def test_what_a_sub_agent_changes_is_put_back_and_said(project: Sandbox):
+def test_changes_by_a_sub_agent_are_restored_and_reported(project: Sandbox):
     agents = {"ann": [bash("python3 hook.py; python3 shell.py"), finish("Ann is done.")]}
     model = delegating(project.home / "script.toml", agents, bash("touch after"))
     done = project.ohw("run", "go", "--model", model, "--mode", "never")
@@ -107,7 +107,7 @@ def test_what_a_sub_agent_changes_is_put_back_and_said(project: Sandbox):
 
 
 @pytest.mark.parametrize("line", ["(sleep 1; python3 hook.py) &", "setsid -f sh -c 'sleep 1; python3 hook.py'"])
-def test_what_a_background_process_changes_during_a_later_action_is_put_back(project: Sandbox, line: str):
+def test_changes_by_a_background_process_are_restored_during_a_later_action(project: Sandbox, line: str):
     later = "while ! test -e .git/hooks/pre-commit; do sleep 0.1; done"
     model = project.script(bash(f"{line} > /dev/null 2>&1"), bash(later), finish())
     done = project.ohw("run", "go", "--model", model, "--mode", "never")

@@ -13,7 +13,7 @@ BETWEEN_KEYS = 1 / 200
 SENTENCE = "yes and no n y n y to all of it "
 
 
-def test_200_keys_a_second_through_the_arrival_answer_nothing_and_all_reach_the_prompt(sandbox: Sandbox):
+def test_200_keys_a_second_answer_no_question_and_reach_the_prompt(sandbox: Sandbox):
     model = sandbox.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
     with Terminal(("--model", model, "--workspace", str(sandbox.project)), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("Ask anything")
@@ -36,7 +36,7 @@ def test_200_keys_a_second_through_the_arrival_answer_nothing_and_all_reach_the_
         terminal.wait_exit()
 
 
-def test_a_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: Sandbox):
+def test_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.type("\x1b[O\x1b[I\x1b[<0;40;17M\x1b[<0;40;17m")  # the window comes to the front by a click
@@ -55,7 +55,7 @@ def test_a_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: 
     assert (sandbox.project / "made-it").read_text() == "ran\n"
 
 
-def test_an_approval_after_the_file_was_swapped_asks_again(sandbox: Sandbox):
+def test_approval_after_the_file_was_swapped_asks_again(sandbox: Sandbox):
     file = sandbox.project / "settings.txt"
     file.write_text("size = 1\n")
     arguments = {"command": "str_replace", "path": str(file), "old_str": "size = 1", "new_str": "size = 2"}

@@ -23,7 +23,7 @@ def run(sandbox: Sandbox, *turns: Turn, json_lines: bool = False):
     "taken",
     ["rm -f {name}", "mkdir away && mv {name} away", "cp {name} copy && mv copy {name}"],
 )
-def test_nothing_more_runs_when_the_session_file_is_gone(sandbox: Sandbox, taken: str):
+def test_nothing_runs_once_the_session_file_is_deleted(sandbox: Sandbox, taken: str):
     sessions = sandbox.locations.sessions
     sessions.mkdir(parents=True, exist_ok=True)
     script = (
@@ -46,7 +46,7 @@ def test_nothing_more_runs_when_the_session_file_is_gone(sandbox: Sandbox, taken
     ("taken", "tool"),
     [("mv {0} {0}-moved", "editor"), ("rm -r {0}", "shell"), ("mv {0} {0}-moved && mkdir {0}", "shell")],
 )
-def test_nothing_more_runs_when_the_workspace_is_gone(sandbox: Sandbox, taken: str, tool: str):
+def test_nothing_runs_once_the_workspace_is_deleted(sandbox: Sandbox, taken: str, tool: str):
     path = sandbox.project / "sub" / "after"
     created = {"command": "create", "path": str(path), "file_text": "x", "security_risk": "LOW", "summary": "New"}
     later = (
@@ -69,7 +69,7 @@ def test_nothing_more_runs_when_the_workspace_is_gone(sandbox: Sandbox, taken: s
 
 
 @pytest.mark.parametrize("place", ["settings.toml", "rules.toml", "trusted.json", "20260101-fifo-0000.session"])
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(sandbox: Sandbox, place: str):
+def test_pipe_in_place_of_a_file_does_not_block(sandbox: Sandbox, place: str):
     where = sandbox.locations
     directory = {"toml": where.config, "json": where.data, "session": where.sessions}[place.partition(".")[2]]
     directory.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(sandbox: Sandbox, place
 
 
 @pytest.mark.parametrize("place", [".gitignore", ".gitattributes"])
-def test_a_git_of_ours_that_waits_for_a_pipe_ends_with_the_run(sandbox: Sandbox, place: str):
+def test_own_git_process_waiting_for_a_pipe_ends_with_the_run(sandbox: Sandbox, place: str):
     os.mkfifo(sandbox.project / place)
     done = sandbox.ohw("run", "go", "--model", sandbox.script(bash("echo hi > made"), finish()), "--mode", "never")
     assert done.returncode == 0

@@ -29,7 +29,7 @@ def built(sandbox: Sandbox) -> None:
         (sandbox.project / f"build/deep/{number}.o").write_bytes(bytes(range(number, 256)))
 
 
-def test_a_deleted_folder_that_is_ignored_comes_back(sandbox: Sandbox):
+def test_deleted_ignored_directory_is_restored(sandbox: Sandbox):
     built(sandbox)
     log = events(sandbox, "rm -rf build")
     assert not (sandbox.project / "build").exists()
@@ -46,7 +46,7 @@ def test_a_deleted_folder_that_is_ignored_comes_back(sandbox: Sandbox):
     assert "as it was" in sandbox.ohw("restore", listed.split()[0]).stdout
 
 
-def test_a_sign_that_hides_takes_nothing_from_what_is_said_and_kept(sandbox: Sandbox):
+def test_hidden_character_does_not_hide_deletions_or_prevent_copies(sandbox: Sandbox):
     built(sandbox)
     log = events(sandbox, "rm -rf build; echo 'p\u0430x\u200b'")
     asked = [event for event in log if event["kind"] == "action_assessed" and len(event["segments"]) > 1]
@@ -61,7 +61,7 @@ def test_a_sign_that_hides_takes_nothing_from_what_is_said_and_kept(sandbox: San
     assert (sandbox.project / "build/deep/2.o").read_bytes() == bytes(range(2, 256))
 
 
-def test_newer_work_is_overwritten_only_by_force(sandbox: Sandbox):
+def test_newer_content_is_overwritten_only_with_force(sandbox: Sandbox):
     built(sandbox)
     log = sandbox.project / "own.log"
     log.write_text("old\n")
@@ -75,7 +75,7 @@ def test_newer_work_is_overwritten_only_by_force(sandbox: Sandbox):
     assert log.read_text() == "old\n"
 
 
-def test_what_the_versions_hold_comes_back_in_the_same_way(sandbox: Sandbox):
+def test_files_held_by_versions_are_restored_the_same_way(sandbox: Sandbox):
     (sandbox.project / "src").mkdir()
     (sandbox.project / "src/a.py").write_text("x = 1\n")
     log = events(sandbox, "rm -rf src")
@@ -127,7 +127,7 @@ def tree_of(directory: Path) -> dict[str, object]:
         "python3 -c \"import shutil; shutil.rmtree('sr' + 'c')\"",  # nobody can foresee what it deletes
     ],
 )
-def test_whatever_a_command_deletes_comes_back_byte_for_byte(sandbox: Sandbox, command: str):
+def test_every_deleted_file_is_restored_byte_for_byte(sandbox: Sandbox, command: str):
     odd_files(sandbox.project / "src")
     before = tree_of(sandbox.project / "src")
     events(sandbox, command)
@@ -139,7 +139,7 @@ def test_whatever_a_command_deletes_comes_back_byte_for_byte(sandbox: Sandbox, c
     assert "as it was" in sandbox.ohw("restore", copy).stdout
 
 
-def test_any_path_of_any_version_comes_back(sandbox: Sandbox):
+def test_any_path_of_any_version_is_restored(sandbox: Sandbox):
     odd_files(sandbox.project / "src")
     before = tree_of(sandbox.project / "src")
     log = events(
@@ -161,7 +161,7 @@ def test_any_path_of_any_version_comes_back(sandbox: Sandbox):
     assert tree_of(sandbox.project / "src") == before
 
 
-def test_what_is_too_large_to_keep_is_said_before(sandbox: Sandbox):
+def test_file_too_large_for_a_copy_is_reported_in_advance(sandbox: Sandbox):
     (sandbox.project / ".gitignore").write_text("build/\n")
     (sandbox.project / "build").mkdir()
     with (sandbox.project / "build/large").open("wb") as file:
@@ -172,14 +172,14 @@ def test_what_is_too_large_to_keep_is_said_before(sandbox: Sandbox):
     assert (sandbox.project / "build/large").exists(), "it was not asked about"
 
 
-def test_a_copy_that_is_not_there_is_said(sandbox: Sandbox):
+def test_unknown_copy_is_reported(sandbox: Sandbox):
     done = sandbox.ohw("restore", "abc")
     assert (done.returncode, "name the files" in done.stderr) == (2, True)
     done = sandbox.ohw("restore", "abcdef12", ".")
     assert (done.returncode, "there is no version abcdef12" in done.stderr) == (1, True)
 
 
-def test_git_history_goes_only_when_it_was_asked_about(sandbox: Sandbox):
+def test_git_history_is_deleted_only_after_a_question(sandbox: Sandbox):
     inner = sandbox.project / "vendor/lib"
     inner.mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(inner)], check=True)
@@ -191,7 +191,7 @@ def test_git_history_goes_only_when_it_was_asked_about(sandbox: Sandbox):
     assert (inner / "a.c").read_text() == "int a;\n"
 
 
-def test_a_private_file_comes_back_private_and_its_secret_is_in_no_list(sandbox: Sandbox):
+def test_private_file_is_restored_as_private_and_its_secret_is_not_listed(sandbox: Sandbox):
     (sandbox.project / ".gitignore").write_text(".env\n")
     private = sandbox.project / ".env"
     private.write_text("A=1\n")
@@ -201,7 +201,7 @@ def test_a_private_file_comes_back_private_and_its_secret_is_in_no_list(sandbox:
     assert (private.read_text(), private.stat().st_mode & 0o777) == ("A=1\n", 0o600)
 
 
-def test_a_sub_agents_command_has_its_copy_too_and_the_parent_says_so(sandbox: Sandbox):
+def test_sub_agents_command_has_a_copy_that_the_parent_reports(sandbox: Sandbox):
     built(sandbox)
     model = delegating(sandbox.home / "script.toml", {"cleaner": [bash("rm -rf build", "HIGH"), finish("clean")]})
     done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", model)
@@ -212,7 +212,7 @@ def test_a_sub_agents_command_has_its_copy_too_and_the_parent_says_so(sandbox: S
     assert (sandbox.project / "build/deep/2.o").exists()
 
 
-def test_a_key_on_the_actions_page_brings_the_copy_back(sandbox: Sandbox):
+def test_key_on_the_action_page_restores_the_copy(sandbox: Sandbox):
     built(sandbox)
     model = sandbox.script(bash("touch begun"), bash("rm -rf build"), finish())
     arguments = ("go", "--mode", "never", "--model", model, "--workspace", str(sandbox.project))
@@ -232,7 +232,7 @@ def test_a_key_on_the_actions_page_brings_the_copy_back(sandbox: Sandbox):
 FORGED = ("{}", "no JSON", "[" * 10_000, "null", "\udcff", '{"id": 5}')
 
 
-def test_a_list_of_copies_that_somebody_forged_harms_nothing(sandbox: Sandbox):
+def test_forged_list_of_copies_is_harmless(sandbox: Sandbox):
     built(sandbox)
     events(sandbox, "rm -rf build")
     (store,) = sandbox.locations.data.glob("versions/*/copies.jsonl")

@@ -17,7 +17,7 @@ def kinds(sandbox: Sandbox, name: str) -> list[str]:
         return [event.kind for event in store.events() if event.kind != "version_taken"]
 
 
-def test_a_killed_screen_leaves_a_session_that_resume_shows_with_its_question(sandbox: Sandbox):
+def test_resume_after_a_killed_screen_shows_the_open_question(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     where = ("--workspace", str(sandbox.project))
     with Terminal(["make the file", "--model", model, *where], 110, 34, sandbox.env) as terminal:
@@ -38,7 +38,7 @@ def test_a_killed_screen_leaves_a_session_that_resume_shows_with_its_question(sa
     assert kinds(sandbox, session.id)[-1] == "action_assessed"
 
 
-def test_a_screen_killed_while_a_command_runs_leaves_a_run_that_comes_to_its_end(sandbox: Sandbox):
+def test_run_finishes_after_its_screen_was_killed_during_a_command(sandbox: Sandbox):
     go = sandbox.project / "go"
     command = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done; (setsid sleep 777 &)"
     args = ("work", "--model", sandbox.script(bash(command), finish("All done.")), "--mode", "never")
@@ -58,7 +58,7 @@ def test_a_screen_killed_while_a_command_runs_leaves_a_run_that_comes_to_its_end
         assert terminal.wait_exit() == 0
 
 
-def test_what_cannot_be_resumed_is_one_line(sandbox: Sandbox):
+def test_session_that_cannot_be_resumed_is_reported_in_one_line(sandbox: Sandbox):
     path = session_path(sandbox.locations, "20260101-broken-0000")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"no session" * 500)

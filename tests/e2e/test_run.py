@@ -31,7 +31,7 @@ def git_project(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["/exit", " /exit\n"])
-def test_exit_as_the_prompt_begins_nothing(sandbox: Sandbox, prompt: str):
+def test_exit_as_the_prompt_starts_nothing(sandbox: Sandbox, prompt: str):
     with ModelServer([Turn("never asked")]) as server:
         done = sandbox.ohw("run", "-", *with_server(server, "--json"), stdin=prompt)
         assert server.requests == []
@@ -40,7 +40,7 @@ def test_exit_as_the_prompt_begins_nothing(sandbox: Sandbox, prompt: str):
     assert list_sessions(sandbox.locations) == []
 
 
-def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(sandbox: Sandbox):
+def test_run_edits_a_repository_runs_its_tests_and_is_listed(sandbox: Sandbox):
     git_project(sandbox.project)
     path = sandbox.project / "calc.py"
     edit = {"command": "str_replace", "path": str(path), "old_str": "a - b", "new_str": "a + b"}
@@ -69,7 +69,7 @@ def test_a_run_edits_a_repository_runs_its_tests_and_is_listed(sandbox: Sandbox)
     assert f"ohw resume {listed.id}" in done.stderr
 
 
-def test_a_question_stops_the_run_with_code_3_and_nothing_runs(sandbox: Sandbox):
+def test_question_stops_the_run_with_code_3_and_nothing_runs(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"))
     done = sandbox.ohw("run", "-", "--model", model, stdin="make a file\n")
     assert done.returncode == 3, done.stderr
@@ -78,13 +78,13 @@ def test_a_question_stops_the_run_with_code_3_and_nothing_runs(sandbox: Sandbox)
     assert list_sessions(sandbox.locations)[0].title == "make a file"
 
 
-def test_the_limit_of_steps_is_code_4(sandbox: Sandbox):
+def test_step_limit_exits_with_code_4(sandbox: Sandbox):
     model = sandbox.script(bash("true"), bash("true"), finish())
     done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never", "--max-steps", "1")
     assert done.returncode == 4, done.stderr
 
 
-def test_the_limit_of_tokens_is_code_4_and_says_how_to_go_on(sandbox: Sandbox):
+def test_token_limit_exits_with_code_4_and_says_how_to_continue(sandbox: Sandbox):
     model = sandbox.script(bash("true"), bash("pwd"), finish())
     done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
     assert done.returncode == 4, done.stderr
@@ -93,7 +93,7 @@ def test_the_limit_of_tokens_is_code_4_and_says_how_to_go_on(sandbox: Sandbox):
     assert "ohw resume" in done.stderr
 
 
-def test_an_agent_in_circles_is_stopped_with_what_it_repeated(sandbox: Sandbox):
+def test_looping_agent_is_stopped_with_the_repeated_action(sandbox: Sandbox):
     model = sandbox.script(*[bash("echo again")] * 9)
     done = sandbox.ohw("run", "go on", "--model", model, "--mode", "never")
     assert done.returncode == 1, done.stderr
@@ -101,7 +101,7 @@ def test_an_agent_in_circles_is_stopped_with_what_it_repeated(sandbox: Sandbox):
     assert "stuck: execute_bash (echo again) gave the same result 4 times" in done.stderr
 
 
-def test_a_run_without_tools_refuses_every_call_and_what_the_model_sees_can_be_limited(sandbox: Sandbox):
+def test_run_without_tools_refuses_calls_and_limits_what_the_model_sees(sandbox: Sandbox):
     turns = [bash_turn("touch made-it"), Turn("I only say so.")]
     with ModelServer(turns) as server:
         done = sandbox.ohw("run", "go", *with_server(server, "--mode", "never", "--tool-choice", "none"))
@@ -117,7 +117,7 @@ def test_a_run_without_tools_refuses_every_call_and_what_the_model_sees_can_be_l
     assert "lines left out" in seen
 
 
-def test_a_wrong_key_is_one_clear_line_that_does_not_show_it(sandbox: Sandbox):
+def test_wrong_key_is_one_line_that_does_not_show_it(sandbox: Sandbox):
     with ModelServer([Fault(401, "Incorrect API key provided: sk-of-the-test")], repeat_last=True) as server:
         done = sandbox.ohw("run", "hello", *with_server(server))
     assert done.returncode == 1
@@ -126,7 +126,7 @@ def test_a_wrong_key_is_one_clear_line_that_does_not_show_it(sandbox: Sandbox):
     assert "sk-of-the-test" not in done.stderr + done.stdout
 
 
-def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(sandbox: Sandbox):
+def test_invalid_arguments_and_unknown_tools_are_reported_to_the_model(sandbox: Sandbox):
     turns = [
         Turn(calls=(Called("execute_bash", '{"command": "touch broken", '),)),
         Turn(calls=(Called("launch_rocket", {"where": "up"}),)),
@@ -142,7 +142,7 @@ def test_bad_arguments_and_unknown_tools_are_told_to_the_model_and_run_nothing(s
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_run_keeps_all_and_leaves_no_process(sandbox: Sandbox, number: int, code: int):
+def test_signal_stops_the_run_saves_everything_and_leaves_no_process(sandbox: Sandbox, number: int, code: int):
     model = sandbox.script(bash("touch begun; (setsid sleep 777 &); sleep 888"))
     process = sandbox.start("run", "wait", "--model", model, "--mode", "never")
     wait_for((sandbox.project / "begun").exists, "the command to run")
@@ -154,7 +154,7 @@ def test_a_signal_stops_the_run_keeps_all_and_leaves_no_process(sandbox: Sandbox
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(sandbox: Sandbox):
+def test_closed_pipe_stops_the_run_without_a_traceback(sandbox: Sandbox):
     model = sandbox.script(bash("sleep 0.2; touch begun"), bash("sleep 888"))
     process = sandbox.start("run", "go on", "--model", model, "--mode", "never", "--json")
     assert process.stdout is not None
@@ -168,7 +168,7 @@ def test_a_reader_that_goes_away_stops_the_run_without_a_traceback(sandbox: Sand
     assert "Traceback" not in err
 
 
-def test_a_session_in_use_is_free_when_its_holder_is_killed(sandbox: Sandbox):
+def test_killed_process_releases_its_session(sandbox: Sandbox):
     process = sandbox.start("run", "wait", "--model", sandbox.script(bash("touch begun; sleep 888")), "--mode", "never")
     wait_for((sandbox.project / "begun").exists, "the command to run")
     path = session_path(sandbox.locations, list_sessions(sandbox.locations)[0].id)
@@ -192,7 +192,7 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(sandbox: Sandbox):
         (("hello",), "not a terminal"),
     ],
 )
-def test_what_makes_no_sense_is_one_line_and_code_2(sandbox: Sandbox, args: tuple[str, ...], message: str):
+def test_invalid_usage_is_one_line_and_code_2(sandbox: Sandbox, args: tuple[str, ...], message: str):
     (sandbox.project / "file").write_text("")
     done = sandbox.ohw(*args)
     assert done.returncode == 2
@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_one_line_and_code_2(sandbox: Sandbox, args: tupl
     assert done.stderr.count("\n") == 1
 
 
-def test_a_refused_connection_says_what_to_do(sandbox: Sandbox):
+def test_refused_connection_says_what_to_do(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
     assert done.returncode == 1
     assert "127.0.0.1:9" in done.stderr
@@ -210,7 +210,7 @@ def test_a_refused_connection_says_what_to_do(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize("calls", ["native", "text"])
-def test_a_task_ends_the_same_with_native_calls_and_with_calls_as_text(sandbox: Sandbox, calls: str):
+def test_native_and_text_calls_lead_to_the_same_result(sandbox: Sandbox, calls: str):
     arguments = {
         "security_risk": "LOW",
         "command": "create",
@@ -252,7 +252,7 @@ def test_plan_mode_reads_files_and_changes_none(sandbox: Sandbox):
     assert not (sandbox.project / "b.txt").exists()
 
 
-def test_nobody_is_asked_about_an_edit_that_is_bound_to_fail(sandbox: Sandbox):
+def test_edit_that_must_fail_is_not_asked_about(sandbox: Sandbox):
     path = sandbox.project / "a.txt"
     path.write_text("one\n")
     edit = {"security_risk": "HIGH", "command": "str_replace", "path": str(path), "old_str": "two", "new_str": "three"}
@@ -265,7 +265,7 @@ def test_nobody_is_asked_about_an_edit_that_is_bound_to_fail(sandbox: Sandbox):
     assert path.read_text() == "one\n"
 
 
-def test_a_protected_path_stops_a_run_that_never_asks_and_says_why(sandbox: Sandbox):
+def test_protected_path_stops_a_never_ask_run_with_the_reason(sandbox: Sandbox):
     path = sandbox.project / ".vscode" / "tasks.json"
     edit = {"command": "create", "path": str(path), "file_text": "{}", "security_risk": "LOW", "summary": "Add tasks"}
     with ModelServer([Turn("", calls=(Called("str_replace_editor", edit),)), finish_turn("Done.")]) as server:

@@ -36,7 +36,7 @@ def last_line(sandbox: Sandbox, done: CompletedProcess[str]) -> str:
     return message
 
 
-def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(sandbox: Sandbox):
+def test_persistent_server_failure_ends_the_run_with_its_message(sandbox: Sandbox):
     with ModelServer([Fault(500, "the engine is on fire", headers={"retry-after": "0"})], repeat_last=True) as server:
         done = run(sandbox, server)
     assert done.returncode == 1
@@ -48,7 +48,7 @@ def test_a_server_that_fails_for_long_ends_the_run_with_what_it_said(sandbox: Sa
     assert len(server.requests) == 5
 
 
-def test_a_server_that_fails_once_costs_nothing_but_a_wait(sandbox: Sandbox):
+def test_single_server_failure_costs_only_a_wait(sandbox: Sandbox):
     turns = [Fault(503), bash("touch made-it"), Fault(429, headers={"retry-after": "1"}), finish("Made it.")]
     with ModelServer(turns) as server:
         done = run(sandbox, server)
@@ -59,14 +59,14 @@ def test_a_server_that_fails_once_costs_nothing_but_a_wait(sandbox: Sandbox):
     assert len([event for event in recorded(sandbox) if isinstance(event, ModelResponded)]) == 2
 
 
-def test_a_rate_limit_of_an_hour_is_told_and_not_waited_for(sandbox: Sandbox):
+def test_rate_limit_of_an_hour_is_reported_and_not_awaited(sandbox: Sandbox):
     with ModelServer([Fault(429, "slow down", headers={"retry-after": "3600"})]) as server:
         done = run(sandbox, server)
     assert done.returncode == 1
     assert "wait 3600 s and send the message again" in last_line(sandbox, done)
 
 
-def test_a_limit_of_dollars_pauses_the_run(sandbox: Sandbox):
+def test_dollar_limit_pauses_the_run(sandbox: Sandbox):
     file = sandbox.locations.settings_file
     file.parent.mkdir(parents=True)
     steps = [bash("echo one"), bash("echo two"), bash("echo three"), finish("Worth it.")]  # 100 tokens in, 20 out
@@ -79,7 +79,7 @@ def test_a_limit_of_dollars_pauses_the_run(sandbox: Sandbox):
         assert len(server.requests) == 2
 
 
-def test_a_wrong_key_is_in_no_file_and_on_no_stream(sandbox: Sandbox):
+def test_wrong_key_is_in_no_file_and_on_no_stream(sandbox: Sandbox):
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
         done = run(sandbox, server)
     assert done.returncode == 1
@@ -92,7 +92,7 @@ def test_a_wrong_key_is_in_no_file_and_on_no_stream(sandbox: Sandbox):
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_a_stream_that_is_cut_keeps_its_words_and_runs_no_half_call(sandbox: Sandbox):
+def test_interrupted_stream_keeps_its_text_and_runs_no_partial_call(sandbox: Sandbox):
     call = Called("execute_bash", {"security_risk": "LOW", "summary": "Make a file", "command": "touch half"})
     with ModelServer([Turn("I make a file.", calls=(call,), cut_after=5)]) as server:
         done = run(sandbox, server)
@@ -103,7 +103,7 @@ def test_a_stream_that_is_cut_keeps_its_words_and_runs_no_half_call(sandbox: San
     assert (answer.text, answer.incomplete, answer.tool_calls) == ("I make a file.", True, ())
 
 
-def test_a_full_window_is_condensed_once_and_the_run_goes_on(sandbox: Sandbox):
+def test_full_context_window_is_condensed_once_and_the_run_continues(sandbox: Sandbox):
     full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
     steps = [bash(f"echo step-{number}") for number in range(8)]
     summary = Turn("GOAL\nsay hello\nDONE\nsome steps")
@@ -123,7 +123,7 @@ def test_a_full_window_is_condensed_once_and_the_run_goes_on(sandbox: Sandbox):
     assert "step-2" in str([event for event in recorded(sandbox) if isinstance(event, ActionObserved)])
 
 
-def test_a_window_that_stays_full_is_told_and_nothing_is_lost(sandbox: Sandbox):
+def test_window_that_stays_full_is_reported_and_nothing_is_lost(sandbox: Sandbox):
     full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
     steps = [bash(f"echo step-{number}") for number in range(8)]
     with ModelServer([*steps, full, Turn("GOAL\nsay hello"), full]) as server:
@@ -133,14 +133,14 @@ def test_a_window_that_stays_full_is_told_and_nothing_is_lost(sandbox: Sandbox):
     assert len([event for event in recorded(sandbox) if isinstance(event, ActionObserved)]) == 8
 
 
-def test_a_web_page_at_the_address_points_at_the_address(sandbox: Sandbox):
+def test_web_page_instead_of_an_answer_points_to_the_url(sandbox: Sandbox):
     with ModelServer([Fault(200, headers={"content-type": "text/html"})]) as server:
         done = run(sandbox, server)
     assert done.returncode == 1
     assert "check --api-base" in last_line(sandbox, done)
 
 
-def test_nothing_at_the_address_names_it(sandbox: Sandbox):
+def test_unreachable_server_is_named(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
     assert done.returncode == 1
     assert "nothing is listening at http://127.0.0.1:9/v1: start the server or fix --api-base" in last_line(
@@ -148,13 +148,13 @@ def test_nothing_at_the_address_names_it(sandbox: Sandbox):
     )
 
 
-def test_a_provider_nobody_knows_says_how_names_are_written(sandbox: Sandbox):
+def test_unknown_provider_error_explains_model_names(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", "--model", "nobody/x")
     assert done.returncode == 1
     assert "write it as PROVIDER/NAME" in last_line(sandbox, done)
 
 
-def test_calls_that_cannot_be_read_get_an_error_each_and_the_session_goes_on(sandbox: Sandbox):
+def test_unreadable_calls_get_errors_and_the_session_continues(sandbox: Sandbox):
     calls = (Called("execute_bash", "{'command': 'touch broken'}"), Called("rm -rf", {}), Called("think", "[1]"))
     with ModelServer([Turn(calls=calls), finish("I give up.")]) as server:
         done = run(sandbox, server)
@@ -165,7 +165,7 @@ def test_calls_that_cannot_be_read_get_an_error_each_and_the_session_goes_on(san
     assert [(event.observation["is_error"], event.ran) for event in results[:3]] == [(True, False)] * 3
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_a_session_is_made(sandbox: Sandbox):
+def test_unwritable_directory_is_refused_before_a_session_is_created(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", "--model", "scripted/demo", "--workspace", "/proc")  # not even for root
     assert (done.returncode, done.stdout) == (2, "")
     assert "the folder /proc cannot be written" in done.stderr

@@ -36,7 +36,7 @@ def files_below(directory: Path) -> list[Path]:
     return [path for path in directory.rglob("*") if path.is_file() and not {"seen", "shown", "undo"} & set(path.parts)]
 
 
-def test_a_planted_secret_is_nowhere_but_where_it_was(sandbox: Sandbox):
+def test_planted_secret_appears_nowhere_else(sandbox: Sandbox):
     planted(sandbox)
     env = {"OPENAI_API_KEY": FIRST, "ANTHROPIC_API_KEY": SECOND}
     turns = [
@@ -62,7 +62,7 @@ def test_a_planted_secret_is_nowhere_but_where_it_was(sandbox: Sandbox):
     assert (sandbox.project / ".env").read_text().startswith(f"DB_PASSWORD={UNKNOWN}")
 
 
-def test_a_mask_is_not_written_into_a_file(sandbox: Sandbox):
+def test_mask_is_not_written_into_a_file(sandbox: Sandbox):
     planted(sandbox)
     before = (sandbox.project / ".env").read_bytes()
     whole = tool("str_replace_editor", command="create", path=str(sandbox.project / "new"), file_text="K=‹secret K›\n")
@@ -77,7 +77,7 @@ def test_a_mask_is_not_written_into_a_file(sandbox: Sandbox):
     assert requests.count("replaces a secret that is hidden from you") == 2
 
 
-def test_what_is_kept_is_for_the_person_alone(sandbox: Sandbox):
+def test_stored_files_are_readable_by_the_user_only(sandbox: Sandbox):
     planted(sandbox)
     with ModelServer([bash_turn("seq 20000", risk="LOW"), finish_turn("Done.")]) as server:
         done = sandbox.ohw("run", "x", "--model", "openai/x", "--api-base", server.base_url, "--mode", "never")

@@ -6,7 +6,7 @@ from tests.sandbox import Sandbox, finish
 from tests.terminal.terminal import Terminal
 
 
-def test_one_finds_an_older_session_by_its_words_goes_to_it_and_comes_back(sandbox: Sandbox):
+def test_older_session_is_found_by_its_words_opened_and_left_again(sandbox: Sandbox):
     model = sandbox.script(finish("The parser is mended."))
     assert sandbox.ohw("run", "older work", "--model", model, "--mode", "never").returncode == 0
     args = ("second task", "--model", model, "--workspace", str(sandbox.project))
@@ -39,7 +39,7 @@ def test_one_finds_an_older_session_by_its_words_goes_to_it_and_comes_back(sandb
         assert terminal.wait_exit() == 0
 
 
-def test_a_session_with_a_flipped_bit_is_said_so_repaired_and_gone_on_with(sandbox: Sandbox):
+def test_session_with_a_flipped_bit_is_reported_repaired_and_continued(sandbox: Sandbox):
     model = sandbox.script(finish("The parser is fixed."))
     assert sandbox.ohw("run", "fix the parser", "--model", model, "--mode", "high").returncode == 0
     (path,) = sandbox.locations.sessions.glob("*.session")

@@ -26,7 +26,7 @@ def at_work(sandbox: Sandbox) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
-def test_a_signal_gives_the_terminal_back_and_leaves_no_process(sandbox: Sandbox, number: signal.Signals):
+def test_signal_restores_the_terminal_and_leaves_no_process(sandbox: Sandbox, number: signal.Signals):
     with Terminal(at_work(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
         wait_for((sandbox.project / "begun").exists, "the command to run")
@@ -44,7 +44,7 @@ def test_a_signal_gives_the_terminal_back_and_leaves_no_process(sandbox: Sandbox
     assert list_sessions(sandbox.locations)[0].ended == "interrupted"
 
 
-def test_a_closed_terminal_leaves_no_process_and_a_whole_session(sandbox: Sandbox):
+def test_closed_terminal_leaves_no_process_and_an_intact_session(sandbox: Sandbox):
     with Terminal(at_work(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
         wait_for((sandbox.project / "begun").exists, "the command to run")
@@ -53,7 +53,7 @@ def test_a_closed_terminal_leaves_no_process_and_a_whole_session(sandbox: Sandbo
     assert list_sessions(sandbox.locations)[0].ended == "interrupted"
 
 
-def test_quitting_lets_the_run_come_to_its_end(sandbox: Sandbox):
+def test_quitting_lets_the_run_finish(sandbox: Sandbox):
     go = sandbox.project / "go"
     command = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
     model = sandbox.script(bash(command), finish("All done."))
@@ -69,7 +69,7 @@ def test_quitting_lets_the_run_come_to_its_end(sandbox: Sandbox):
     assert list_sessions(sandbox.locations)[0].ended == "finished"
 
 
-def test_a_tiny_terminal_is_no_reason_to_fail(sandbox: Sandbox):
+def test_tiny_terminal_is_accepted(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     args = ("make it", "--model", model, "--workspace", str(sandbox.project))
     with Terminal(args, 20, 5, sandbox.env) as terminal:
@@ -88,7 +88,7 @@ def test_a_tiny_terminal_is_no_reason_to_fail(sandbox: Sandbox):
     assert (sandbox.project / "made-it").exists()
 
 
-def test_a_session_that_a_headless_run_holds_is_shown_and_named_as_in_use(sandbox: Sandbox):
+def test_session_held_by_a_headless_run_is_shown_as_in_use(sandbox: Sandbox):
     process = sandbox.start("run", "the long one", *at_work(sandbox)[1:])
     wait_for((sandbox.project / "begun").exists, "the command to run")
     with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
@@ -113,7 +113,7 @@ def overwrite_the_middle(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut, overwrite_the_middle])
-def test_a_damaged_session_is_one_line_and_its_file_is_left_as_it_is(sandbox: Sandbox, damage):
+def test_damaged_session_is_reported_and_its_file_is_unchanged(sandbox: Sandbox, damage):
     assert sandbox.ohw("run", "first", "--model", sandbox.script(finish("Well."))).returncode == 0
     (session,) = list_sessions(sandbox.locations)
     path = session_path(sandbox.locations, session.id)

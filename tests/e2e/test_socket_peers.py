@@ -72,7 +72,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(sandbox: Sandbox, way: str):
+def test_agents_process_gets_no_control_when_the_screen_disconnects(sandbox: Sandbox, way: str):
     attack, out = sandbox.home / "attack.py", sandbox.home / "out"
     attack.write_text(ATTACK)
     command = WAYS[way].format(attack=attack, runtime=sandbox.locations.runtime, out=out)
@@ -91,7 +91,7 @@ def test_a_process_of_the_agent_does_not_get_the_pen_when_the_screen_leaves(sand
     assert not (sandbox.project / "owned").exists()
 
 
-def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(sandbox: Sandbox):
+def test_orphaned_process_of_an_agent_is_recognized_by_its_limit(sandbox: Sandbox):
     """After its supervisor was killed it is an orphan below init: only the limit shows that an agent started it."""
     model = sandbox.script(finish("Never asked."))
     connection = EngineConnection.open(launch(sandbox, model))
@@ -108,7 +108,7 @@ def test_one_that_got_away_from_all_its_parents_is_known_by_its_limit(sandbox: S
     connection.close()
 
 
-def test_a_process_that_is_gone_or_cannot_be_looked_at_is_no_screen():
+def test_ended_or_unreadable_process_is_not_accepted_as_a_screen():
     assert is_of_an_agent(0)
     ended = subprocess.Popen(["true"])
     ended.wait()
@@ -127,7 +127,7 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize(("lower", "is_engine"), [(1, True), (2, False), (3, False)])
-def test_a_process_of_an_agent_does_not_stand_in_for_an_engine(tmp_path, lower, is_engine):
+def test_agents_process_cannot_pose_as_an_engine(tmp_path, lower, is_engine):
     level = mark_level()
     command = [sys.executable, "-c", LISTENS, str(tmp_path / "s"), str(level - lower)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -142,7 +142,7 @@ def test_a_process_of_an_agent_does_not_stand_in_for_an_engine(tmp_path, lower, 
 LEVEL = "import resource; print(resource.getrlimit(10)[1])"
 
 
-def test_whatever_runs_for_an_agent_is_marked_once_more_than_its_engine(tmp_path):
+def test_agents_processes_are_one_mark_level_below_the_engine(tmp_path):
     seen = []
     bash, python = Bash(tmp_path), PythonExecuteTool(tmp_path)
     try:
@@ -164,7 +164,7 @@ if os.fork() == 0:
 
 
 @pytest.mark.parametrize("is_over", [True, False])
-def test_a_process_that_ended_is_not_mistaken_for_the_one_that_has_its_number_now(tmp_path, monkeypatch, is_over):
+def test_reused_pid_is_not_mistaken_for_the_ended_process(tmp_path, monkeypatch, is_over):
     monkeypatch.setattr(sockets, "is_of_an_agent", lambda pid: False)  # as of a process of the user
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
@@ -189,7 +189,7 @@ def _tells_of_processes(connection: socket.socket) -> bool:
     return True
 
 
-def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(sandbox: Sandbox):
+def test_engine_inside_another_engines_shell_accepts_its_own_screens(sandbox: Sandbox):
     """This is the case when an agent works on the workbench itself and runs its tests."""
     model = sandbox.script(finish("All done."))
     code = (
@@ -233,7 +233,7 @@ def _without_roots_power() -> None:
         ctypes.CDLL(None).prctl(24, power, 0, 0, 0)
 
 
-def test_no_command_of_an_agent_reads_or_traces_its_engine(sandbox: Sandbox):
+def test_agents_commands_cannot_read_or_trace_the_engine(sandbox: Sandbox):
     (sandbox.project / "reads.py").write_text(READS)
     model = sandbox.script(bash("python3 reads.py > out.txt"), finish())
     command = ("run", "go", "--model", model, "--mode", "never")
@@ -255,7 +255,7 @@ assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0
 """
 
 
-def test_a_screen_with_an_engine_cannot_be_traced(sandbox: Sandbox):
+def test_screen_with_an_engine_cannot_be_traced(sandbox: Sandbox):
     command = [sys.executable, "-c", CODE]
     done = subprocess.run(command, env=sandbox.env, cwd=sandbox.project, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ def work(sandbox: Sandbox, agents: dict, *more: str) -> tuple[str, ...]:
     return ("share it", "--model", model, "--workspace", str(sandbox.project), *more)
 
 
-def test_a_run_without_a_screen_gives_work_to_two_sub_agents(sandbox: Sandbox):
+def test_headless_run_delegates_to_two_sub_agents(sandbox: Sandbox):
     meet = "touch {0}; for i in $(seq 600); do [ -e {1} ] && break; sleep 0.05; done; test -e {1} && echo met > {0}"
     agents = {
         "left": [bash(meet.format("l", "r")), finish("left is done")],
@@ -35,7 +35,7 @@ def test_a_run_without_a_screen_gives_work_to_two_sub_agents(sandbox: Sandbox):
     assert not sandbox.processes()
 
 
-def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answered_later(sandbox: Sandbox):
+def test_headless_question_of_a_sub_agent_ends_the_run_and_is_answered_later(sandbox: Sandbox):
     done = sandbox.ohw("run", *work(sandbox, WRITER))
     assert done.returncode == 3, done.stderr
     (own,) = [entry.id for entry in list_sessions(sandbox.locations) if not entry.parent]
@@ -52,7 +52,7 @@ def test_without_a_screen_a_question_of_a_sub_agent_ends_the_run_and_can_be_answ
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(sandbox: Sandbox):
+def test_screen_shows_a_sub_agents_question_with_its_name(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_until(lambda screen: "y approve" in screen and "sub-agent writer" in screen, "the question")
         assert not (sandbox.project / "one.txt").exists()
@@ -66,7 +66,7 @@ def test_a_question_of_a_sub_agent_is_asked_on_the_screen_with_its_name(sandbox:
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_with_the_answer(sandbox: Sandbox):
+def test_sub_agents_question_survives_its_engine_and_the_call_continues(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(sandbox).kill()
@@ -86,7 +86,7 @@ def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_wi
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_screen_closed_beside_a_question_of_a_sub_agent_leaves_no_process(sandbox: Sandbox):
+def test_screen_closed_during_a_sub_agents_question_leaves_no_process(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")
@@ -99,7 +99,7 @@ def test_a_screen_closed_beside_a_question_of_a_sub_agent_leaves_no_process(sand
     assert not (sandbox.project / "one.txt").exists()
 
 
-def test_no_key_is_in_the_environment_of_what_a_sub_agent_runs(sandbox: Sandbox):
+def test_sub_agents_processes_have_no_key_in_their_environment(sandbox: Sandbox):
     command = "env > env.txt; cat /proc/self/environ /proc/$PPID/environ | tr '\\0' '\\n' > raw.txt"
     agents = {"writer": [bash(command), finish("I wrote it.")]}
     sandbox.env |= {"OPENAI_API_KEY": "sk-of-the-test", "GITHUB_TOKEN": "ghp-of-the-test", "PLAIN_NAME": "plain"}
@@ -113,7 +113,7 @@ def test_no_key_is_in_the_environment_of_what_a_sub_agent_runs(sandbox: Sandbox)
     assert "PLAIN_NAME=plain" in (sandbox.project / "env.txt").read_text()
 
 
-def test_all_that_waits_is_named_when_a_run_ends_at_several_questions(sandbox: Sandbox):
+def test_run_that_ends_with_several_questions_names_all(sandbox: Sandbox):
     agents = {name: [bash(f"touch {name}", "HIGH"), finish()] for name in ("left", "right")}
     done = sandbox.ohw("run", *work(sandbox, agents))
     assert done.returncode == 3, done.stderr

@@ -56,7 +56,7 @@ def file_name(name: str) -> str:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_each_payload_would_be_found(payload):
+def test_each_payload_would_be_detected(payload):
     assert strange(f"a{payload}b".encode())
     assert strange(f"a{payload}b".encode(), allowed=PLAIN)
 
@@ -113,7 +113,7 @@ def hostile_turns(sandbox: Sandbox) -> list[dict[str, object]]:
     ]
 
 
-def test_no_surface_lets_a_sequence_through(sandbox: Sandbox):
+def test_no_surface_passes_escape_sequences_through(sandbox: Sandbox):
     """Wait for each surface by its own mark; each must show the payloads as text."""
     configure(sandbox)
     args = (hostile("prompt"), "--model", sandbox.script(*hostile_turns(sandbox)), "--workspace", str(sandbox.project))
@@ -208,7 +208,7 @@ def is_shown(terminal: Terminal, mark: str) -> bool:
         return False
 
 
-def test_commands_print_harmless_bytes_alone(sandbox: Sandbox):
+def test_commands_print_only_harmless_bytes(sandbox: Sandbox):
     (sandbox.project / "text").write_text(hostile("output"))
     model = sandbox.script(bash("cat text"), finish(hostile("done")))
     run = sandbox.ohw("run", "-", "--model", model, "--mode", "never", stdin=hostile("prompt"))
@@ -221,7 +221,7 @@ def test_commands_print_harmless_bytes_alone(sandbox: Sandbox):
     assert [json.loads(line)["risk"] for line in rated.stdout.splitlines()] == ["HIGH", "HIGH"]
 
 
-def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_and_before_it_is_trusted(
+def test_names_with_escape_sequences_are_harmless_in_title_and_trust_screen(
     sandbox: Sandbox,
 ):
     directory = sandbox.project / file_name("folder")

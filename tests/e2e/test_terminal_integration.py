@@ -48,7 +48,7 @@ def wait_for_stop(terminal: Terminal) -> None:
     terminal.text()
 
 
-def test_title_progress_and_a_notice_when_the_window_is_not_in_front(sandbox: Sandbox):
+def test_title_progress_and_notice_for_a_window_in_the_background(sandbox: Sandbox):
     go, waits = held(sandbox)
     name = sandbox.project.name
     more = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}
@@ -73,7 +73,7 @@ def test_title_progress_and_a_notice_when_the_window_is_not_in_front(sandbox: Sa
         assert strange(terminal.raw, bells=1) == []
 
 
-def test_what_is_switched_off_is_not_sent(sandbox: Sandbox):
+def test_disabled_sequences_are_not_sent(sandbox: Sandbox):
     sandbox.locations.settings_file.parent.mkdir(parents=True)
     sandbox.locations.settings_file.write_text(
         "[terminal]\ntitle = false\nprogress = false\nnotice = false\nmouse = false\n"
@@ -85,7 +85,7 @@ def test_what_is_switched_off_is_not_sent(sandbox: Sandbox):
     assert not any(part in terminal.raw for part in (b"\x1b]2;", b"\x1b]9;", b"\x1b[22;2t", b"\x1b[?1000h"))
 
 
-def test_no_color_sends_no_colour(sandbox: Sandbox):
+def test_no_color_sends_no_colors(sandbox: Sandbox):
     with screen(sandbox, bash("touch made-it", risk="HIGH"), finish(), NO_COLOR="1") as terminal:
         terminal.wait_for("y approve")
         terminal.wait_for("HIGH")
@@ -101,7 +101,7 @@ def _colours(raw: bytes) -> set[str]:
     return set(re.findall(r"[34]8;[25];[\d;]+|\x1b\[[\d;]*\b(?:3|4|9|10)[0-7]m", raw.decode(errors="replace")))
 
 
-def test_a_selection_is_copied_by_the_terminal_and_by_the_system(sandbox: Sandbox):
+def test_selection_is_copied_by_the_terminal_and_a_program(sandbox: Sandbox):
     tools = sandbox.home / "bin"
     tools.mkdir()
     program = tools / "wl-copy"
@@ -130,9 +130,7 @@ def test_a_selection_is_copied_by_the_terminal_and_by_the_system(sandbox: Sandbo
     [[signal.SIGTSTP], [signal.SIGSTOP], [signal.SIGTSTP, signal.SIGTSTP], []],
     ids=["SIGTSTP", "SIGSTOP", "SIGTSTP twice", "SIGCONT alone"],
 )
-def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_terminal_back(
-    sandbox: Sandbox, stops: list[signal.Signals]
-):
+def test_continued_at_the_same_size_the_screen_is_redrawn_and_takes_keys(sandbox: Sandbox, stops: list[signal.Signals]):
     with Terminal(
         ["--model", sandbox.script(finish("x")), "--workspace", str(sandbox.project)], 110, 34, sandbox.env
     ) as it:
@@ -157,7 +155,7 @@ def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_t
 
 
 @pytest.mark.parametrize("env", [{"COLUMNS": "1"}, {"LINES": "1"}, {"COLUMNS": "1", "LINES": "1"}, {"COLUMNS": "x"}])
-def test_the_size_is_the_terminals_whatever_the_environment_says(sandbox: Sandbox, env: dict[str, str]):
+def test_size_comes_from_the_terminal_not_the_environment(sandbox: Sandbox, env: dict[str, str]):
     with screen(sandbox, finish("All done."), **env) as terminal:
         terminal.wait_for("All done.")
         terminal.wait_for("F1 help")
@@ -167,7 +165,7 @@ def test_the_size_is_the_terminals_whatever_the_environment_says(sandbox: Sandbo
 
 
 @pytest.mark.parametrize("by_key", [True, False], ids=["ctrl+z", "SIGTSTP"])
-def test_suspended_and_continued_the_session_goes_on(sandbox: Sandbox, by_key: bool):
+def test_suspended_session_continues(sandbox: Sandbox, by_key: bool):
     go, waits = held(sandbox)
     with screen(sandbox, bash(waits), finish("All done.")) as terminal:
         wait_for((sandbox.project / "begun").exists, "the command to run")
@@ -194,7 +192,7 @@ def test_suspended_and_continued_the_session_goes_on(sandbox: Sandbox, by_key: b
         assert "Traceback" not in terminal.text()
 
 
-def test_two_hundred_sizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
+def test_two_hundred_resizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
     edges = [(1, 1), (500, 200), (2, 50), (500, 1), (1, 200), (300, 3), (40, 12), (80, 24)]
     between = Random(6)
     sizes = [edges[n % 8] if n % 2 else (between.randint(1, 500), between.randint(1, 200)) for n in range(200)]
@@ -223,7 +221,7 @@ def approves(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_gives_the_window_back(sandbox: Sandbox, number: signal.Signals):
+def test_signal_restores_the_window(sandbox: Sandbox, number: signal.Signals):
     with screen(sandbox, bash("touch made-it", risk="HIGH"), finish()) as terminal:
         terminal.wait_for("y approve")
         before = len(terminal.raw)
@@ -236,7 +234,7 @@ def test_a_signal_gives_the_window_back(sandbox: Sandbox, number: signal.Signals
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
 
 
-def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_it(sandbox: Sandbox):
+def test_screen_survives_a_thousand_random_sizes_and_ends_on_a_signal(sandbox: Sandbox):
     chance = Random(7)
     columns = [1, 2, 3, 4, 5, 7, 20, 80, 160, 500]
     rows = [1, 2, 3, 5, 12, 40, 200]
@@ -256,7 +254,7 @@ def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_
         assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
 
 
-def test_a_thousand_random_sizes_while_the_agent_works_lose_nothing(sandbox: Sandbox):
+def test_thousand_random_sizes_lose_nothing_while_the_agent_works(sandbox: Sandbox):
     chance = Random(11)
     steps = [bash(f"sleep 0.1; seq 1 {number * 20}; echo {number} >> marks") for number in range(40)]
     with screen(sandbox, *steps, finish("All done.")) as terminal:

@@ -65,7 +65,7 @@ def ten_known_servers(sandbox: Sandbox) -> str:
     return "\n".join(lines)
 
 
-def test_nothing_that_reaches_out_is_loaded_before_it_is_used(sandbox: Sandbox, watched: Path):
+def test_network_libraries_are_not_loaded_before_use(sandbox: Sandbox, watched: Path):
     settings(sandbox, ten_known_servers(sandbox) + ALL_ON)
     done = sandbox.ohw("run", "go", "--model", sandbox.script(bash("true"), finish()))
     assert done.returncode == 0, done.stderr
@@ -91,7 +91,7 @@ def test_nothing_that_reaches_out_is_loaded_before_it_is_used(sandbox: Sandbox, 
     assert (sandbox.home / "starts").stat().st_size == 1
 
 
-def test_no_process_of_any_kind_before_trust(sandbox: Sandbox, watched: Path):
+def test_no_process_starts_before_trust(sandbox: Sandbox, watched: Path):
     subprocess.run(["git", "init", "-q", str(sandbox.project)], check=True)
     hook = sandbox.home / "hook-ran"
     (sandbox.project / ".git/config").write_text(
@@ -118,7 +118,7 @@ def test_no_process_of_any_kind_before_trust(sandbox: Sandbox, watched: Path):
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_no_process_is_left_also_after_a_kill(sandbox: Sandbox, chromium: str, is_killed: bool):
+def test_no_process_is_left_even_after_a_kill(sandbox: Sandbox, chromium: str, is_killed: bool):
     """A server, a cell and a command each have a child that left its session; the browser has children of its own."""
     stays = fake_server(sandbox.home, {"stays": True})
     server = f"[mcpServers.fake]\ncommand = {json.dumps(stays['command'])}\nargs = {json.dumps(stays['args'])}\n"

@@ -33,7 +33,7 @@ def engines(sandbox: Sandbox) -> list[str]:
     return [line for process in sandbox.processes() if "workbench.engine" in (line := " ".join(process.cmdline()))]
 
 
-def test_agreement_holds_for_the_very_folder_and_content(sandbox: Sandbox, marker, tmp_path_factory):
+def test_trust_applies_to_this_directory_and_content_only(sandbox: Sandbox, marker, tmp_path_factory):
     content = fingerprint(sandbox.project)
     agree(sandbox.locations, sandbox.project, content)
     assert is_trusted(sandbox.project, agreed(sandbox.locations))
@@ -50,7 +50,7 @@ def test_agreement_holds_for_the_very_folder_and_content(sandbox: Sandbox, marke
     assert not is_trusted(sandbox.project, agreed(sandbox.locations))
 
 
-def test_a_damaged_list_of_agreements_is_none(sandbox: Sandbox, marker):
+def test_damaged_list_of_trusted_directories_is_empty(sandbox: Sandbox, marker):
     agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
     file = sandbox.locations.data / "trusted.json"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -59,7 +59,7 @@ def test_a_damaged_list_of_agreements_is_none(sandbox: Sandbox, marker):
         assert agreed(sandbox.locations) == ()
 
 
-def test_run_in_a_folder_that_is_not_trusted_says_what_it_leaves_out(sandbox: Sandbox, marker):
+def test_headless_run_in_an_untrusted_directory_reports_what_is_ignored(sandbox: Sandbox, marker):
     sandbox.env["OHW_MODEL"] = sandbox.script(finish())
     done = sandbox.ohw("run", "go")
     assert done.returncode == 0
@@ -71,7 +71,7 @@ def test_run_in_a_folder_that_is_not_trusted_says_what_it_leaves_out(sandbox: Sa
     assert marker.exists()
 
 
-def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(sandbox: Sandbox, marker):
+def test_screen_asks_for_trust_first_and_no_ignores_the_files(sandbox: Sandbox, marker):
     sandbox.env["OHW_MODEL"] = sandbox.script(finish("All done."))
     with Terminal(["--workspace", str(sandbox.project)], 120, 40, sandbox.env) as terminal:
         terminal.wait_for("Trust this directory?")
@@ -92,7 +92,7 @@ def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(sandbox: Sa
         assert terminal.wait_exit() == 0
 
 
-def test_yes_is_kept_until_something_changes(sandbox: Sandbox, marker):
+def test_trust_lasts_until_something_changes(sandbox: Sandbox, marker):
     sandbox.env["OHW_MODEL"] = sandbox.script(finish("All done."))
     arguments = ["--workspace", str(sandbox.project)]
     with Terminal(arguments, 120, 40, sandbox.env) as terminal:
@@ -117,9 +117,7 @@ def test_yes_is_kept_until_something_changes(sandbox: Sandbox, marker):
 
 
 @pytest.mark.parametrize("name", ["__pycache__/helper.cpython-311.pyc", "fast.so", "lib/data.bin", "linked/other.py"])
-def test_compiled_and_binary_files_beside_a_tool_are_agreed_to_as_well(
-    sandbox: Sandbox, marker, name, tmp_path_factory
-):
+def test_compiled_and_binary_files_beside_a_tool_are_covered_by_trust(sandbox: Sandbox, marker, name, tmp_path_factory):
     tools = sandbox.project / ".ohw/tools"
     (tools / "linked").symlink_to(tmp_path_factory.mktemp("elsewhere"))
     file = tools / name
@@ -141,7 +139,7 @@ from workbench.tools import ThinkTool as tool
 """
 
 
-def test_what_a_tool_imports_leaves_nothing_behind_that_would_ask_again(sandbox: Sandbox):
+def test_imports_of_a_tool_leave_no_files_that_would_ask_again(sandbox: Sandbox):
     tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
     (tools / "own.py").write_text(IMPORTING.format(folder=str(tools)))

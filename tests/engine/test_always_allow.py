@@ -13,7 +13,7 @@ from workbench.rules.rule_files import read_rules
 
 
 @pytest.mark.parametrize("scope", ["session", "person"])
-def test_the_next_same_command_runs_by_the_rule(local_sandbox: Sandbox, scope: str):
+def test_next_identical_command_runs_by_the_rule(local_sandbox: Sandbox, scope: str):
     model = local_sandbox.script(bash("touch made", risk="LOW"), bash("touch made", risk="LOW"), finish("All done."))
     connection = EngineConnection.open(launch(local_sandbox, model))
     connection.send_command(SendMessage(text="make it"))

@@ -23,7 +23,7 @@ def context(session: Any) -> Context:
     return Context(cast(Any, SimpleNamespace(session=session)), cast(Any, SimpleNamespace()))
 
 
-def test_a_new_command_takes_a_struct_and_a_handler():
+def test_new_command_needs_a_struct_and_a_handler():
     renamed = []
 
     @handle.register(RenameBranch)
@@ -36,13 +36,13 @@ def test_a_new_command_takes_a_struct_and_a_handler():
     assert renamed == ["Fix the sign"]
 
 
-def test_each_command_has_a_handler():
+def test_every_command_has_a_handler():
     commands = {kind for kind in Command.__subclasses__() if kind.__module__ == Command.__module__}
     handled = {kind for kind in commands if handle.dispatch(kind) is not handle.dispatch(Command)}
     by_the_server = {Leave}
     assert commands - handled == by_the_server
 
 
-def test_a_command_without_a_handler_is_refused_by_its_name():
+def test_command_without_a_handler_is_refused_by_name():
     with pytest.raises(WorkbenchError, match="no handler for Leave"):
         handle(Leave(), context(None))

@@ -69,7 +69,7 @@ def log(sandbox: Sandbox) -> list[Event]:
         return list(store.events())
 
 
-def test_a_question_survives_kill_9_and_is_answered_later(local_sandbox: Sandbox):
+def test_question_survives_sigkill_and_is_answered_later(local_sandbox: Sandbox):
     model = local_sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     first = EngineConnection.open(launch(local_sandbox, model))
     assert socket_path(local_sandbox.locations, ID).stat().st_mode & 0o777 == 0o600
@@ -97,7 +97,7 @@ def test_a_question_survives_kill_9_and_is_answered_later(local_sandbox: Sandbox
     assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["finished"]
 
 
-def test_an_engine_that_is_left_alone_finishes_its_run_and_ends(local_sandbox: Sandbox):
+def test_unattended_engine_finishes_its_run_and_exits(local_sandbox: Sandbox):
     hold = local_sandbox.project / "go"
     command = f"touch begun; while [ ! -e {hold} ]; do sleep 0.05; done; (setsid sleep 777 &)"
     connection = EngineConnection.open(
@@ -135,7 +135,7 @@ def _is_titled(number: int) -> Callable[[Message], bool]:
     return lambda message: getattr(message, "title", None) == f"title {number}"
 
 
-def test_a_second_screen_sees_everything_and_the_pen_passes_on(local_sandbox: Sandbox):
+def test_second_screen_sees_everything_and_inherits_control(local_sandbox: Sandbox):
     first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(bash("true", risk="HIGH"))))
     first.send_command(SendMessage(text="hello"))
     receive_until(first, lambda message: isinstance(message, ActionAssessed))
@@ -157,7 +157,7 @@ def _interrupted(connection: EngineConnection) -> bool:
     return any(isinstance(message, RunEnded) for message in connection.receive())
 
 
-def test_a_change_is_taken_back_once(local_sandbox: Sandbox):
+def test_change_is_reverted_once(local_sandbox: Sandbox):
     path = local_sandbox.project / "a.txt"
     path.write_text("new\n")
     command = RevertFiles(files=(FileDelta(path=str(path), before="new\n", after="old\n"),))
@@ -172,7 +172,7 @@ def test_a_change_is_taken_back_once(local_sandbox: Sandbox):
     wait_for(lambda: gone(screen.engine_pid), "the engine to end")
 
 
-def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(local_sandbox: Sandbox):
+def test_agents_question_is_answered_by_the_controlling_screen(local_sandbox: Sandbox):
     ask = {"tool": "ask_human", "arguments": {"question": "Which?", "options": ["red", "blue"]}}
     first = EngineConnection.open(launch(local_sandbox, local_sandbox.script(ask, finish("All done."))))
     first.send_command(SendMessage(text="paint it"))
@@ -207,7 +207,7 @@ def test_sigterm_ends_engine_and_children_at_once_and_keeps_the_log(local_sandbo
     assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["interrupted"]
 
 
-def test_what_an_engine_cannot_serve_comes_back_as_one_line(local_sandbox: Sandbox):
+def test_refused_session_is_reported_in_one_line(local_sandbox: Sandbox):
     path = session_path(local_sandbox.locations, ID)
     with pytest.raises(EngineRefused, match="no session"):
         EngineConnection.open(launch(local_sandbox, "scripted/demo", is_new=False))
@@ -224,7 +224,7 @@ def test_what_an_engine_cannot_serve_comes_back_as_one_line(local_sandbox: Sandb
     lock.release()
 
 
-def test_a_session_without_a_word_leaves_no_file(local_sandbox: Sandbox):
+def test_session_without_messages_leaves_no_file(local_sandbox: Sandbox):
     connection = EngineConnection.open(launch(local_sandbox, "scripted/demo"))
     path = session_path(local_sandbox.locations, ID)
     assert path.exists()

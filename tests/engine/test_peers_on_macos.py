@@ -64,15 +64,15 @@ def _on_macos(monkeypatch):
     ],
     ids=["the user's", "another user's", "the agent's", "the supervisor", "orphaned", "ended", "left", "unknown"],
 )
-def test_only_processes_of_the_user_that_the_engine_did_not_start_are_screens(connection, own, screen):
+def test_only_the_users_processes_that_the_engine_did_not_start_are_screens(connection, own, screen):
     assert (is_own(connection), is_screen(connection)) == (own, screen)
 
 
-def test_a_stopped_process_is_known_by_its_state():
+def test_stopped_process_is_recognized_by_its_state():
     assert (is_stopped(800), is_stopped(700), is_stopped(4711)) == (True, False, False)
 
 
-def test_nobody_and_the_engine_itself_are_no_screens():
+def test_unknown_processes_and_the_engine_itself_are_not_screens():
     assert is_of_an_agent(0)
     assert is_of_an_agent(ENGINE)
     assert not is_of_an_agent(1)

@@ -88,7 +88,7 @@ EVENTS = st.one_of(
         st.builds(wire.Hello, notices=st.tuples(TEXT)).map(lambda each: (wire.decode_hello, each)),
     )
 )
-def test_every_message_arrives_as_it_was_sent(pair: tuple[Callable[[bytes], object], Data]):
+def test_every_message_survives_a_round_trip(pair: tuple[Callable[[bytes], object], Data]):
     decode, message = pair
     line = encode(message)
     assert b"\n" not in line
@@ -98,7 +98,7 @@ def test_every_message_arrives_as_it_was_sent(pair: tuple[Callable[[bytes], obje
 @pytest.mark.parametrize(
     "line", [b"{", b"\xff", b'{"kind":"send_message","text":"\\ud800"', b'["\\ud800"' * 5_000, b"[" * 100_000]
 )
-def test_what_is_no_message_is_a_value_error(line: bytes):
+def test_invalid_message_raises_value_error(line: bytes):
     with pytest.raises(ValueError):  # noqa: PT011 - of json or of msgspec
         wire.decode_command(line)
 
@@ -126,7 +126,7 @@ def examples(count: int) -> list[wire.Command]:
     return made
 
 
-def test_no_text_of_a_command_ends_the_connection(local_sandbox: Sandbox):
+def test_no_text_in_a_command_ends_the_connection(local_sandbox: Sandbox):
     (local_sandbox.project / "caf\udce9.txt").write_text("held inside\n")
     connection = EngineConnection.open(launch(local_sandbox, local_sandbox.script(*[finish("Fine.")] * 100)))
     for number, command in enumerate(examples(6)):
@@ -140,7 +140,7 @@ def test_no_text_of_a_command_ends_the_connection(local_sandbox: Sandbox):
     connection.close()
 
 
-def test_a_file_whose_name_is_no_utf_8_goes_with_the_message(local_sandbox: Sandbox):
+def test_file_with_an_invalid_utf8_name_is_sent_with_the_message(local_sandbox: Sandbox):
     (local_sandbox.project / "caf\udce9.txt").write_text("held inside\n")
     connection = EngineConnection.open(launch(local_sandbox, local_sandbox.script(finish("Fine."))))
     connection.send_command(wire.SendMessage(text="see @caf\udce9.txt", mentions=("caf\udce9.txt",)))
@@ -161,7 +161,7 @@ async def _lost(client: EngineClient) -> Disconnected:
                     return message
 
 
-async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(
+async def test_dead_thread_is_reported_and_later_commands_arrive(
     local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ):
     client = EngineClient(launch(local_sandbox, local_sandbox.script(finish("Fine."))))

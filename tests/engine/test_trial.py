@@ -22,7 +22,7 @@ def _a_home_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("OHW_API_KEY", KEY)
 
 
-def test_a_model_that_answers_works():
+def test_responding_model_passes_the_test():
     with ModelServer([Turn("ready")]) as server:
         source = ModelSource("vLLM", ("openai/qwen", "openai/other"), server.base_url)
         outcome = ModelTest.of(source).result()
@@ -33,7 +33,7 @@ def test_a_model_that_answers_works():
     assert "\n" not in outcome.line
 
 
-def test_a_key_that_is_refused_is_said_and_not_shown():
+def test_refused_key_is_reported_but_not_shown():
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
         outcome = ModelTest("openai/qwen", server.base_url).result()
     assert not outcome.works
@@ -42,13 +42,13 @@ def test_a_key_that_is_refused_is_said_and_not_shown():
     assert "\n" not in outcome.line
 
 
-def test_a_server_that_says_nothing_is_given_up():
+def test_silent_server_times_out():
     with ModelServer([Fault(kind="silent")]) as server:
         outcome = ModelTest("openai/qwen", server.base_url, patience=0.5).result()
     assert (outcome.works, outcome.line) == (False, "openai/qwen gave no answer within 0.5 s")
 
 
-def test_it_can_be_stopped_before_there_is_an_answer():
+def test_call_can_be_stopped_before_an_answer():
     outcomes, mine = [], psutil.Process()
     with ModelServer([Fault(kind="silent")]) as server:
         trial = ModelTest("openai/qwen", server.base_url)
@@ -63,6 +63,6 @@ def test_it_can_be_stopped_before_there_is_an_answer():
     assert len(mine.children()) == before
 
 
-def test_of_some_providers_only_the_key_is_known():
+def test_provider_with_unknown_models_is_found_by_its_key():
     sources = sources_of_keys({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY})
     assert [(each.models[0], each.is_named) for each in sources] == [("openai/gpt-5", True), ("mistral/NAME", False)]

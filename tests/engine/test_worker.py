@@ -23,19 +23,19 @@ def places(home: Path) -> Locations:
     return Locations(home / "c", home / "d", home / "s", home / "r")
 
 
-def test_a_launch_survives_its_way_through_the_pipe(tmp_path: Path):
+def test_launch_survives_a_round_trip_through_the_pipe(tmp_path: Path):
     launch = Launch(places(tmp_path), Settings(api_key="k", keys={"a": "b"}, from_flags=("model",)), "id", "/w", True)
     assert Launch.from_json(launch.to_json()) == launch
 
 
-def test_old_logs_are_removed(tmp_path: Path):
+def test_old_logs_are_deleted(tmp_path: Path):
     for number in range(6):
         (tmp_path / f"{number}.log").write_text("")
     prune(tmp_path, keep=2)
     assert len(list(tmp_path.iterdir())) == 2
 
 
-async def test_deltas_are_joined_and_events_keep_their_place():
+async def test_deltas_are_joined_and_events_keep_their_order():
     delivered: list[list[object]] = []
     broadcast = Broadcast(asyncio.get_running_loop(), lambda messages: delivered.append(list(messages)))
     end = RunEnded(seq=9, reason="finished")
@@ -74,7 +74,7 @@ class Faulty:
         return False
 
 
-def test_the_worker_outlives_a_fault_and_logs_it(caplog: pytest.LogCaptureFixture):
+def test_worker_survives_an_exception_and_logs_it(caplog: pytest.LogCaptureFixture):
     rested, faults, session = threading.Semaphore(0), [], Faulty()
     worker = Worker(session, rested.release, faults.append)
     with caplog.at_level(logging.ERROR):

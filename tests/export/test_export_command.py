@@ -24,7 +24,7 @@ def recorded(sandbox: Sandbox) -> str:
     return session.id
 
 
-def test_a_session_goes_out_in_each_form_and_comes_back(sandbox: Sandbox):
+def test_session_is_exported_in_each_format_and_imported(sandbox: Sandbox):
     name = recorded(sandbox)
     done = sandbox.ohw("export", name[:12])
     assert done.returncode == 0
@@ -78,7 +78,7 @@ def folded(sandbox: Sandbox, name: str) -> tuple[State, list[Event]]:
     return ledger, events
 
 
-def test_an_import_brings_no_powers_and_closes_what_was_open(sandbox: Sandbox):
+def test_import_grants_no_permissions_and_closes_open_actions(sandbox: Sandbox):
     done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODEL="scripted/demo", OHW_MODE="high")
     assert done.returncode == 0, done.stderr
     assert "mode (high), model (scripted/demo) and rules are yours" in done.stderr
@@ -91,7 +91,7 @@ def test_an_import_brings_no_powers_and_closes_what_was_open(sandbox: Sandbox):
     assert next(event for event in events if event.seq == 4).title == "harmless"
 
 
-def test_an_import_gets_no_mode_that_never_asks_and_no_second_beginning(sandbox: Sandbox):
+def test_import_gets_neither_never_ask_mode_nor_a_second_start(sandbox: Sandbox):
     done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODE="never", OHW_MODEL="scripted/demo")
     assert "mode (medium)" in done.stderr
     again = {"seq": len(HOSTILE) + 1, "at": "2026-01-01T10:00:00Z", **HOSTILE[0]}
@@ -120,7 +120,7 @@ def foreign_file(sandbox: Sandbox, way: str) -> str:
 
 
 @pytest.mark.parametrize("way", ["link", "second name", "renamed", "writable"])
-def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(sandbox: Sandbox, way: str):
+def test_possibly_foreign_file_is_asked_about_and_gets_no_permissions(sandbox: Sandbox, way: str):
     name = foreign_file(sandbox, way)
     sandbox.env |= {"OHW_MODEL": sandbox.script(finish("All done."))}
     with Terminal(["resume", name, "--plain"], 110, 40, sandbox.env) as terminal:
@@ -143,14 +143,14 @@ def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(sand
     assert not {"asked", "approved", "own"} & {path.name for path in sandbox.project.iterdir()}
 
 
-def test_a_session_screen_does_not_open_a_file_that_may_be_somebody_elses(sandbox: Sandbox):
+def test_sessions_screen_refuses_a_possibly_foreign_file(sandbox: Sandbox):
     name = foreign_file(sandbox, "link")
     settings = Settings(model=sandbox.script(finish()))
     with pytest.raises(UsageError, match="asks whether to open it"):
         open_session(sandbox.locations, settings, name, on_event=lambda event: None, on_live=lambda event: None)
 
 
-def test_what_cannot_be_exported_or_imported_is_one_line(sandbox: Sandbox):
+def test_failed_export_or_import_is_reported_in_one_line(sandbox: Sandbox):
     name = recorded(sandbox)
     torn = sandbox.home / "torn.jsonl"
     torn.write_bytes(b"\xff\xfe")

@@ -31,7 +31,7 @@ def words_of(svg: str) -> str:
     return re.sub(r"\s+", " ", " ".join(ElementTree.fromstring(svg).itertext()).replace("\xa0", " "))
 
 
-def test_a_picture_shows_the_session_at_that_event_and_nothing_later():
+def test_picture_shows_the_session_at_the_given_event():
     events = stored(finished())
     early = picture(events[:12], (80, 24), "ohw-light")
     late = picture(events, (120, 40), "ohw-dark")
@@ -42,7 +42,7 @@ def test_a_picture_shows_the_session_at_that_event_and_nothing_later():
     assert "@font-face" not in late
 
 
-def test_a_picture_shows_a_waiting_question():
+def test_picture_shows_a_waiting_question():
     script = Script().start().user("clean up")
     script.ask("execute_bash", command="rm -rf build")
     words = words_of(picture(script.events, (100, 30), "ohw-dark"))
@@ -50,7 +50,7 @@ def test_a_picture_shows_a_waiting_question():
     assert "rm -rf build" in words
 
 
-def test_a_recording_is_valid_and_plays_to_what_the_screen_showed():
+def test_recording_is_valid_and_replays_what_the_screen_showed():
     script = Script().start().user("Look around.").answer("I look **around**.")
     script.run("execute_bash", "300 files", command="ls | wc -l")
     script.run("finish", "", message="There are many.")
@@ -73,7 +73,7 @@ def test_a_recording_is_valid_and_plays_to_what_the_screen_showed():
     assert "There are many." in seen[-1]
 
 
-def test_no_byte_of_a_session_reaches_a_recording_or_picture_raw():
+def test_recordings_and_pictures_contain_no_raw_bytes_of_a_session():
     script = Script().start(model=EVIL).user(EVIL)
     script.answer(EVIL, reasoning=EVIL)
     script.run("execute_bash", EVIL, command=EVIL)

@@ -64,7 +64,7 @@ def read_page(page: str) -> Reader:
 
 
 @pytest.mark.parametrize("text", EVIL)
-def test_no_word_of_a_session_becomes_markup_of_the_page(text):
+def test_session_text_never_becomes_html_markup(text):
     page = "\n".join(page_of(evil_session(text).state()))
     reader = read_page(page)
     assert {tag for tag, _ in reader.found} <= TAGS
@@ -74,7 +74,7 @@ def test_no_word_of_a_session_becomes_markup_of_the_page(text):
 
 
 @pytest.mark.parametrize("text", EVIL)
-def test_no_word_of_a_session_becomes_html_or_a_link_in_markdown(text):
+def test_session_text_never_becomes_html_or_links_in_markdown(text):
     document = "\n".join(markdown_of(evil_session(text).state()))
     rendered = MarkdownIt("commonmark", {"html": True}).enable("table").render(document)
     reader = read_page(rendered)
@@ -84,7 +84,7 @@ def test_no_word_of_a_session_becomes_html_or_a_link_in_markdown(text):
     assert sum(tag == "details" for tag, _ in reader.found) == 3  # reasoning, and call and output of the command
 
 
-def test_what_was_said_done_and_changed_stands_in_it():
+def test_transcript_contains_messages_actions_and_changes():
     state = working_session().state()
     for text in ("\n".join(markdown_of(state)), read_page("\n".join(page_of(state))).text):
         for words in (
@@ -98,13 +98,13 @@ def test_what_was_said_done_and_changed_stands_in_it():
             assert words in text
 
 
-def test_plain_markdown_of_the_agent_stays_as_it_is():
+def test_agents_plain_markdown_is_unchanged():
     document = "\n".join(markdown_of(working_session().state()))
     assert "> The parser **drops the sign** when the number has leading blanks:" in document
     assert "> ```python\n> int(text.lstrip('-'))\n> ```" in document
 
 
-def test_secrets_known_now_are_masked_in_what_was_recorded_before(tmp_path, monkeypatch):
+def test_secrets_known_now_are_masked_in_older_recordings(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "hush-hush-4711-abcd")
     script = Script().start().user("the key is hush-hush-4711-abcd\x9b")
     with Store.create(tmp_path / "a.session") as store:
