@@ -16,7 +16,7 @@ from workbench.mcp.mentions import offers_of
 from workbench.mcp.pins import PinStore
 from workbench.plain.narration import item_lines as told_plainly
 from workbench.secrets.masker import MASKER
-from workbench.tools.trust import fingerprint
+from workbench.tools.trust import agree, fingerprint
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.reducer import apply
@@ -109,7 +109,8 @@ def test_only_servers_that_may_be_used_offer_something(tmp_path):
     trusting = replace(settings, trusted=(fingerprint(directory),))
     listed(where, trusting, directory)
     assert set(offers_of(where, settings, directory).resources) == {"mine:note://1", "mine:file:///a b.txt"}
-    offers = offers_of(where, trusting, directory)
+    agree(where, directory, fingerprint(directory))
+    offers = offers_of(where, settings, directory)
     assert {name.partition(":")[0] for name in offers.resources} == {"mine", "theirs"}
     assert set(offers.prompts) == {"mine:review", "mine:hello", "theirs:review", "theirs:hello"}
     assert offers.is_resource("theirs:any://thing/else")

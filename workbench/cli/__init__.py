@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "openapi": "openapi:openapi",
     "risk": "risk:risk",
     "rules": "rules:rules",
+    "trust": "trust:trust",
     "restore": "restore:restore",
     "config": "config:config",
     "locate": "config:locate",

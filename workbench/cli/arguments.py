@@ -29,6 +29,7 @@ _COMMANDS = {
     "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
     "risk": "show the risk rating of a command without running it",
     "rules": "list the allow, ask and deny rules; `test` shows what they decide about a command",
+    "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
     "locate": "show the paths of settings, sessions and logs",
@@ -164,7 +165,14 @@ def _add_sessions(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session to repair (default: all damaged ones)")
 
 
-_ARGUMENTS_OF = {"mcp": _add_mcp, "openapi": _add_openapi, "sessions": _add_sessions}
+def _add_trust(parser: _Parser) -> None:
+    parser.add_argument("action", nargs="?", choices=["list", "revoke"], help="what to do (default: list)")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="directories to trust no longer")
+    parser.add_argument("--all", action="store_true", help="revoke the trust in all directories")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON lines")
+
+
+_ARGUMENTS_OF = {"trust": _add_trust, "mcp": _add_mcp, "openapi": _add_openapi, "sessions": _add_sessions}
 
 
 def _add_session(parser: _Parser, command: str) -> None:

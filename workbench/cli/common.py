@@ -25,9 +25,9 @@ def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locatio
     where = Locations.from_environment()
     flags = {name: getattr(arguments, name) for name, each in declared(Settings).items() if each.flag}
     settings = load_settings(where, lenient=lenient, **flags)
-    from workbench.tools.trust import agreed
+    from workbench.tools.trust import refreshed
 
-    return where, replace(settings, trusted=(*settings.trusted, *agreed(where, settings.trusted)))
+    return where, replace(settings, trusted=refreshed(where, settings.trusted))
 
 
 def workspace_of(arguments: Namespace) -> Path:

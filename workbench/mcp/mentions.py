@@ -16,7 +16,7 @@ from workbench.config.settings import Settings
 from workbench.mcp.config import ServerConfig, find_servers
 from workbench.mcp.pins import PinStore
 from workbench.text import first_line
-from workbench.tools.trust import agreed
+from workbench.tools.trust import refreshed
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
 _MOST = 2_000
@@ -57,7 +57,7 @@ class MentionTargets:
 
 def offers_of(where: Locations, settings: Settings, workspace: Path) -> MentionTargets:
     """Return the resources and prompts that the enabled servers of this workspace offer."""
-    trusted = (*settings.trusted, *agreed(where))
+    trusted = refreshed(where, settings.trusted)
     servers = find_servers(settings.mcpServers, where.settings_file, workspace, trusted).servers
     pins = PinStore(where)
     on = [server for server in servers if server.is_on]

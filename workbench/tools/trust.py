@@ -5,13 +5,16 @@ An agreement is bound to a hash of the directory's path and of the content, so a
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal, TypeAlias
 
 from workbench.config.locations import Locations, private_directory
 from workbench.config.toml_file import read_small_file
@@ -25,6 +28,29 @@ _MARK: Final = "sha256:"
 _NOTHING: Final = "nothing"
 """Stands for the content of a directory without such files; the agreement does not cover files added later."""
 _MOST_FILES: Final = 500
+Origin: TypeAlias = Literal["user", "settings"]
+"""Who agreed: the user, when asked, or the settings, which name the directory."""
+Standing: TypeAlias = Literal["trusted", "nothing yet", "changed", "missing", "revoked", "not in settings"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the user agreed to for one directory: the hash of its files, who agreed, and when (ISO 8601, UTC)."""
+
+    path: str
+    content: str
+    by: Origin
+    at: str = ""
+    is_revoked: bool = False
+
+    def is_valid(self, named: Container[str]) -> bool:
+        """Return whether it applies, given the real paths of the directories that the settings name."""
+        return not self.is_revoked and (self.by == "user" or self.path in named)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the entry of the file."""
+        revoked = {"revoked": True} if self.is_revoked else {}
+        return {"content": self.content, "by": self.by, "at": self.at, **revoked}
 
 
 def brought(workspace: Path) -> Sequence[Path]:
@@ -82,17 +108,76 @@ def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
 
 
 def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the user's agreements, for `Settings.trusted`; an unreadable file counts as none.
+    """Return the contents that are trusted now, for `Settings.trusted`; an unreadable file counts as none.
 
-    For directories `named` in the settings, the content found first counts as agreed to and is stored.
+    For directories `named` in the settings, the content found first counts as agreed to and is stored. It counts only
+    while the settings name the directory.
     """
-    agreements = _read(locations)
-    new = {path: content for path, content in map(_content_of, named) if content and path not in agreements}
-    if new:
-        agreements |= new
+    stored, real = _read(locations), dict(map(_content_of, named))
+    # An agreement without a date is of a version that did not record who agreed.
+    undated = {path: entry.content for path, entry in stored.items() if path in real and not entry.at}
+    first = {path: content for path, content in real.items() if content and path not in stored} | undated
+    if first:
+        new = {path: Agreement(path, content, "settings", _now()) for path, content in first.items()}
+        stored |= new
         with suppress(UsageError):
-            _write(locations, agreements)
-    return tuple(agreements.values())
+            _change(locations, lambda entries: {**entries, **new})
+    return tuple(entry.content for entry in stored.values() if entry.is_valid(real))
+
+
+def refreshed(locations: Locations, trusted: Iterable[str]) -> tuple[str, ...]:
+    """Return `Settings.trusted` with what is trusted now: with later agreements, without what was revoked since."""
+    named = tuple(each for each in trusted if not each.startswith(_MARK))
+    return (*named, *agreed(locations, named))
+
+
+def agreements(locations: Locations, named: Iterable[str] = ()) -> list[tuple[Agreement, Standing]]:
+    """Return every stored agreement with how it stands now, by path; `named` are the directories in the settings."""
+    agreed(locations, named)
+    real = dict(map(_content_of, named))
+    return [(entry, _standing(entry, real)) for _, entry in sorted(_read(locations).items())]
+
+
+def _standing(entry: Agreement, named: Container[str]) -> Standing:
+    if entry.is_revoked:
+        return "revoked"
+    if not entry.is_valid(named):
+        return "not in settings"
+    path = Path(entry.path)
+    if not path.is_dir():
+        return "missing"
+    if entry.content == _NOTHING:
+        return "changed" if brought(path) else "nothing yet"
+    return "trusted" if fingerprint(path) == entry.content else "changed"
+
+
+def agree(locations: Locations, workspace: Path, content: str, named: Iterable[str] = ()) -> None:
+    """Store that the user agreed to this content, replacing an earlier agreement for the directory.
+
+    If the settings name the directory, it counts only while they do. Raises UsageError.
+    """
+    path = str(workspace.resolve())
+    by: Origin = "settings" if path in dict(map(_content_of, named)) else "user"
+    _change(locations, lambda entries: {**entries, path: Agreement(path, content, by, _now())})
+
+
+def revoke(locations: Locations, paths: Iterable[str], named: Iterable[str] = ()) -> None:
+    """End the trust in these directories; their files are used again only after the user has agreed anew.
+
+    A directory that the settings name stays stored as revoked, because naming it would trust it. Raises UsageError.
+    """
+    still_named = {_content_of(each)[0] for each in named}
+    gone = set(paths)
+
+    def without(entries: dict[str, Agreement]) -> dict[str, Agreement]:
+        rest = {path: entry for path, entry in entries.items() if path not in gone}
+        return rest | {path: Agreement(path, "", "user", _now(), is_revoked=True) for path in gone & still_named}
+
+    _change(locations, without)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _content_of(directory: str) -> tuple[str, str]:
@@ -107,23 +192,37 @@ def _content_of(directory: str) -> tuple[str, str]:
     return str(path), fingerprint(path) or ("" if brought(path) else _NOTHING)
 
 
-def agree(locations: Locations, workspace: Path, content: str) -> None:
-    """Store that the user agreed to this content, replacing an earlier agreement for the directory."""
-    _write(locations, {**_read(locations), str(workspace.resolve()): content})
-
-
-def _write(locations: Locations, agreements: Mapping[str, str]) -> None:
+def _change(locations: Locations, change: Callable[[dict[str, Agreement]], dict[str, Agreement]]) -> None:
+    """Change the stored agreements while no other process does. Raises UsageError if they cannot be written."""
     private_directory(locations.data)
-    replace_json(_file(locations), agreements)
+    try:
+        lock = (locations.data / "trusted.lock").open("ab")
+    except OSError as error:
+        raise UsageError(f"cannot write {_file(locations)}: {error.strerror or error}") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        entries = change(_read(locations))
+        replace_json(_file(locations), {path: entry.stored() for path, entry in entries.items()})
 
 
 def _file(locations: Locations) -> Path:
     return locations.data / "trusted.json"
 
 
-def _read(locations: Locations) -> dict[str, str]:
+def _read(locations: Locations) -> dict[str, Agreement]:
     try:
         data = json.loads(read_small_file(_file(locations)))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}
+    items = data.items() if isinstance(data, dict) else ()
+    return {path: entry for path, value in items if (entry := _entry(path, value))}
+
+
+def _entry(path: str, value: object) -> Agreement | None:
+    # Version 0.1 stored the content alone.
+    if isinstance(value, str):
+        return Agreement(path, value, "user")
+    if not isinstance(value, dict) or not isinstance(value.get("content"), str):
+        return None
+    by: Origin = "settings" if value.get("by") == "settings" else "user"
+    return Agreement(path, value["content"], by, str(value.get("at") or ""), bool(value.get("revoked")))

@@ -107,12 +107,12 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """Show the MCP servers of the user and of the workspace, unless they are shown already."""
     from workbench.mcp.config import find_servers
     from workbench.mcp.pins import PinStore
-    from workbench.tools.trust import agreed
+    from workbench.tools.trust import refreshed
     from workbench.tui.screens.mcp_servers import ServersScreen
 
     if not isinstance(app.screen, ServersScreen):
         where = Locations.from_environment()
-        trusted = (*settings.trusted, *agreed(where))  # including approvals since the settings were read
+        trusted = refreshed(where, settings.trusted)
         configs = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
         app.push_screen(ServersScreen(configs, PinStore(where)))
 

@@ -17,6 +17,7 @@ from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.processes.spawn import keep_out_of
 from workbench.secrets.secret_names import PASSED_ON
 from workbench.session.session_names import state_directory, unsent_directory
+from workbench.tools.trust import refreshed
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette_entries import PastSession
 from workbench.tui.session_switcher import SessionSources
@@ -110,12 +111,13 @@ class Opener:
         if not (self.settings.model or session_id):
             return AppSession(None, workspace, prompt, unsent=unsent)
         keep_out_of(workspace)
-        asked = trust_question(self.locations, workspace, self.settings.trusted, self.refused)
+        trusted = refreshed(self.locations, self.settings.trusted)
+        asked = trust_question(self.locations, workspace, trusted, self.refused)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
         def client() -> Client:
-            trusted = (*self.settings.trusted, *(asked.wait() if asked is not None else ()))
-            settings = replace(self.settings, trusted=trusted)
+            answer = asked.wait() if asked is not None else ()
+            settings = replace(self.settings, trusted=(*refreshed(self.locations, self.settings.trusted), *answer))
             if never_ask is not None and not never_ask.wait():
                 settings = without_never(settings)
             return self._client(settings, workspace, prompt, session_id)

@@ -19,6 +19,7 @@ from workbench.config.settings import (
     written_settings,
 )
 from workbench.errors import UsageError
+from workbench.tools.trust import refreshed
 from workbench.tui.keys import read_keymap
 from workbench.tui.settings.entries import (
     ADD,
@@ -154,9 +155,8 @@ class SettingsModel:
         before = self.settings
         flags = {name: getattr(before, name) for name in before.from_flags}
         after = load_settings(self._locations, self._env, lenient=True, **flags)
-        agreed = [each for each in before.trusted if each not in after.trusted and each.startswith("sha256:")]
         self._read_file()
-        self._apply(replace(after, trusted=(*after.trusted, *agreed), rules=before.rules))
+        self._apply(replace(after, trusted=refreshed(self._locations, after.trusted), rules=before.rules))
 
     def _read_file(self) -> None:
         self._valid, self.problems = written_settings(self._locations)

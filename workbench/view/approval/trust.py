@@ -32,6 +32,8 @@ class TrustQuestion:
     files: tuple[Path, ...]
     content: str
     """The hash of the files asked about, so that an answer does not cover later changes."""
+    named: tuple[str, ...] = ()
+    """The directories that the settings name."""
     refused: set[str] = field(default_factory=set)
     """The hashes that were refused since the start; they are not asked about again."""
     _answered: threading.Event = field(default_factory=threading.Event)
@@ -47,7 +49,7 @@ class TrustQuestion:
             self.refused.add(self.content)
         self._answered.set()
         if trusts:
-            agree(self.locations, self.directory, self.content)
+            agree(self.locations, self.directory, self.content, self.named)
 
     def wait(self) -> tuple[str, ...]:
         """Wait for the answer and return the trusted hash, if any, for `Settings.trusted`."""
@@ -103,8 +105,10 @@ def trust_question(
     locations: Locations, directory: Path, trusted: Iterable[str], refused: set[str]
 ) -> TrustQuestion | None:
     """Return the question to ask, or None if the directory brings nothing, or the user has already answered."""
-    files = tuple(brought(directory))
+    trusted, files = tuple(trusted), tuple(brought(directory))
     if not files or is_trusted(directory, trusted):
         return None
     content = fingerprint(directory)
-    return None if not content or content in refused else TrustQuestion(locations, directory, files, content, refused)
+    if not content or content in refused:
+        return None
+    return TrustQuestion(locations, directory, files, content, trusted, refused)

@@ -1,0 +1,134 @@
+"""Trust can be seen and revoked: by the settings that named a directory, by `ohw trust`, and for good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox import Sandbox, finish
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
+from workbench.tools.trust import agree, agreed, agreements, fingerprint, is_trusted, refreshed, revoke
+from workbench.tui.settings.settings_model import SettingsModel
+
+RULES = '[[deny]]\ncommand = "git push *"\n'
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Locations:
+    return Locations.from_environment({"HOME": str(tmp_path / "home")})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project/.ohw").mkdir(parents=True)
+    (tmp_path / "project/.ohw/rules.toml").write_text(RULES)
+    return tmp_path / "project"
+
+
+def test_a_directory_that_the_settings_name_no_longer_is_no_longer_trusted(where, project):
+    named = [str(project)]
+    assert is_trusted(project, agreed(where, named))
+    assert not is_trusted(project, agreed(where, []))
+    assert [standing for _, standing in agreements(where, [])] == ["not in settings"]
+    assert is_trusted(project, agreed(where, named)), "named again with the same files"
+    (project / ".ohw/rules.toml").write_text("")
+    agreed(where, [])
+    assert not is_trusted(project, agreed(where, named)), "named again with others, which are asked about"
+
+
+def test_an_answer_about_a_named_directory_ends_with_its_name_too(where, project):
+    named = [str(project)]
+    agreed(where, named)
+    (project / ".ohw/rules.toml").write_text("")
+    agree(where, project, fingerprint(project), named)
+    assert is_trusted(project, agreed(where, named))
+    assert not is_trusted(project, agreed(where, []))
+
+
+def test_an_answer_of_the_user_needs_no_settings(where, project):
+    agree(where, project, fingerprint(project))
+    assert is_trusted(project, agreed(where))
+    assert is_trusted(project, agreed(where, [str(project)]))
+    assert is_trusted(project, agreed(where, []))
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "asked"])
+def test_what_is_revoked_stays_so_until_the_user_agrees_again(where, project, is_named):
+    named = [str(project)] if is_named else []
+    agreed(where, named)
+    agree(where, project, fingerprint(project), named)
+    revoke(where, [str(project)], named)
+    for later in (named, [], named):
+        assert not is_trusted(project, agreed(where, later))
+    agree(where, project, fingerprint(project), named)
+    assert is_trusted(project, agreed(where, named))
+
+
+def test_agreements_of_earlier_versions_hold_and_those_named_are_bound_to_the_settings(where, project, tmp_path):
+    other = tmp_path / "other/.ohw"
+    other.mkdir(parents=True)
+    (other / "rules.toml").write_text(RULES)
+    where.data.mkdir(parents=True)
+    old = {str(path): fingerprint(path) for path in (project, other.parent)}
+    (where.data / "trusted.json").write_text(json.dumps(old))
+    trusted = agreed(where, [str(project)])
+    assert is_trusted(project, trusted)
+    assert is_trusted(other.parent, trusted)
+    assert not is_trusted(project, agreed(where, []))
+    assert is_trusted(other.parent, agreed(where, []))
+
+
+def test_what_is_revoked_elsewhere_is_out_of_the_settings_of_a_running_screen(where, project):
+    agree(where, project, fingerprint(project))
+    trusted = refreshed(where, ())
+    assert is_trusted(project, trusted)
+    revoke(where, [str(project)])
+    assert not is_trusted(project, refreshed(where, trusted))
+
+
+def test_removing_a_directory_on_the_settings_screen_revokes_it_at_once(where, project):
+    where.config.mkdir(parents=True)
+    where.settings_file.write_text(f'trusted = ["{project}"]\n')
+    settings = Settings(trusted=refreshed(where, [str(project)]))
+    model = SettingsModel(where, settings, {})
+    assert is_trusted(project, model.settings.trusted)
+    model.write({("trusted",): []})
+    assert not is_trusted(project, model.settings.trusted)
+
+
+def test_the_command_lists_and_revokes(sandbox: Sandbox):
+    rules, named = sandbox.project / ".ohw/rules.toml", sandbox.home / "named\x1b[31m"
+    rules.parent.mkdir()
+    rules.write_text(RULES)
+    (named / ".ohw/tools").mkdir(parents=True)
+    (named / ".ohw/tools/greet.py").write_text("")
+    settings_file = sandbox.locations.settings_file
+    settings_file.parent.mkdir(parents=True, exist_ok=True)
+    settings_file.write_text(f"trusted = [{json.dumps(str(named))}]\n")
+    assert "No longer trusted" not in sandbox.ohw("trust").stdout
+    agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
+    page = sandbox.ohw("trust", "list").stdout
+    assert "\x1b" not in page
+    assert f"● {sandbox.project}  trusted\n    rules · agreed by you on 2" in page
+    assert "1 file of tools · agreed by your settings" in page
+    entries = [json.loads(line) for line in sandbox.ohw("trust", "--json").stdout.splitlines()]
+    assert {entry["path"]: entry["state"] for entry in entries} == {
+        str(named): "trusted",
+        str(sandbox.project): "trusted",
+    }
+    done = sandbox.ohw("trust", "revoke", str(sandbox.home / "never"))
+    assert (done.returncode, "is not trusted; `ohw trust` lists" in done.stderr) == (2, True)
+    assert "`ohw trust revoke PATH`" in sandbox.ohw("trust", "revoke").stderr
+    done = sandbox.ohw("trust", "revoke", ".", str(named))
+    assert f"No longer trusted: {sandbox.project}\n" in done.stdout
+    assert f"Still named under `trusted` in {settings_file}: 1." in done.stdout
+    sandbox.env["OHW_MODEL"] = sandbox.script(finish())
+    assert "the rules in" in sandbox.ohw("run", "go").stderr
+    (row,) = (json.loads(line) for line in sandbox.ohw("trust", "--json").stdout.splitlines())
+    assert (row["path"], row["state"]) == (str(named), "revoked")
+    settings_file.write_text("")
+    sandbox.ohw("trust", "revoke", "--all")
+    assert sandbox.ohw("trust").stdout.startswith("No directory is trusted.")
