@@ -256,8 +256,10 @@ def test_the_settings_of_the_guide_are_ones_that_are_read():
     assert len(unknown) <= 1
 
 
-def test_a_tool_runs_from_plain_python_as_the_guide_says(tmp_path: Path, sandbox: Sandbox):
-    example = examples("python")[1]
-    command = [sys.executable, "-c", example]
+@pytest.mark.parametrize(
+    ("number", "output"), [(1, "False\n"), (2, "Good morning, Ada! True\n")], ids=["built-in", "registered"]
+)
+def test_tools_run_from_plain_python_as_the_guide_says(tmp_path: Path, sandbox: Sandbox, number: int, output: str):
+    command = [sys.executable, "-c", examples("python")[number]]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=sandbox.env, timeout=60)
-    assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == (output, "", 0)

@@ -79,6 +79,11 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
             self._schema = for_models(self.definition["inputSchema"])
         return self._schema
 
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The server's schema of the structured content, if it gave one."""
+        return self.definition.get("outputSchema")
+
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return one effect: a call to the server, with the tool's hints and description."""
         name = self.definition["name"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -108,20 +108,24 @@ def _decoded(text: str) -> Any:
 
 
 def _explain(action_type: type[Action], error: ValidationError) -> str:
+    return f"{one_line(error, list(_names(action_type)))}. {_allowed(action_type)}"
+
+
+def one_line(error: ValidationError, names: Sequence[str] = (), noun: str = "parameter") -> str:
+    """Return the first mistakes of a validation as one line; `names` are the parameters that there are."""
     details = error.errors(include_url=False, include_context=False)
-    messages = list(dict.fromkeys(_one(action_type, detail) for detail in details))
+    messages = list(dict.fromkeys(_one(names, noun, detail) for detail in details))
     more = f" and {len(messages) - _MOST_ERRORS} more" if len(messages) > _MOST_ERRORS else ""
-    return f"{'; '.join(messages[:_MOST_ERRORS])}{more}. {_allowed(action_type)}"
+    return f"{'; '.join(messages[:_MOST_ERRORS])}{more}"
 
 
-def _one(action_type: type[Action], detail: ErrorDetails) -> str:
+def _one(names: Sequence[str], noun: str, detail: ErrorDetails) -> str:
     where = visible(_path(detail["loc"])[:100], lines=False)
     if detail["type"] == "missing":
         return f"`{where}` is missing"
     if detail["type"] == "extra_forbidden":
-        names = list(_names(action_type)) if len(detail["loc"]) == 1 else []
-        near = nearest(where, names)
-        return f"`{where}` is not a parameter" + (f" (did you mean `{near}`?)" if near else "")
+        near = nearest(where, names) if len(detail["loc"]) == 1 else ""
+        return f"`{where}` is not a {noun}" + (f" (did you mean `{near}`?)" if near else "")
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     return f"`{where}` {_verdict(message, detail['input'])}" if where else message

@@ -126,9 +126,12 @@ def inlined(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any
     return _Inliner(schema, keep_null).plain(schema, (), 0)
 
 
-def for_models(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object in the form that every provider accepts: one closed list of properties."""
-    whole = {"type": "object", **flat_object(inlined(schema))}
+def for_models(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any]:
+    """Return the schema of an object in the form that every provider accepts: one closed list of properties.
+
+    Optional properties lose the type null unless `keep_null` is set.
+    """
+    whole = {"type": "object", **flat_object(inlined(schema, keep_null=keep_null))}
     whole.setdefault("properties", {})
     if not whole.get("patternProperties"):
         whole.setdefault("additionalProperties", False)

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
@@ -58,7 +58,8 @@ class _Builder:
             attribute = _attribute(key, base, fields)
             kind = self.kind(key, part, depth + 1)
             fields[attribute] = _field(kind, part, key in required, None if attribute == key else key)
-        is_open = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
+        is_output = issubclass(base, Observation)
+        is_open = bool(schema.get("additionalProperties", is_output) or schema.get("patternProperties"))
         kind = type(base.__name__, (base,), {"model_config": ConfigDict(extra="allow")}) if is_open else base
         doc = schema.get("description")
         model: type[BaseModel] = create_model(_class_name(name), __base__=kind, **fields)
@@ -144,6 +145,8 @@ def _attribute(key: str, base: type[BaseModel], taken: dict[str, Any]) -> str:
     if name[0].isdigit():
         name = f"field_{name}"
     own = name in base.model_fields or not hasattr(base, name)
+    if issubclass(base, Observation) and name in Observation.model_fields:
+        own = False  # the content for the model stays beside what the schema calls so
     while name in taken or not own or name.startswith("model_"):
         name, own = f"x_{name}" if name.startswith("model_") else f"{name}_", True
     return name
@@ -207,6 +210,22 @@ class Observation(Schema):
 
     content: Sequence[Content] = ()
     is_error: bool = False
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _blocks(cls, value: Any) -> Any:
+        """Accept a text or a single block, as well as a sequence of blocks."""
+        if value is None:
+            return ()
+        if isinstance(value, str):
+            return (TextContent(text=value),)
+        return (value,) if isinstance(value, TextContent | ImageContent) else value
+
+    @classmethod
+    def to_mcp_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema in simplified form, in which null stays a value of the fields that may have it."""
+        foreign = cls.__dict__.get("foreign_schema")
+        return for_models(cls.model_json_schema() if foreign is None else foreign, keep_null=True)
 
     @classmethod
     def from_text(cls, text: str, *, is_error: bool = False, **fields: Any) -> Self:

@@ -16,6 +16,7 @@ from pydantic.errors import PydanticUserError
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.suggest import nearest
+from workbench.tools.coercion import error_line
 from workbench.tools.context import ConversationState
 from workbench.tools.factories import Hints, settable
 from workbench.tools.manifest import BUILTIN_TOOLS
@@ -28,7 +29,7 @@ from workbench.tools.registry import (
     make_tools,
     resolve_alias,
 )
-from workbench.tools.tool import ToolDefinition, error_line
+from workbench.tools.tool import ToolDefinition
 from workbench.tools.user_tools import OwnTool, find_own, is_name
 
 

@@ -9,16 +9,30 @@ import copy
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, ClassVar, Generic, Self
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.errors import UsageError
 from workbench.protocol.presentation import Presentation, checked_presentation
-from workbench.text import first_line, well_formed
-from workbench.tools.arguments import ArgumentError, action_from_arguments
+from workbench.tools.coercion import (
+    DerivedName,
+    NotRun,
+    WrongResult,
+    action_from,
+    action_type_of,
+    as_executor,
+    call_with,
+    checked_action,
+    checked_name,
+    error_line,
+    observation_from,
+    observation_type_of,
+    one_of,
+    snake_case,
+)
 from workbench.tools.context import ConversationState
+from workbench.tools.coroutines import CoroutineRunner
 from workbench.tools.effects import AssessmentContext, Effect
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.json_schema import copied
@@ -26,6 +40,11 @@ from workbench.tools.manifest import GENERIC, manifest_of, presentation_of
 from workbench.tools.schema import Observation
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Runner: TypeAlias = "ToolExecutor[ActionT, ObservationT] | Callable[..., Any]"
+"""An executor, or a function that is called with the action, also an async one."""
+ActionKind: TypeAlias = "type[ActionT] | Mapping[str, Any] | None"
+ObservationKind: TypeAlias = "type[ObservationT] | Mapping[str, Any] | None"
 _RISK = {
     "type": "string",
     "enum": ["LOW", "MEDIUM", "HIGH"],
@@ -79,31 +98,45 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
     is_remote: ClassVar[bool] = False
     """Whether calls go to another program, whose hints are not trusted."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Name the subclass after itself, unless it has a `name` or inherits one: `CountWordsTool` is `count_words`."""
+        super().__init_subclass__(**options)
+        if isinstance(getattr(cls, "name", DerivedName()), DerivedName):
+            cls.name = DerivedName(snake_case(cls.__name__))
+
     def __init__(
         self,
         *,
-        name: str,
+        name: str = "",
         description: str,
-        action_type: type[ActionT],
-        observation_type: type[ObservationT] | None = None,
+        action_type: ActionKind = None,
+        observation_type: ObservationKind = None,
+        input_schema: ActionKind = None,
+        output_schema: ObservationKind = None,
         short_description: str = "",
-        annotations: ToolAnnotations | None = None,
-        executor: ToolExecutor[ActionT, ObservationT] | None = None,
+        annotations: ToolAnnotations | Mapping[str, Any] | None = None,
+        executor: Runner | None = None,
         ends_run: bool = False,
         asks_user: bool = False,
         presentation: Presentation | None = None,
     ) -> None:
-        self.name = name
+        """Define a tool; a type may be a JSON schema, and `input_schema` and `output_schema` are other names for them.
+
+        Raises TypeError or ValueError for a type that cannot be used.
+        """
+        self.name = name or checked_name(type(self))
         self.description = description
         self.short_description = short_description or description
-        self.action_type = action_type
-        self.observation_type: type[Observation] = observation_type or Observation
-        self.annotations = annotations or ToolAnnotations()
-        self.executor = executor
+        self.action_type: type[ActionT] = action_type_of(self.name, one_of(action_type, input_schema))
+        output = one_of(observation_type, output_schema) or Observation
+        self.observation_type: type[Observation] = observation_type_of(self.name, output)
+        self.annotations = ToolAnnotations.model_validate(annotations or {})
+        self.executor: ToolExecutor[ActionT, ObservationT] | None = as_executor(executor)
         self.ends_run = ends_run
         self.asks_user = asks_user
-        self.presentation = presentation or presentation_of(name, {})
+        self.presentation = presentation or presentation_of(self.name, {})
         self._schema: dict[str, Any] | None = None
+        self._coroutines = CoroutineRunner()
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
@@ -112,6 +145,11 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    @property
+    def title(self) -> str:
+        """The title of the tool for users; its name if there is none."""
+        return self.annotations.title or self.name
 
     @property
     def is_read_only(self) -> bool:
@@ -124,23 +162,17 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
         """Return the presentation to log with a call; None for built-in tools, the default, and an invalid one."""
-        if manifest_of(self.name) is not None:
-            return None
-        try:
-            presentation = checked_presentation(self.present(arguments))
-        except Exception:  # the tool's own code
-            logger.exception("the presentation of the tool %s cannot be used", self.name)
-            return None
-        return None if presentation == GENERIC else presentation
+        return None if manifest_of(self.name) is not None else _recorded(self, arguments)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
         """Return the effects that a call would have; `workbench.tools.effects` explains how far they are trusted."""
         return ()
 
-    def set_executor(self, executor: ToolExecutor[ActionT, ObservationT]) -> Self:
+    def set_executor(self, executor: Runner) -> Self:
         """Return a copy of the tool with this executor."""
         changed = copy.copy(self)
-        changed.executor = executor
+        changed.executor = as_executor(executor)
+        changed._coroutines = CoroutineRunner()
         return changed
 
     def as_executable(self) -> Self:
@@ -155,28 +187,26 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     def action_from_arguments(self, arguments: dict[str, Any]) -> ActionT:
         """Return the validated action. Raises an ArgumentError that lists the mistakes and the allowed parameters."""
-        try:
-            return action_from_arguments(self.action_type, arguments)
-        except ArgumentError:
-            raise
-        except Exception as error:  # the tool's own validators may raise anything
-            raise ArgumentError(f"the arguments could not be checked ({error_line(error)}).") from error
+        return action_from(self.action_type, arguments)
 
-    def __call__(self, action: ActionT) -> Observation:
-        """Run the action; any exception from the executor becomes an observation with `is_error`."""
+    def __call__(self, action: ActionT | Mapping[str, Any], conversation: object = None) -> Observation:
+        """Run an action, or arguments, which are validated like the result; any failure becomes an observation with
+        `is_error`. Executors that take a `conversation` get the one given here.
+        """
         run = self._runner()
-        observation = _guarded(self, lambda: run(action))
-        if not isinstance(observation, Observation):
-            kind = type(observation).__name__
-            return self.error(f"{self.name} failed: it gave back a {kind} where an Observation belongs.")
+
+        def work() -> Observation:
+            checked = checked_action(self.name, self.action_type, action)
+            result = self._coroutines.finished(call_with(run, checked, conversation))
+            return observation_from(self.observation_type, result)
+
+        observation: Observation = _guarded(self, work)
         return observation
 
     def preparation(self, action: ActionT) -> Callable[[], Observation | None] | None:
         """Return slow work that must precede `preview`, or None; it returns an error if the action cannot run."""
-        try:
-            prepare = self.executor.preparation(action) if self.executor else None
-        except Exception:  # noqa: BLE001 - then running the action shows what is wrong
-            return None
+        # if this fails, running the action shows what is wrong
+        prepare = _attempt(lambda: self._runner().preparation(action))
         return None if prepare is None else lambda: _guarded(self, prepare)
 
     def error(self, text: str) -> Observation:
@@ -188,23 +218,16 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     def preview(self, action: ActionT) -> Sequence[FileChange]:
         """Return the file changes that the action would make; empty if they are unknown."""
-        try:
-            return tuple(self.executor.preview(action)) if self.executor else ()
-        except Exception:  # noqa: BLE001 - without a preview the action is still asked about, by its arguments
-            return ()
+        return _attempt(lambda: tuple(self._runner().preview(action))) or ()
 
     def working_dir(self) -> str | None:
         """Return the directory that an action would run in; None means the workspace."""
-        try:
-            return self.executor.working_dir() if self.executor else None
-        except Exception:  # noqa: BLE001 - then the question names the workspace
-            return None
+        return _attempt(lambda: self._runner().working_dir())
 
     def interrupt(self) -> None:
         """End a running call soon; exceptions from the executor are ignored."""
-        if self.executor is not None:
-            with suppress(Exception):
-                self.executor.interrupt()
+        self._coroutines.interrupt()
+        _attempt(lambda: self._runner().interrupt())
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -213,30 +236,29 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             self._schema = self.action_type.to_mcp_schema()
         return self._schema
 
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The JSON schema of the observation; None if the tool has no observation type of its own."""
+        return None if self.observation_type is Observation else self.observation_type.to_mcp_schema()
+
     def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
         """Return a new function definition for a chat request, with `security_risk` and `summary` first."""
-        text = self.short_description if short else self.description
-        function = {
-            "name": self.name,
-            "description": text,
-            "parameters": copied(_with_extras(self.schema, self.is_read_only)),
-        }
-        return {"type": "function", "function": function}
+        return {"type": "function", "function": _function(self, short)}
 
-    def to_mcp_tool(self) -> dict[str, Any]:
-        """Return a new tool definition for MCP, with the tool's own arguments only."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            "inputSchema": copied(self.schema),
-            "annotations": self.annotations.model_dump(exclude_none=True),
-        }
+    def to_responses_tool(self, *, short: bool = False) -> dict[str, Any]:
+        """Return the same function definition in the flat form of OpenAI's responses API."""
+        return {"type": "function", **_function(self, short), "strict": False}
+
+    def to_mcp_tool(
+        self, input_schema: dict[str, Any] | None = None, output_schema: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return a new tool definition for MCP, with the tool's own arguments only; a given schema replaces its own."""
+        return _mcp_form(self, input_schema or self.schema, output_schema or self.output_schema)
 
     def close(self) -> None:
         """Close the executor; an exception is logged and not raised."""
         try:
-            if self.executor is not None:
-                self.executor.close()
+            self._coroutines.close(getattr(self.executor, "close", None))
         except Exception:
             logger.exception("the tool %s could not be closed", self.name)
 
@@ -247,12 +269,51 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.close()
 
 
+def _attempt(work: Callable[[], T]) -> T | None:
+    """Return the result of the tool's own code, or None for any exception."""
+    try:
+        return work()
+    except Exception:  # noqa: BLE001 - without the answer an action is still asked about, by its arguments
+        return None
+
+
 def _guarded(tool: ToolDefinition, work: Callable[[], Any]) -> Any:
     """Return the result of the tool's own code, or an error observation for any exception."""
     try:
         return work()
+    except NotRun as error:
+        return tool.error(f"{tool.name} was not run: {error}")
+    except WrongResult as error:
+        return tool.error(f"{tool.name} failed: {error}. It has run, and what it did stays.")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
         return tool.error(f"{tool.name} failed: {error_line(error)}. Nothing is known about what it did until then.")
+
+
+def _function(tool: ToolDefinition, short: bool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.short_description if short else tool.description,
+        "parameters": copied(_with_extras(tool.schema, tool.is_read_only)),
+    }
+
+
+def _mcp_form(tool: ToolDefinition, inputs: dict[str, Any], output: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": copied(inputs),
+        **({"outputSchema": copied(output)} if output else {}),
+        "annotations": tool.annotations.model_dump(exclude_none=True),
+    }
+
+
+def _recorded(tool: ToolDefinition, arguments: Mapping[str, Any]) -> Presentation | None:
+    try:
+        presentation = checked_presentation(tool.present(arguments))
+    except Exception:  # the tool's own code
+        logger.exception("the presentation of the tool %s cannot be used", tool.name)
+        return None
+    return None if presentation == GENERIC else presentation
 
 
 def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
@@ -263,10 +324,10 @@ def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
     return {**schema, "properties": properties, **({"required": required} if required else {})}
 
 
-def error_line(error: BaseException) -> str:
-    """Return an exception from a tool's own code as one line."""
-    text = first_line(well_formed(str(error)), 300)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+_DECLARED = (
+    *("name", "description", "short_description", "action_type", "observation_type", "annotations"),
+    *("ends_run", "asks_user"),
+)
 
 
 class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
@@ -282,17 +343,7 @@ class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
     asks_user: bool = False
 
     def __init__(self, executor: ToolExecutor[ActionT, ObservationT]) -> None:
-        super().__init__(
-            name=self.name,
-            description=self.description,
-            short_description=self.short_description,
-            action_type=self.action_type,
-            observation_type=self.observation_type,
-            annotations=self.annotations,
-            executor=executor,
-            ends_run=self.ends_run,
-            asks_user=self.asks_user,
-        )
+        super().__init__(**{name: getattr(self, name) for name in _DECLARED}, executor=executor)
 
 
 class StatelessTool(DeclaredTool[ActionT, ObservationT]):

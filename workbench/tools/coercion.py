@@ -1,0 +1,183 @@
+"""Checks what goes into a tool and what comes out of it: arguments become its action, results its observation."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+
+from workbench.text import first_line, well_formed
+from workbench.tools.arguments import ActionT, ArgumentError, action_from_arguments, one_line
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.schema import Action, Observation, TextContent
+
+
+class NotRun(Exception):
+    """What was given to a tool is no action of it, so it was not run."""
+
+
+class WrongResult(Exception):
+    """What an executor returned cannot be used as the observation of its tool."""
+
+
+class DerivedName(str):
+    """A name that a class got from its own name, not from its author."""
+
+    __slots__ = ()
+
+
+def snake_case(class_name: str) -> str:
+    """Return the name of a tool for the name of its class, as OpenHands derives it: without `Tool`, in snake case."""
+    words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+", class_name.strip("_"))
+    if len(words) > 1 and words[-1] == "Tool":
+        words.pop()
+    return "_".join(words).lower() or class_name
+
+
+def checked_name(kind: type) -> str:
+    """Return the name that a class has or got from its own name. Raises TypeError if there is none."""
+    name = getattr(kind, "name", "")
+    if not isinstance(name, str) or not name:
+        raise TypeError("A tool needs a name.")
+    return str(name)
+
+
+def one_of(kind: object, other: object) -> object:
+    """Return the value of a parameter with two names. Raises TypeError if both are given."""
+    if kind is not None and other is not None:
+        raise TypeError("A tool has one type for its actions and one for its observations; each was given twice.")
+    return other if kind is None else kind
+
+
+def action_type_of(name: str, kind: object) -> type[Any]:
+    """Return the class of the actions: the class itself, or one for a JSON schema.
+
+    Raises ValueError for an unusable schema, and TypeError for anything else.
+    """
+    checked: type[Any] = _type_of(name, kind, Action)
+    return checked
+
+
+def observation_type_of(name: str, kind: object) -> type[Any]:
+    """Return the class of the observations: the class itself, or one for a JSON schema; errors as for actions."""
+    checked: type[Any] = _type_of(name, kind, Observation)
+    return checked
+
+
+def _type_of(name: str, kind: Any, base: Any) -> Any:
+    if isinstance(kind, Mapping):
+        return base.from_mcp_schema(f"{name} {base.__name__}", dict(kind))
+    if isinstance(kind, type) and issubclass(kind, base):
+        return kind
+    rest = kind.__name__ if isinstance(kind, type) else f"an object of type {type(kind).__name__}"
+    raise TypeError(f"{name}: {rest} is neither a subclass of {base.__name__} nor a JSON schema.")
+
+
+def as_executor(executor: Any) -> Any:
+    """Return an executor; a plain function, also an async one, becomes the executor that calls it."""
+    is_function = callable(executor) and not isinstance(executor, type) and not hasattr(executor, "close")
+    return FunctionExecutor(executor) if is_function else executor
+
+
+class FunctionExecutor(ToolExecutor):
+    """Runs actions with a function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, action: Any, conversation: Any = None) -> Any:
+        """Return the result of the function, which takes the action, and the conversation if it has a parameter."""
+        return call_with(self._function, action, conversation)
+
+
+def call_with(executor: Callable[..., Any], action: Action, conversation: object) -> Any:
+    """Call an executor with the action, and with the conversation if its signature takes one."""
+    try:
+        parameters = list(inspect.signature(executor).parameters.values())
+    except (TypeError, ValueError):  # a signature that Python cannot read
+        return executor(action)
+    named = next((each for each in parameters if each.name == "conversation"), None)
+    if named is not None and named.kind in (named.POSITIONAL_OR_KEYWORD, named.KEYWORD_ONLY):
+        return executor(action, conversation=conversation)
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    if len(positional) == 2 and positional[1].default is inspect.Parameter.empty:
+        return executor(action, conversation)
+    return executor(action)
+
+
+def observation_from(observation_type: type[Observation], result: object) -> Observation:
+    """Return the observation for what an executor returned.
+
+    A dictionary, or another pydantic model, is validated into the tool's type; one without content is sent to the
+    model as JSON. A plain text is the content of a tool that has no type of its own. A plain Observation can report
+    the errors of any tool. Raises WrongResult for anything else, with the names of both types.
+    """
+    if isinstance(result, observation_type):
+        return result
+    if isinstance(result, Observation):
+        if result.is_error and type(result) is Observation:
+            return result
+        rest = f": {result.text}" if result.text else ""
+        raise WrongResult(f"it returned a {_name(result)} instead of a {observation_type.__name__}{rest}")
+    if isinstance(result, BaseModel):
+        return _validated(observation_type, result.model_dump(), _name(result))
+    if isinstance(result, Mapping):
+        return _validated(observation_type, dict(result), _name(result))
+    if isinstance(result, str) and observation_type is Observation:
+        return Observation.from_text(result)
+    raise WrongResult(f"it returned a {_name(result)} instead of a {observation_type.__name__}")
+
+
+def _validated(observation_type: type[Observation], fields: dict[str, Any], kind: str) -> Observation:
+    try:
+        observation = observation_type.model_validate(fields)
+    except ValidationError as error:
+        reason = one_line(error, list(observation_type.model_fields), "field")
+        raise WrongResult(f"the {kind} that it returned is no {observation_type.__name__}: {reason}") from error
+    rest = {name: value for name, value in fields.items() if name not in Observation.model_fields}
+    if observation.content or not rest or not _sends_content(observation_type):
+        return observation
+    text = to_json(rest, fallback=str).decode()
+    return observation.model_copy(update={"content": (TextContent(text=text),)})
+
+
+def _sends_content(observation_type: type[Observation]) -> bool:
+    """Return whether the model gets the field `content`, not something that the class computes."""
+    return observation_type.to_llm_content is Observation.to_llm_content
+
+
+def _name(value: object) -> str:
+    return type(value).__name__
+
+
+def action_from(action_type: type[ActionT], arguments: dict[str, Any]) -> ActionT:
+    """Return the validated action. Raises ArgumentError for whatever is wrong with the arguments."""
+    try:
+        return action_from_arguments(action_type, arguments)
+    except ArgumentError:
+        raise
+    except Exception as error:  # the tool's own validators may raise anything
+        raise ArgumentError(f"the arguments could not be checked ({error_line(error)}).") from error
+
+
+def error_line(error: BaseException) -> str:
+    """Return an exception from a tool's own code as one line."""
+    text = first_line(well_formed(str(error)), 300)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def checked_action(name: str, action_type: type[ActionT], action: object) -> ActionT:
+    """Return an action that is ready to run, validated if arguments are given. Raises NotRun."""
+    if isinstance(action, action_type):
+        return action
+    if not isinstance(action, Mapping):
+        expected = action_type.__name__
+        raise NotRun(f"{name} takes a {expected} or a dictionary of arguments, not a {_name(action)}.")
+    try:
+        return action_from(action_type, dict(action))
+    except ArgumentError as error:
+        raise NotRun(str(error)) from error
