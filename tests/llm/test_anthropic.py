@@ -28,7 +28,7 @@ def serving(cut: str = "", fault: Fault | None = None, thinks: bool = False) -> 
             yield Caller(server, model)  # type: ignore[arg-type]
 
 
-def test_text_streams_and_the_call_is_whole():
+def test_text_streams_and_the_call_is_complete():
     with serving() as caller:
         response = caller.ask("go", (TOOL,))
     assert response.text == "Hello there" == caller.streamed("text")
@@ -39,7 +39,7 @@ def test_text_streams_and_the_call_is_whole():
     assert (response.usage.cached, response.usage.written) == (7, 5)
 
 
-def test_the_request_is_in_the_providers_own_form():
+def test_request_uses_anthropics_own_format():
     call = {"id": "c1", "type": "function", "function": {"name": "execute_bash", "arguments": '{"command": "ls"}'}}
     history = [
         {"role": "system", "content": "the rules"},
@@ -62,14 +62,14 @@ def test_the_request_is_in_the_providers_own_form():
 
 
 @pytest.mark.parametrize("cut", ["in text", "in call"])
-def test_a_stream_that_breaks_off_is_no_whole_answer_and_its_call_is_dropped(cut):
+def test_interrupted_stream_is_incomplete_and_its_call_is_dropped(cut):
     with serving(cut) as caller:
         response = caller.ask("go", (TOOL,))
     assert (response.text, response.tool_calls) == ("Hello there", ())
     assert (response.incomplete, response.finish_reason) == (True, "cut")
 
 
-def test_a_cancel_in_a_silence_closes_the_connection():
+def test_cancel_during_silence_closes_the_connection():
     with serving("silent") as caller:
         join = caller.ask_aside()
         assert wait_until(lambda: "there" in caller.streamed("text"))
@@ -88,7 +88,7 @@ def test_a_cancel_in_a_silence_closes_the_connection():
         (Fault(529, "Overloaded", "overloaded_error"), r"is failing \(HTTP 529\): Overloaded"),
     ],
 )
-def test_errors_are_the_providers_own_sentence(fault, line):
+def test_errors_show_the_providers_own_message(fault, line):
     with serving(fault=fault) as caller, pytest.raises(ModelError, match=line) as caught:
         caller.ask()
     message = str(caught.value)
@@ -98,7 +98,7 @@ def test_errors_are_the_providers_own_sentence(fault, line):
     assert len(caller.server.requests) == (2 if fault.status == 529 else 1)
 
 
-def test_a_full_window_is_told_apart():
+def test_full_context_window_is_recognized():
     fault = Fault(400, "prompt is too long: 210000 tokens > 200000 maximum", "invalid_request_error")
     with serving(fault=fault) as caller, pytest.raises(ContextOverflow, match="210000 tokens"):
         caller.ask()
@@ -108,7 +108,7 @@ THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "signed-1
 HIDDEN = {"type": "redacted_thinking", "data": "secret-2"}
 
 
-def test_signed_thinking_is_joined_and_what_is_cut_is_left_out():
+def test_signed_thinking_is_joined_and_truncated_thinking_is_dropped():
     with serving(thinks=True) as caller:
         response = caller.ask("go", (TOOL,))
     assert response.thinking == (THOUGHT, HIDDEN)
@@ -117,7 +117,7 @@ def test_signed_thinking_is_joined_and_what_is_cut_is_left_out():
         assert caller.ask("go", (TOOL,)).thinking == ()
 
 
-def test_marks_for_the_cache_stand_behind_instructions_last_request_and_this_one():
+def test_cache_marks_follow_instructions_last_request_and_this_one():
     call = {"id": "c1", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
     history = [
@@ -150,11 +150,11 @@ def test_marks_for_the_cache_stand_behind_instructions_last_request_and_this_one
         ("gemini/gemini-x", "gemini", False),
     ],
 )
-def test_only_models_that_want_marks_get_them(name, provider, does):
+def test_only_models_that_need_cache_marks_get_them(name, provider, does):
     assert takes_cache_marks(name, provider) == does
 
 
-def test_what_is_written_to_the_cache_has_its_own_price():
+def test_tokens_written_to_the_cache_have_their_own_price():
     prices = {
         "input_cost_per_token": 1.0,
         "output_cost_per_token": 10.0,

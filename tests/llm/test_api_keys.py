@@ -30,28 +30,28 @@ def ask(profile: Profile, key: str | None = None) -> None:
 
 
 @pytest.mark.parametrize("model", ["openai/mine", "bare-name", "mistral/mine"])
-def test_a_server_of_ones_own_does_not_get_the_key_of_the_environment(model):
+def test_own_server_does_not_get_the_key_of_the_environment(model):
     with ModelServer([Turn("ready")]) as server:
         ask(Profile("mine", model, server.base_url))
         (request,) = server.requests
     assert SECRET not in str(dict(request.headers)) + str(request.body)
 
 
-def test_nor_does_a_server_that_speaks_as_anthropic_does():
+def test_own_server_with_anthropics_api_does_not_get_the_key_either():
     with AnthropicServer() as server:
         ask(Profile("mine", "anthropic/claude-x", server.base_url))
         (request,) = server.requests
     assert SECRET not in str(dict(request.headers)) + str(request.body)
 
 
-def test_the_key_that_a_profile_names_is_sent():
+def test_key_configured_in_a_profile_is_sent():
     with ModelServer([Turn("ready")]) as server:
         ask(Profile("mine", "openai/mine", server.base_url), "sk-named")
         (request,) = server.requests
     assert "Bearer sk-named" in request.headers.values()
 
 
-def test_the_address_of_the_environment_gets_the_key_of_the_environment(monkeypatch: pytest.MonkeyPatch):
+def test_base_url_from_the_environment_gets_the_key_from_the_environment(monkeypatch: pytest.MonkeyPatch):
     with ModelServer([Turn("ready")]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         ask(Profile("openai/theirs", "openai/theirs"))
@@ -59,7 +59,7 @@ def test_the_address_of_the_environment_gets_the_key_of_the_environment(monkeypa
     assert f"Bearer {SECRET}" in request.headers.values()
 
 
-def test_a_server_that_wants_a_key_is_told_how_to_get_one():
+def test_server_that_requires_a_key_leads_to_advice_on_setting_one():
     with ModelServer([Fault(401, "no key")]) as server, pytest.raises(ModelError, match="own address only") as error:
         ask(Profile("mine", "openai/mine", server.base_url))
     assert "api_key_env" in str(error.value)
@@ -78,5 +78,5 @@ def test_a_server_that_wants_a_key_is_told_how_to_get_one():
         ("https://mine.openai.azure.com", "azure", True),
     ],
 )
-def test_which_addresses_are_the_providers(address, provider, does):
+def test_provider_urls_are_recognized(address, provider, does):
     assert takes_usual_key(address, provider) is does

@@ -20,7 +20,7 @@ def piece(text: str, index: int, end: str | None = None) -> dict:
     return {"index": index, "delta": {"content": text}, "finish_reason": end}
 
 
-def test_of_several_choices_one_counts_in_whatever_pieces_they_come(serve):
+def test_one_of_several_choices_is_used_however_they_are_chunked(serve):
     raw = (
         line(piece("One ", 0), piece("Two ", 1)),
         line(piece("more two", 1, "length")),
@@ -30,7 +30,7 @@ def test_of_several_choices_one_counts_in_whatever_pieces_they_come(serve):
     assert (response.text, response.finish_reason) == ("One more one", "stop")
 
 
-def test_of_two_choices_the_first_counts_also_where_the_second_comes_sooner(serve):
+def test_first_choice_is_used_even_if_the_second_arrives_earlier(serve):
     raw = (
         line(piece("Two ", 1)),
         line(piece("One", 0), piece("more two", 1)),
@@ -41,21 +41,21 @@ def test_of_two_choices_the_first_counts_also_where_the_second_comes_sooner(serv
     assert (response.text, response.finish_reason) == ("One", "stop")
 
 
-def test_the_end_of_a_second_choice_is_not_the_end_of_the_first(serve):
+def test_end_of_the_second_choice_does_not_end_the_first(serve):
     raw = (line(piece("One ", 0)), line(piece("Two", 1, "stop")))
     response = serve(Turn(raw=raw, done=False)).ask()
     assert (response.text, response.incomplete) == ("One ", True)
 
 
 @pytest.mark.parametrize("reason", ["error", "network_error"])
-def test_an_answer_that_its_provider_gave_up_is_cut_and_its_call_does_not_run(serve, reason):
+def test_response_given_up_by_its_provider_is_incomplete_and_runs_no_call(serve, reason):
     call = {"index": 0, "id": "a", "function": {"name": "execute_bash", "arguments": '{"command": "rm -r bui'}}
     raw = (line(piece("One ", 0)), line({"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": reason}))
     response = serve(Turn(raw=raw)).ask()
     assert (response.text, response.incomplete, response.tool_calls) == ("One ", True, ())
 
 
-def test_a_choice_that_is_not_numbered_counts_too():
+def test_choice_without_an_index_is_used():
     for index in ({}, {"index": None}, {"index": 0}):
         joiner = Joiner()
         joiner.add({"choices": [{"delta": {"content": "a"}, **index}]})
@@ -63,7 +63,7 @@ def test_a_choice_that_is_not_numbered_counts_too():
         assert joiner.text == "ab"
 
 
-def test_content_comes_as_text_or_as_parts():
+def test_content_may_be_text_or_parts():
     joiner = Joiner()
     joiner.add({"choices": [{"delta": {"content": [{"type": "text", "text": "one "}, {"type": "image"}, "odd"]}}]})
     joiner.add({"choices": [{"delta": {"content": "two"}}]})
@@ -71,7 +71,7 @@ def test_content_comes_as_text_or_as_parts():
 
 
 @pytest.mark.parametrize("choice", ["none", "required"])
-def test_the_choice_of_tools_goes_along_with_the_tools(serve, choice):
+def test_tool_choice_is_sent_with_the_tools(serve, choice):
     caller = serve(Turn("ok"), Turn("ok"), Turn("ok"))
     for tools, expected in (((TOOL,), choice), ((), choice), ((TOOL,), "auto")):
         request = ModelRequest(HELLO, tools, expected)

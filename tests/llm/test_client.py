@@ -11,7 +11,7 @@ from workbench.llm.model import ModelError, ModelRequest
 TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}
 
 
-def test_text_and_reasoning_stream_and_are_joined(serve):
+def test_text_and_reasoning_are_streamed_and_joined(serve):
     caller = serve(Turn("Hello there, dear world.", reasoning="I think of an answer."))
     response = caller.ask()
     assert response.text == "Hello there, dear world." == caller.streamed("text")
@@ -23,7 +23,7 @@ def test_text_and_reasoning_stream_and_are_joined(serve):
     assert 0 <= response.first_token <= response.latency
 
 
-def test_every_message_and_tool_arrives_as_it_was_sent(serve):
+def test_messages_and_tools_arrive_unchanged(serve):
     caller = serve(Turn("ok"), Turn("ok"))
     caller.ask("one", (TOOL,))
     caller.ask("two")
@@ -36,14 +36,14 @@ def test_every_message_and_tool_arrives_as_it_was_sent(serve):
     assert "tools" not in second
 
 
-def test_a_long_history_arrives_whole_and_in_order(serve):
+def test_long_history_arrives_complete_and_in_order(serve):
     caller = serve(Turn("ok"))
     history = [{"role": "user" if number % 2 == 0 else "assistant", "content": str(number)} for number in range(600)]
     caller.model.respond(ModelRequest(history), caller.deltas.append, caller.cancel)
     assert caller.server.requests[0].messages == history
 
 
-def test_a_tool_call_is_joined_from_its_pieces(serve):
+def test_tool_call_is_joined_from_its_chunks(serve):
     caller = serve(bash("echo 'one two three four'", text="I look."))
     response = caller.ask()
     (call,) = response.tool_calls
@@ -59,17 +59,17 @@ def test_parallel_calls_keep_their_order_and_arguments(serve):
     assert len({call.id for call in response.tool_calls}) == 40
 
 
-def test_a_server_that_does_not_report_usage_leaves_it_unknown(serve):
+def test_missing_usage_is_unknown(serve):
     response = serve(Turn("hi", usage=None)).ask()
     assert (response.usage.input, response.usage.output, response.cost) == (None, None, None)
 
 
-def test_negative_counts_are_unknown(serve):
+def test_negative_token_counts_are_unknown(serve):
     response = serve(Turn("hi", usage={"prompt_tokens": -3, "completion_tokens": "many"})).ask()
     assert (response.usage.input, response.usage.output) == (None, None)
 
 
-def test_bytes_that_are_no_text_are_replaced(serve):
+def test_invalid_bytes_are_replaced(serve):
     chunks = (
         b'data: {"choices":[{"delta":{"content":"a\xff\xfeb \\ud83d"}}]}\n\n',
         b": keep-alive\n\n",
@@ -80,26 +80,26 @@ def test_bytes_that_are_no_text_are_replaced(serve):
     assert response.text.encode("utf-8")
 
 
-def test_an_answer_without_choices_is_empty_and_not_an_error(serve):
+def test_response_without_choices_is_empty_not_an_error(serve):
     response = serve(Turn(raw=(b'data: {"choices":[]}\n\n', b'data: {"choices":null}\n\n'))).ask()
     assert (response.text, response.tool_calls, response.incomplete) == ("", (), False)
 
 
-def test_the_answer_may_depend_on_the_request(serve):
+def test_response_may_depend_on_the_request(serve):
     def echo(request: Request) -> Turn:
         return Turn(request.messages[-1]["content"].upper())
 
     assert serve(echo).ask("loud").text == "LOUD"
 
 
-def test_a_bare_name_with_an_address_is_taken_for_a_compatible_server(serve):
+def test_name_without_provider_with_a_base_url_means_a_compatible_server(serve):
     caller = serve(Turn("hi"), name="qwen-local")
     assert caller.ask().text == "hi"
     assert caller.server.requests[0].body["model"] == "qwen-local"
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
-def test_another_provider_goes_through_the_general_route(serve):
+def test_other_providers_are_called_through_litellm(serve):
     caller = serve(bash("ls", text="Listing."), Turn("done"), name="hosted_vllm/some-model")
     response = caller.ask("list it", (TOOL,))
     assert response.text == "Listing."
@@ -108,7 +108,7 @@ def test_another_provider_goes_through_the_general_route(serve):
     assert caller.server.requests[0].messages[-1]["content"] == "list it"
 
 
-def test_the_connection_is_kept_for_the_next_call(serve):
+def test_connection_is_reused_for_the_next_call(serve):
     ports: list[str] = []
     caller = serve(Turn("one"), Turn("two"), Turn("three"))
     for _ in range(3):
@@ -126,7 +126,7 @@ def test_importing_the_layer_does_not_import_litellm():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_early_import_prints_nothing_and_is_left_out_for_scripts():
+def test_early_import_prints_nothing_and_is_skipped_for_scripts():
     code = (
         "import sys\n"
         "from workbench.config.settings import Profile\n"
@@ -141,7 +141,7 @@ def test_the_early_import_prints_nothing_and_is_left_out_for_scripts():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_call_that_comes_after_the_end_of_its_model_opens_nothing(serve):
+def test_call_after_close_opens_no_connection(serve):
     caller = serve(Turn("never sent"))
     caller.model.close()
     with pytest.raises(ModelError):

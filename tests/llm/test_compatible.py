@@ -31,12 +31,12 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["openai/qwen3", "openai/org/model-7b", "openai/gpt-oss-20b", "openai/llama-3.1:8b"])
-def test_a_model_on_the_users_own_server_is_called_directly(name):
+def test_model_on_an_own_server_is_called_directly(name):
     assert own_server(name, BASE) == BASE
     assert own_server(name, None) is None
 
 
-def test_the_environment_names_the_users_own_server_too(monkeypatch):
+def test_own_server_may_be_set_by_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", BASE)
     assert own_server("openai/qwen3", None) == BASE
 
@@ -46,7 +46,7 @@ OTHERS = ("openai", "qwen3", "anthropic/claude-x", "hosted_vllm/x", "ollama_chat
 
 
 @pytest.mark.parametrize("name", [*(f"openai/{name}" for name in OPENAIS), *OTHERS])
-def test_openais_models_and_other_providers_are_left_to_litellm(name):
+def test_openai_models_and_other_providers_use_litellm(name):
     assert own_server(name, BASE) is None
 
 
@@ -64,7 +64,7 @@ def test_openais_models_and_other_providers_are_left_to_litellm(name):
     ],
     ids=["tools", "choice", "limits"],
 )
-def test_the_request_is_the_one_that_litellm_sends(settings, request_, monkeypatch):
+def test_request_body_equals_the_one_litellm_sends(settings, request_, monkeypatch):
     load_litellm()
     direct, through_litellm = (body_of(settings, request_, monkeypatch, is_direct) for is_direct in (True, False))
     assert direct == through_litellm
@@ -82,7 +82,7 @@ def body_of(settings: dict[str, object], request: ModelRequest, monkeypatch: pyt
         return sent.path, sent.headers["Authorization"], sent.body
 
 
-def test_a_whole_call_imports_neither_litellm_nor_the_sdk():
+def test_direct_call_imports_neither_litellm_nor_the_sdk():
     with ModelServer([Turn("Hello.", usage={"prompt_tokens": 3, "completion_tokens": 2})]) as server:
         code = (
             "import sys\n"

@@ -17,7 +17,7 @@ from workbench.tools.context import ToolContext
 from workbench.tools.registry import open_tools
 
 
-def test_the_answer_comes_with_what_it_took(serve):
+def test_answer_includes_its_cost_and_tokens(serve):
     caller = serve(Turn("the whole answer"))
     answer = ModelCompletion(lambda: caller.model)("the question")
     assert (answer.text, answer.input_tokens, answer.output_tokens) == ("the whole answer", 100, 20)
@@ -34,7 +34,7 @@ def test_the_answer_comes_with_what_it_took(serve):
         (Fault(401, f"Incorrect API key provided: {KEY}"), "could not be asked"),
     ],
 )
-def test_half_an_answer_is_none(serve, turn, message):
+def test_incomplete_answer_raises_an_error(serve, turn, message):
     caller = serve(turn, tries=1)
     with pytest.raises(CompletionError, match=message) as raised:
         ModelCompletion(lambda: caller.model)("the question")
@@ -42,12 +42,12 @@ def test_half_an_answer_is_none(serve, turn, message):
     assert KEY not in str(raised.value)
 
 
-def test_without_a_model_there_is_no_answer():
+def test_no_model_means_no_answer():
     with pytest.raises(CompletionError, match="no model"):
         ModelCompletion()("the question")
 
 
-def test_an_interrupt_ends_the_call(serve):
+def test_interrupt_ends_the_call(serve):
     caller = serve(Turn("ready"), Turn("x" * 400, cut_after=3, then="stall"))
     complete, errors = ModelCompletion(lambda: caller.model), []
     assert complete("what the first call of all loads is loaded now").text == "ready"
@@ -69,7 +69,7 @@ def test_an_interrupt_ends_the_call(serve):
     assert caller.server.gone.wait(60)
 
 
-def test_a_session_edits_by_draft_and_takes_it_back(serve, tmp_path: Path):
+def test_session_edits_by_draft_and_undoes_the_edit(serve, tmp_path: Path):
     path = tmp_path / "a.py"
     path.write_text("def g():\n    return 2\n")
     draft = {"security_risk": "MEDIUM", "summary": "Draft", "path": str(path), "content": "return 3"}

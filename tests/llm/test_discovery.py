@@ -40,7 +40,7 @@ def serving(path: str, body: bytes, status: int = 200) -> Iterator[int]:
         thread.join(10)
 
 
-def test_servers_are_named_with_their_models_as_they_are_given():
+def test_servers_are_listed_with_their_models():
     tags = json.dumps({"models": [{"name": "qwen3:8b"}, {"name": "llama3"}]}).encode()
     listed = json.dumps({"object": "list", "data": [{"id": "Qwen/Qwen3-8B"}]}).encode()
     with serving("/api/tags", tags) as one, serving("/v1/models", listed) as two:
@@ -66,12 +66,12 @@ def test_servers_are_named_with_their_models_as_they_are_given():
         (b'{"data": [{"id": "a"}]}', 500),
     ],
 )
-def test_who_does_not_answer_like_a_model_server_is_left_out(body: bytes, status: int):
+def test_services_that_are_no_model_servers_are_ignored(body: bytes, status: int):
     with serving("/v1/models", body, status) as port:
         assert sources_of_servers([LocalServer("vLLM", port, "/v1/models", "openai/", "/v1")], limit=20) == []
 
 
-def test_a_silent_server_and_a_closed_port_keep_nobody_from_being_found():
+def test_silent_server_and_closed_port_do_not_hide_others():
     with socket.create_server(("127.0.0.1", 0)) as silent, serving("/m", b'{"data": [{"id": "a"}]}') as port:
         with socket.create_server(("127.0.0.1", 0)) as gone:
             closed = gone.getsockname()[1]
@@ -80,7 +80,7 @@ def test_a_silent_server_and_a_closed_port_keep_nobody_from_being_found():
     assert [each.models for each in sources] == [("openai/a",)]
 
 
-def test_keys_are_found_by_their_variables_and_never_shown():
+def test_keys_are_detected_by_variable_and_never_shown():
     env = {"ANTHROPIC_API_KEY": "sk-hidden", "OPENAI_API_KEY": " ", "MY_API_KEY": "sk-other"}
     sources = sources_of_keys(env)
     assert [each.what for each in sources] == ["A key in ANTHROPIC_API_KEY"]

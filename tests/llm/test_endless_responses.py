@@ -109,7 +109,7 @@ def answered(model: ProviderModel, deltas: list[Delta], cancel: Cancel | None = 
 
 
 @pytest.mark.parametrize("body", [text, reasoning, calls, arguments, a_line, an_answer_at_once, an_error])
-def test_an_answer_without_end_is_cut_told_and_not_asked_for_again(monkeypatch, body):
+def test_endless_response_is_cut_reported_and_not_retried(monkeypatch, body):
     monkeypatch.setattr(exchange, "MOST_BYTES", 30_000_000)
     deltas: list[Delta] = []
     with serving(body) as (address, asked):
@@ -131,7 +131,7 @@ def test_an_answer_without_end_is_cut_told_and_not_asked_for_again(monkeypatch, 
 @pytest.mark.parametrize(
     "model", ["openai/x", "anthropic/claude-x", "gemini/gemini-x", "ollama_chat/qwen-x", "mistral/m"]
 )
-def test_no_route_reads_without_end(monkeypatch, model):
+def test_every_route_limits_the_length_of_a_response(monkeypatch, model):
     monkeypatch.setattr(exchange, "MOST_BYTES", 3_000_000)
     monkeypatch.setattr(exchange, "_MOST_WAITING", 10)
     with serving(a_line) as (address, asked):
@@ -141,7 +141,7 @@ def test_no_route_reads_without_end(monkeypatch, model):
     assert len(asked) == 1
 
 
-def test_whoever_shows_an_answer_slowly_is_not_overtaken_and_a_cancel_ends_it_at_once(monkeypatch):
+def test_slow_display_limits_reading_and_a_cancel_ends_it_at_once(monkeypatch):
     cancel, deltas = Cancel(), list[Delta]()
     read = 0
 
@@ -187,7 +187,7 @@ def dripping(*deltas: dict, times: int = 10**6) -> Callable[[], Iterator[bytes]]
 
 @pytest.mark.parametrize("delta", [{}, {"role": "assistant"}, {"content": ""}, {"content": None, "tool_calls": []}])
 @pytest.mark.parametrize("model", ["openai/x", "hosted_vllm/x"])
-def test_chunks_without_content_are_a_silence(model, delta):
+def test_chunks_without_content_count_as_silence(model, delta):
     with serving(dripping(delta)) as (address, asked):
         provider = ProviderModel(model, api_base=address, api_key="k", patience=Patience(silence=1.0, tries=1))
         begun = time.monotonic()
@@ -197,7 +197,7 @@ def test_chunks_without_content_are_a_silence(model, delta):
     assert len(asked) == 1
 
 
-def test_slow_words_between_such_chunks_are_no_silence():
+def test_slow_text_between_empty_chunks_is_not_silence():
     with serving(dripping({"content": "a"}, *[{"content": ""}] * 3, times=24)) as (address, _):
         outcome = answered(ProviderModel("openai/x", api_base=address, patience=Patience(silence=1.0)), [])
     assert isinstance(outcome, ModelResponse)

@@ -136,7 +136,7 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         one.server.__exit__()
 
 
-def test_l01_a_rate_limit_is_waited_for_with_a_countdown(trial):
+def test_l01_rate_limit_waits_with_a_countdown(trial):
     d = trial(Fault(429, headers={"retry-after": "1.2"}), Turn("here")).ask()
     assert re.search("the provider limits the rate; try 2 of 5 in [12] s", d.status_lines)
     assert d.answers[0].latency >= 1.2
@@ -156,7 +156,7 @@ def test_l01_escape_cancels_the_countdown(trial):
     check_usable(d)
 
 
-def test_l02_a_rate_limit_without_end_backs_off_and_stops_at_the_cap(trial):
+def test_l02_permanent_rate_limit_backs_off_up_to_the_maximum(trial):
     d = trial(*[Fault(429)] * 5).ask("write me a poem")
     assert len(d.server.requests) == 5
     assert d.end[0] == "error"
@@ -165,7 +165,7 @@ def test_l02_a_rate_limit_without_end_backs_off_and_stops_at_the_cap(trial):
     assert "write me a poem" in str(d.server.requests[-1].messages), "the message is not lost"
 
 
-def test_l02_each_wait_is_about_twice_the_one_before_and_never_for_ever():
+def test_l02_each_wait_is_about_twice_the_previous_one_and_bounded():
     for attempt, about in enumerate((1, 2, 4, 8, 16, 30, 30), 1):
         waits = {wait_before(attempt, LimitedRate("rate", 429), 1.0) for _ in range(50)}
         assert 0.7 * about <= min(waits) < max(waits) <= 1.3 * about, "with some jitter"
@@ -173,7 +173,7 @@ def test_l02_each_wait_is_about_twice_the_one_before_and_never_for_ever():
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529])
-def test_l03_a_failing_server_is_asked_again_and_the_answer_is_there_once(trial, status):
+def test_l03_failing_server_is_retried_and_the_answer_appears_once(trial, status):
     d = trial(Fault(status), Fault(status), Turn("I note it.", calls=(note("once"),))).ask()
     assert d.notes == ["once"]
     assert [answer.text for answer in d.answers] == ["I note it.", LAST]
@@ -182,7 +182,7 @@ def test_l03_a_failing_server_is_asked_again_and_the_answer_is_there_once(trial,
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_l04_a_refused_key_is_not_tried_again_and_not_shown(trial, status):
+def test_l04_refused_key_is_not_retried_and_not_shown(trial, status):
     d = trial(Fault(status, f"Incorrect API key provided: {KEY}")).ask()
     assert len(d.server.requests) == 1
     assert "OPENAI_API_KEY" in d.end[1]
@@ -191,7 +191,7 @@ def test_l04_a_refused_key_is_not_tried_again_and_not_shown(trial, status):
     check_usable(d)
 
 
-def test_l05_a_full_window_is_condensed_once_and_then_said(trial):
+def test_l05_full_window_is_condensed_once_and_then_reported(trial):
     full = Fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
     steps = [Turn(calls=(note(f"n{number}"),)) for number in range(8)]
     d = trial(*steps, full, Turn("a summary of it all"), full).ask()
@@ -204,7 +204,7 @@ def test_l05_a_full_window_is_condensed_once_and_then_said(trial):
 PAIRING = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
 
 
-def test_l06_refused_pairs_are_sent_once_more_in_words(trial):
+def test_l06_refused_call_pairs_are_resent_once_as_text(trial):
     refused = Fault(400, PAIRING, "invalid_request_error")
     d = trial(Turn("I note it.", calls=(note("one"),)), refused, Turn("that worked")).ask()
     assert d.answers[-1].text == "that worked"
@@ -218,7 +218,7 @@ def test_l06_refused_pairs_are_sent_once_more_in_words(trial):
     check_usable(d)
 
 
-def test_l06_a_second_refusal_is_said_and_not_tried_again(trial):
+def test_l06_second_refusal_is_reported_and_not_retried(trial):
     refused = Fault(400, PAIRING, "invalid_request_error")
     d = trial(Turn(calls=(note("one"),)), refused, refused).ask()
     assert len(d.server.requests) == 3
@@ -229,7 +229,7 @@ def test_l06_a_second_refusal_is_said_and_not_tried_again(trial):
 
 
 @pytest.mark.parametrize("fault", ["refused", "no such host", "no tls"])
-def test_l07_a_server_that_cannot_be_reached_is_said_at_once(trial, fault):
+def test_l07_unreachable_server_is_reported_at_once(trial, fault):
     d = trial(first_wait=0.01)
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -251,7 +251,7 @@ def test_l07_a_server_that_cannot_be_reached_is_said_at_once(trial, fault):
     check_usable(d)
 
 
-def test_l08_a_silent_server_ends_at_the_idle_limit(trial):
+def test_l08_silent_server_times_out(trial):
     d = trial(Fault(kind="silent"), idle=2.5).ask()
     assert "stopped answering" in d.end[1]
     assert len(d.server.requests) == 1
@@ -268,7 +268,7 @@ def test_l08_escape_ends_the_wait_for_a_silent_server(trial):
     check_usable(d)
 
 
-def test_l09_a_stall_keeps_the_words_and_marks_them(trial):
+def test_l09_stalled_response_keeps_its_text_and_is_marked(trial):
     d = trial(Turn("three little tokens and more", cut_after=3, then="stall"), idle=2.5).ask()
     (answer,) = d.answers
     assert (answer.text, answer.incomplete, answer.finish_reason) == ("three little tokens and ", True, "stalled")
@@ -277,7 +277,7 @@ def test_l09_a_stall_keeps_the_words_and_marks_them(trial):
     assert "cut off here" in str(d.server.requests[-1].messages)
 
 
-def test_l10_a_cut_stream_keeps_the_words_and_no_part_of_a_call(trial):
+def test_l10_interrupted_stream_keeps_the_text_and_no_partial_call(trial):
     d = trial(Turn("I note it.", calls=(note("never"),), cut_after=5)).ask()
     (answer,) = d.answers
     assert (answer.text, answer.incomplete, answer.tool_calls) == ("I note it.", True, ())
@@ -287,7 +287,7 @@ def test_l10_a_cut_stream_keeps_the_words_and_no_part_of_a_call(trial):
 
 
 @pytest.mark.parametrize("finish", ["tool_calls", "length"])
-def test_l11_l12_a_call_that_was_cut_short_is_never_run(trial, finish):
+def test_l11_l12_truncated_call_is_never_run(trial, finish):
     half = note("never").text[:-12]
     d = trial(Turn(calls=(Called("note", half),), finish=finish), Turn(calls=(note("smaller"),))).ask()
     assert d.notes == ["smaller"]
@@ -301,7 +301,7 @@ MALFORMED = ["{'text': 'x'}", '{"text": "x",}', '{"text": NaN}', '{"text": "a\nb
 
 
 @pytest.mark.parametrize("arguments", MALFORMED)
-def test_l13_malformed_arguments_are_not_repaired_into_an_action(trial, arguments):
+def test_l13_malformed_arguments_are_not_repaired(trial, arguments):
     d = trial(Turn(calls=(Called("note", arguments),))).ask()
     assert d.notes == []
     (result,) = d.results_by_id.values()
@@ -310,7 +310,7 @@ def test_l13_malformed_arguments_are_not_repaired_into_an_action(trial, argument
     check_usable(d)
 
 
-def test_l13_three_in_a_row_stop_and_ask(trial):
+def test_l13_three_malformed_responses_in_a_row_pause_the_run(trial):
     d = trial(*[Turn(calls=(Called("note", text),)) for text in MALFORMED[:3]]).ask()
     assert d.end[0] == "stuck"
     assert "3 malformed tool calls in a row" in d.end[1]
@@ -318,7 +318,7 @@ def test_l13_three_in_a_row_stop_and_ask(trial):
     check_usable(d)
 
 
-def test_l14_ids_that_are_empty_or_come_twice_are_made_unique(trial):
+def test_l14_empty_or_duplicate_ids_are_made_unique(trial):
     first = Turn(calls=(note("a", id="same"), note("b", id="same"), note("c", id="")))
     d = trial(first, Turn(calls=(note("d", id="same"),))).ask()
     assert d.notes == ["a", "b", "c", "d"]
@@ -340,7 +340,7 @@ NOTHING = {
 
 
 @pytest.mark.parametrize("what", NOTHING)
-def test_l15_l21_nothing_to_read_is_asked_for_once_more(trial, what):
+def test_l15_l21_empty_response_is_requested_once_more(trial, what):
     d = trial(NOTHING[what], Turn("now in words")).ask()
     assert [event.reason for event in d.log() if event.kind == "agent_nudged"] == ["empty"]
     assert d.answers[-1].text == "now in words"
@@ -348,7 +348,7 @@ def test_l15_l21_nothing_to_read_is_asked_for_once_more(trial, what):
 
 
 @pytest.mark.parametrize("what", NOTHING)
-def test_l15_l21_nothing_twice_is_said(trial, what):
+def test_l15_l21_second_empty_response_is_reported(trial, what):
     d = trial(NOTHING[what], NOTHING[what]).ask()
     assert d.end == ("error", "the model gave an empty answer twice; send a message, or choose another model")
     assert len(d.server.requests) == 2
@@ -359,7 +359,7 @@ ODD_NAMES = {"near": "notes", "spaces": "rm -rf /", "escape": "\x1b[31mred", "lo
 
 
 @pytest.mark.parametrize("name", ODD_NAMES.values(), ids=ODD_NAMES)
-def test_l16_an_unknown_tool_gets_the_list_of_tools(trial, name):
+def test_l16_unknown_tool_gets_the_list_of_tools(trial, name):
     call = {"index": 0, "id": "a", "function": {"name": name, "arguments": "{}"}}
     d = trial(streamed({"tool_calls": [call]}, finish="tool_calls")).ask()
     (result,) = d.results_by_id.values()
@@ -372,7 +372,7 @@ def test_l16_an_unknown_tool_gets_the_list_of_tools(trial, name):
     check_usable(d)
 
 
-def test_l17_forty_calls_with_a_question_and_a_hung_one_among_them(trial):
+def test_l17_forty_calls_with_a_question_and_a_hung_call(trial):
     calls = [note(f"n{number}") for number in range(40)]
     calls[5] = note("n5", "HIGH")
     calls[20] = Called("hang", {"security_risk": "LOW", "summary": "hangs"})
@@ -399,7 +399,7 @@ def test_l17_forty_calls_with_a_question_and_a_hung_one_among_them(trial):
     assert all("interrupted" in result["content"] for result in results[21:])
 
 
-def test_l18_twenty_megabytes_of_arguments_are_refused_by_size(trial):
+def test_l18_twenty_megabytes_of_arguments_are_refused(trial):
     d = trial(Turn(calls=(note("x" * 20_000_000),))).ask()
     (result,) = d.results_by_id.values()
     assert "too large" in result.observation["content"][0]["text"]
@@ -412,7 +412,7 @@ BOMBS = ['{"text": ' + "[" * 10_000 + "]" * 10_000 + "}", '{"a":' * 10_000 + "1"
 
 
 @pytest.mark.parametrize("bomb", BOMBS, ids=["lists", "objects", "open"])
-def test_l19_deep_nesting_is_an_error_result(trial, bomb):
+def test_l19_deeply_nested_arguments_are_an_error_result(trial, bomb):
     d = trial(Turn(calls=(Called("note", bomb),))).ask()
     (result,) = d.results_by_id.values()
     assert result.observation["is_error"]
@@ -421,7 +421,7 @@ def test_l19_deep_nesting_is_an_error_result(trial, bomb):
 
 
 @pytest.mark.parametrize("depth", [200, 20_000])
-def test_l19_arguments_nested_as_an_object_in_the_stream(trial, depth):
+def test_l19_streamed_arguments_nested_as_an_object(trial, depth):
     inner = '{"a":' * depth + "1" + "}" * depth
     call = '{"index":0,"id":"a","function":{"name":"note","arguments":' + inner + "}}"
     chunk = f'data: {{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}]}}\n\n'
@@ -431,7 +431,7 @@ def test_l19_arguments_nested_as_an_object_in_the_stream(trial, depth):
 
 
 @pytest.mark.parametrize("risk", ["SAFE", 3, None, "low", ["LOW"], {"LOW": 1}])
-def test_l20_a_rating_that_is_none_counts_as_unknown_and_asks(trial, risk):
+def test_l20_invalid_risk_counts_as_unknown_and_asks(trial, risk):
     d = trial(Turn(calls=(Called("note", {"security_risk": risk, "summary": "s", "text": "x"}),))).ask()
     assert d.session.phase == "deciding"
     assert d.session.question.proposed.risk == "UNKNOWN"
@@ -440,7 +440,7 @@ def test_l20_a_rating_that_is_none_counts_as_unknown_and_asks(trial, risk):
     check_usable(d)
 
 
-def test_l22_bytes_that_are_no_text_are_replaced(trial):
+def test_l22_invalid_bytes_are_replaced(trial):
     parts = (rb'"a \ud800 b"', rb'"nul \u0000 end"', b'"bad \xff\xfe utf"', rb'"\ud83d"', rb'"\ude00 whole"')
     chunks = [b'data: {"choices":[{"index":0,"delta":{"content":' + part + b"}}]}\n\n" for part in parts]
     call = (
@@ -464,14 +464,14 @@ def test_l22_bytes_that_are_no_text_are_replaced(trial):
 @pytest.mark.parametrize(
     "usage", [None, {}, {"prompt_tokens": -5, "completion_tokens": "many"}, {"prompt_tokens": 1.5}]
 )
-def test_l23_tokens_that_nobody_counts_are_unknown(trial, usage):
+def test_l23_tokens_not_reported_are_unknown(trial, usage):
     d = trial(Turn("counted by nobody", usage=usage)).ask()
     (answer,) = d.answers
     assert (answer.usage.input, answer.usage.output, answer.cost) == (None, None, None)
     check_usable(d)
 
 
-def test_l24_a_clock_that_jumps_back_disturbs_no_wait(trial, monkeypatch):
+def test_l24_clock_that_jumps_back_disturbs_no_wait(trial, monkeypatch):
     d = trial(Fault(429, headers={"retry-after": "0.5"}), Turn("first words and", cut_after=2, then="stall"), idle=2.5)
     real = time.time
     join = d.ask_aside()
@@ -483,7 +483,7 @@ def test_l24_a_clock_that_jumps_back_disturbs_no_wait(trial, monkeypatch):
     check_usable(d)
 
 
-def test_l24_a_connection_that_died_while_nobody_used_it_is_made_again(trial):
+def test_l24_dropped_idle_connection_is_reopened(trial):
     d = trial(Turn("before the sleep"), Turn("after the sleep")).ask()
     d.server._http.close_all()
     d.ask("and now?")
@@ -492,7 +492,7 @@ def test_l24_a_connection_that_died_while_nobody_used_it_is_made_again(trial):
 
 
 @pytest.mark.parametrize("moment", ["stream", "approval", "tool"])
-def test_l25_escape_keeps_the_log_whole_and_the_queued_message(trial, moment):
+def test_l25_escape_keeps_the_log_intact_and_the_queued_message(trial, moment):
     turns = {
         "stream": Turn("first words, and then a silence", cut_after=2, then="stall"),
         "approval": Turn(calls=(note("risky", "HIGH"), note("later"))),
@@ -516,7 +516,7 @@ def test_l25_escape_keeps_the_log_whole_and_the_queued_message(trial, moment):
 
 
 @pytest.mark.parametrize(("mode", "ran"), [("ask", False), ("plan", False), ("never", False)])
-def test_l26_another_mode_never_decides_the_open_question(trial, mode, ran):
+def test_l26_mode_change_never_decides_the_open_question(trial, mode, ran):
     d = trial(Turn(calls=(note("risky", "HIGH"),))).ask()
     assert d.session.phase == "deciding"
     d.session.set(mode=mode)
@@ -527,7 +527,7 @@ def test_l26_another_mode_never_decides_the_open_question(trial, mode, ran):
     check_usable(d)
 
 
-def test_l26_another_model_leaves_the_open_question_as_it_is(trial):
+def test_l26_model_change_leaves_the_open_question_unchanged(trial):
     d = trial(Turn(calls=(note("risky", "HIGH"),))).ask()
     question = d.session.question
     d.session.set(model="openai/other")

@@ -37,7 +37,7 @@ def asking(*script, **known):
             yield Caller(server, model)
 
 
-def test_a_model_that_may_have_eyes_gets_the_image():
+def test_model_that_may_have_vision_gets_the_image():
     with asking(Turn("a cat")) as caller:
         caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     (request,) = caller.server.requests
@@ -45,7 +45,7 @@ def test_a_model_that_may_have_eyes_gets_the_image():
     assert caller.streamed("status") == ""
 
 
-def test_a_model_known_to_have_none_is_told_that_there_was_one():
+def test_model_without_vision_gets_a_note_in_place_of_the_image():
     with asking(Turn("I cannot see it"), mode="chat") as caller:
         caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     (request,) = caller.server.requests
@@ -64,7 +64,7 @@ def test_a_model_known_to_have_none_is_told_that_there_was_one():
         Fault(422, "messages[0].content must be a string"),
     ],
 )
-def test_an_image_that_is_refused_is_left_out_once_and_that_is_said(fault):
+def test_refused_image_is_left_out_once_and_that_is_reported(fault):
     with asking(fault, Turn("without it, then")) as caller:
         response = caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     assert response.text == "without it, then"
@@ -72,13 +72,13 @@ def test_an_image_that_is_refused_is_left_out_once_and_that_is_said(fault):
     assert f"refused the images, so they are left out: {fault.message}" in caller.streamed("status")
 
 
-def test_a_refusal_without_an_image_in_the_request_is_an_error_as_any():
+def test_refusal_of_a_request_without_images_is_an_ordinary_error():
     with asking(Fault(400, "no image was given")) as caller, pytest.raises(ModelError, match="no image was given"):
         caller.ask()
     assert len(caller.server.requests) == 1
 
 
-def test_an_image_of_a_tool_reaches_the_model_behind_the_result(tmp_path):
+def test_image_from_a_tool_follows_its_result(tmp_path):
     with asking(
         Turn(calls=(Called("camera", {}),)), Turn("a cat"), Fault(400, "no image please"), Turn("ok")
     ) as caller:
@@ -102,7 +102,7 @@ def test_an_image_of_a_tool_reaches_the_model_behind_the_result(tmp_path):
     assert [openai_faults(request.messages) for request in caller.server.requests] == [[]] * 4
 
 
-def test_who_has_no_eyes():
+def test_only_listed_chat_models_can_lack_vision():
     assert is_blind({"mode": "chat"})
     assert not is_blind({"mode": "chat", "supports_vision": True})
     assert not is_blind({"max_input_tokens": 5})

@@ -64,7 +64,7 @@ FULL = {
 
 @pytest.mark.parametrize("status", [400, 413, 422, 500, None])
 @pytest.mark.parametrize("words", FULL.values(), ids=FULL)
-def test_the_words_of_a_full_window_are_known(words, status):
+def test_error_texts_of_a_full_window_are_recognized(words, status):
     assert fault_from_text(words, status).kind == "context"
 
 
@@ -78,7 +78,7 @@ def test_the_words_of_a_full_window_are_known(words, status):
         ("tool description exceeds limit of 1024 characters", 400, "other"),
     ],
 )
-def test_other_limits_are_no_full_window(words, status, kind):
+def test_other_limits_are_not_taken_for_a_full_window(words, status, kind):
     assert fault_from_text(words, status).kind == kind
 
 
@@ -95,7 +95,7 @@ class PlainError(Fault):
 
 @pytest.mark.parametrize("words", ["xai", "vllm", "moonshot", "zhipu", "dashscope", "copilot", "tgi", "llama.cpp"])
 @pytest.mark.parametrize("shape", [Fault, PlainError])
-def test_a_full_window_starts_condensing(trial, words, shape):
+def test_full_window_triggers_condensing(trial, words, shape):
     full = shape(422 if words == "tgi" else 400, FULL[words])
     steps = [Turn(calls=(note(f"n{number}"),)) for number in range(8)]
     d: Trial = trial(*steps, full, Turn("a summary of it all"), Turn("and on it goes")).ask()
@@ -104,7 +104,7 @@ def test_a_full_window_starts_condensing(trial, words, shape):
     check_usable(d)
 
 
-def test_an_answer_withheld_before_its_first_word_is_told_and_not_asked_for_again(trial):
+def test_response_withheld_before_its_start_is_reported_and_not_retried(trial):
     d = trial(Turn("", finish="content_filter")).ask()
     assert d.end[0] == "error"
     assert "the provider's content filter ended the answer before its first word" in d.end[1]
@@ -112,7 +112,7 @@ def test_an_answer_withheld_before_its_first_word_is_told_and_not_asked_for_agai
     check_usable(d)
 
 
-def test_an_answer_withheld_in_the_middle_keeps_its_words_and_is_told(trial):
+def test_response_withheld_in_the_middle_keeps_its_text_and_is_reported(trial):
     d = trial(Turn("The first half and", finish="content_filter")).ask()
     assert d.answers[0].text == "The first half and"
     assert d.end[0] == "waiting"
@@ -120,7 +120,7 @@ def test_an_answer_withheld_in_the_middle_keeps_its_words_and_is_told(trial):
     check_usable(d)
 
 
-def test_the_call_in_which_an_answer_was_withheld_does_not_run(trial):
+def test_call_in_a_withheld_response_does_not_run(trial):
     d = trial(Turn(calls=(note("one"), note("two")), finish="content_filter")).ask()
     assert d.notes == ["one"]
     assert "content filter" in json.dumps([result.observation for result in d.results_by_id.values()])
@@ -135,7 +135,7 @@ def test_the_call_in_which_an_answer_was_withheld_does_not_run(trial):
         "The request was rejected because it was considered high risk",
     ],
 )
-def test_a_conversation_that_a_filter_refuses_is_told_in_plain_words(trial, words):
+def test_conversation_refused_by_a_filter_is_explained(trial, words):
     d = trial(Fault(400, words)).ask()
     assert "does not take this conversation (content filter)" in d.end[1]
     assert "other words, or choose another model" in d.end[1]
@@ -158,7 +158,7 @@ class Clock:
 
 
 @pytest.mark.parametrize(("took", "asked", "limit"), [(0, None, 30), (12, None, 30), (40, None, 30), (0, 25, 120)])
-def test_tries_end_in_time_whatever_each_of_them_takes(monkeypatch, took, asked, limit):
+def test_retries_end_in_time_however_long_each_takes(monkeypatch, took, asked, limit):
     clock, begun = Clock(monkeypatch), []
 
     def call() -> None:
@@ -173,7 +173,7 @@ def test_tries_end_in_time_whatever_each_of_them_takes(monkeypatch, took, asked,
     assert len(begun) > 1 or took > 30
 
 
-def test_a_wait_that_is_asked_for_is_shown_second_by_second(monkeypatch):
+def test_requested_wait_is_counted_down_in_seconds(monkeypatch):
     clock, notices = Clock(monkeypatch), []
     faults = iter([CallFault("rate", 429, retry_after=7), None])
 
@@ -188,7 +188,7 @@ def test_a_wait_that_is_asked_for_is_shown_second_by_second(monkeypatch):
     assert [text.rpartition(" in ")[2] for text in notices] == [f"{left} s" for left in range(7, 0, -1)]
 
 
-def test_a_wait_too_long_to_be_worth_it_is_told_at_once(trial):
+def test_excessive_wait_is_reported_at_once(trial):
     d = trial(Fault(429, headers={"retry-after": "600"})).ask()
     assert "wait 600 s and send the message again" in d.end[1]
     assert len(d.server.requests) == 1

@@ -136,7 +136,7 @@ def calls(route: Route) -> tuple[Called, ...]:
 
 
 @ROUTE
-def test_a_text_and_its_reasoning_come_whole(route):
+def test_text_and_reasoning_arrive_complete(route):
     response = answer(route, Turn(TEXT, reasoning="Let me think." if route.thinks else ""))
     assert response.text == TEXT
     assert response.reasoning == ("Let me think." if route.thinks else "")
@@ -145,7 +145,7 @@ def test_a_text_and_its_reasoning_come_whole(route):
 
 
 @ROUTE
-def test_calls_come_whole(route):
+def test_calls_arrive_complete(route):
     text = "" if route.encoder is provider_streams.ollama_generate else TEXT
     response = answer(route, Turn(text, calls=calls(route)))
     assert [(call.name, call.arguments) for call in response.tool_calls] == [
@@ -156,12 +156,12 @@ def test_calls_come_whole(route):
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.length], ids=str)
-def test_an_answer_at_its_limit_says_so(route):
+def test_response_at_its_limit_is_marked(route):
     assert answer(route, Turn(TEXT, finish=route.length)).finish_reason == "length"
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.filtered], ids=str)
-def test_an_answer_that_was_withheld_says_so(route):
+def test_withheld_response_is_marked(route):
     response = answer(route, Turn("Half of", finish=route.filtered))
     assert (response.finish_reason, response.incomplete) == ("content_filter", False)
 
@@ -179,7 +179,7 @@ def places(frames: list[bytes], after: int) -> Iterator[tuple[int, bool]]:
 
 @ROUTE
 @pytest.mark.parametrize("resets", [False, True], ids=["closed", "reset"])
-def test_a_stream_cut_at_any_byte_is_told_as_cut_and_none_of_its_calls_is_left(route, resets):
+def test_stream_cut_at_any_byte_is_incomplete_and_has_no_calls(route, resets):
     text = "" if route.encoder is provider_streams.ollama_generate else TEXT
     turn = Turn(text, calls=calls(route), piece=16)
     server = WireServer(route.encoder, turn, resets=resets)
@@ -200,7 +200,7 @@ def test_a_stream_cut_at_any_byte_is_told_as_cut_and_none_of_its_calls_is_left(r
 
 
 @ROUTE
-def test_a_text_cut_in_the_middle_keeps_its_words_and_is_told_as_cut(route):
+def test_text_cut_in_the_middle_is_kept_and_marked(route):
     turn = Turn("word " * 40, piece=10)
     frames = list(route.encoder(turn))
     server = WireServer(route.encoder, turn, cut=len(b"".join(frames[: len(frames) // 2])))
@@ -212,7 +212,7 @@ def test_a_text_cut_in_the_middle_keeps_its_words_and_is_told_as_cut(route):
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.model.startswith("vertex_ai/")], ids=str)
-def test_vertex_is_asked_with_a_token_of_the_account_and_not_with_the_key(route):
+def test_vertex_gets_a_token_of_the_account_not_the_key(route):
     with WireServer(route.encoder, Turn(TEXT)) as server, asking(route, server) as model:
         ask(model)
     (request,) = server.requests
@@ -224,7 +224,7 @@ def test_vertex_is_asked_with_a_token_of_the_account_and_not_with_the_key(route)
 @pytest.mark.parametrize(
     ("module", "package"), [("google", "google-auth[requests]"), ("google.auth", "google-auth[requests]"), ("x", "x")]
 )
-def test_a_package_that_a_provider_needs_is_named_with_the_command_that_installs_it(module, package):
+def test_missing_package_of_a_provider_is_named_with_its_install_command(module, package):
     fault = fault_of(ModuleNotFoundError(f"No module named '{module}'"))
     message = str(model_error(fault, "vertex_ai/gemini-x", None))
     assert message.endswith(
@@ -235,13 +235,13 @@ def test_a_package_that_a_provider_needs_is_named_with_the_command_that_installs
 BLOCKED = b'data: {"promptFeedback": {"blockReason": "SAFETY"}, "modelVersion": "gemini-x"}\n\n'
 
 
-def test_a_question_that_gemini_blocks_is_withheld_and_not_cut():
+def test_question_blocked_by_gemini_is_withheld_not_incomplete():
     route = Route("gemini/gemini-x", lambda turn: iter([BLOCKED]))
     response = answer(route, Turn())
     assert (response.finish_reason, response.incomplete) == ("content_filter", False)
 
 
-def test_a_reason_that_stands_in_the_arguments_of_a_call_is_none():
+def test_finish_reason_inside_arguments_is_ignored():
     turn = Turn("", calls=(Called("execute_bash", {"command": "x", "finishReason": "STOP"}), Called("finish", {})))
     frames = list(provider_streams.gemini(turn))
     server = WireServer(provider_streams.gemini, turn, cut=len(frames[0]))
@@ -249,7 +249,7 @@ def test_a_reason_that_stands_in_the_arguments_of_a_call_is_none():
         ask(model)
 
 
-def test_gemini_in_json_over_several_lines_is_read_to_its_end():
+def test_gemini_json_over_several_lines_is_read_completely():
     def pretty(turn: Turn) -> Iterator[bytes]:
         for frame in provider_streams.gemini(turn):
             yield frame.replace(b'{"candidates"', b'{\n"candidates"').replace(b'"modelVersion"', b'\n "modelVersion"')
@@ -274,7 +274,7 @@ BODIES = {
 
 @ROUTE
 @pytest.mark.parametrize("form", BODIES)
-def test_an_error_shows_the_sentence_of_the_provider_and_not_its_body(route, form):
+def test_error_shows_the_providers_message_not_its_body(route, form):
     body = BODIES[form]
     raw = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
     with WireServer(route.encoder, Fault(400, raw=raw.encode())) as server, asking(route, server) as model:

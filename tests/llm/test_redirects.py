@@ -54,7 +54,7 @@ def test_no_kind_of_redirect_to_another_host_is_followed(route, status):
 
 
 @pytest.mark.parametrize("provider", ["zai", "nvidia_nim", "deepinfra", "sambanova", "groq", "together_ai"])
-def test_no_library_tries_again_by_itself(provider):
+def test_no_library_retries_on_its_own(provider):
     route = Route(f"{provider}/x", provider_streams.openai_chat, "/v1")
     busy = Fault(503, headers={"retry-after": "0"})
     with WireServer(route.encoder, busy) as server, asking(route, server) as model:
@@ -64,7 +64,7 @@ def test_no_library_tries_again_by_itself(provider):
 
 
 @pytest.mark.parametrize("route", [ROUTES[0], ROUTES[2], ROUTES[4]], ids=str)
-def test_a_redirect_within_the_host_is_followed(route):
+def test_redirect_within_the_host_is_followed(route):
     with WireServer(route.encoder, Turn("here")) as server, asking(route, server) as model:
         server.redirect = (308, "/moved")
         assert ask(model).text == "here"

@@ -73,7 +73,7 @@ def after_look(response: ModelResponse, result: str) -> list[dict[str, object]]:
     return [*START, answer, {"role": "tool", "tool_call_id": response.tool_calls[0].id, "content": result}]
 
 
-def test_a_turn_is_streamed_and_its_placeholders_are_filled(script):
+def test_turn_is_streamed_with_its_placeholders_filled(script):
     deltas: list[Delta] = []
     response = open_model(script).respond(ModelRequest(START), deltas.append, Cancel())
     assert response.text == "I look into /the/place."
@@ -94,19 +94,19 @@ def test_a_turn_is_streamed_and_its_placeholders_are_filled(script):
         ("The user rejected this action; it was not run.", "My script is over"),
     ],
 )
-def test_the_next_turn_follows_what_happened_also_in_a_new_process(script, result, text):
+def test_next_turn_depends_on_events_even_in_a_new_process(script, result, text):
     first = ask(script, START)
     messages = after_look(first, result)
     assert text in ask(script, messages).text
     assert ask(script, messages).id == ask(script, messages).id
 
 
-def test_what_the_person_writes_can_choose_the_turn(script):
+def test_users_message_can_select_the_turn(script):
     messages = [*after_look(ask(script, START), "a file"), {"role": "user", "content": "And AGAIN"}]
     assert ask(script, messages).text == "You wrote And AGAIN."
 
 
-def test_a_script_that_is_over_says_so_and_waits(script):
+def test_finished_script_says_so_and_waits(script):
     messages = [*after_look(ask(script, START), "a file"), {"role": "assistant", "content": "I saw it."}]
     response = ask(script, [*messages, {"role": "user", "content": "thanks"}])
     assert "My script is over" in response.text
@@ -137,7 +137,7 @@ def test_a_script_that_is_over_says_so_and_waits(script):
         ("turn = [3]", "a turn must be a table"),
     ],
 )
-def test_a_mistake_in_a_script_is_one_line_that_names_it(tmp_path, text, message):
+def test_error_in_a_script_is_one_line_that_names_it(tmp_path, text, message):
     path = tmp_path / "bad.toml"
     path.write_text(text)
     with pytest.raises(ModelError) as caught:
@@ -148,20 +148,20 @@ def test_a_mistake_in_a_script_is_one_line_that_names_it(tmp_path, text, message
 
 
 @pytest.mark.parametrize("name", ["scripted/nobody", "scripted//no/such/file.toml", "scripted/", "scripted/../demo"])
-def test_a_script_that_is_not_there(name):
+def test_missing_script_is_reported(name):
     with pytest.raises(ModelError, match="script") as caught:
         open_model(name)
     assert "\n" not in str(caught.value)
 
 
-def test_the_pace_comes_from_the_environment(script, monkeypatch):
+def test_pace_comes_from_the_environment(script, monkeypatch):
     monkeypatch.setenv("OHW_SCRIPT_PACE", "0.5")
     began = time.monotonic()
     ask(script, START)
     assert time.monotonic() - began >= 0.3
 
 
-def test_a_pace_that_is_no_number_is_the_usual_one_and_a_cancel_ends_it(script, monkeypatch):
+def test_invalid_pace_is_the_default_and_a_cancel_ends_a_turn(script, monkeypatch):
     monkeypatch.setenv("OHW_SCRIPT_PACE", "quick")
     cancel = Cancel()
     cancel.set()
@@ -175,17 +175,17 @@ def summed_up(script_name: str) -> str:
     return open_model(script_name).respond(summary_request(middle, 1_000), lambda delta: None, Cancel()).text
 
 
-def test_a_script_has_a_turn_of_its_own_for_the_summary_of_the_history(tmp_path):
+def test_script_has_a_separate_turn_for_the_summary(tmp_path):
     path = tmp_path / "sums.toml"
     path.write_text(SCRIPT + '[[turn]]\nname = "sum"\nafter = "summary"\ntext = "GOAL: to look"')
     assert summed_up(f"scripted/{path}") == "GOAL: to look"
 
 
-def test_a_script_without_such_a_turn_says_so_and_plays_none_of_its_others(script):
+def test_script_without_a_summary_turn_says_so_and_plays_no_other(script):
     assert "no summary" in summed_up(script)
 
 
-def test_answers_are_counted_on_where_a_summary_stands_for_the_first(script):
+def test_response_numbers_continue_after_a_summary(script):
     calls = [{"id": "s41-look-1", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}]
     later = [{"role": "assistant", "content": None, "tool_calls": calls}, {"role": "tool", "content": "x"}]
     request = ModelRequest([*START, *later], tools=[{"type": "function"}])

@@ -18,7 +18,7 @@ from workbench.session.turn.message_history import messages
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
-def test_thinking_goes_back_over_the_wire_before_the_call_it_led_to(tmp_path):
+def test_thinking_is_sent_back_before_the_call_it_led_to(tmp_path):
     with AnthropicServer(thinks=True) as server:
         model = ProviderModel("anthropic/claude-x", api_base=server.base_url, api_key=KEY, patience=Patience(tries=1))
         d = Harness(tmp_path, max_steps=2)
@@ -36,7 +36,7 @@ def test_thinking_goes_back_over_the_wire_before_the_call_it_led_to(tmp_path):
     assert blocks[1]["data"] == "secret-2"
 
 
-def test_thinking_without_its_signature_is_not_kept():
+def test_thinking_without_a_signature_is_dropped():
     blocks = ThinkingBlocks()
     for pieces in ([{"type": "thinking", "thinking": "a"}], None, "odd", [7], [{"type": "else"}]):
         blocks.add(pieces)
@@ -45,7 +45,7 @@ def test_thinking_without_its_signature_is_not_kept():
     assert blocks.whole == ({"type": "thinking", "thinking": "a", "signature": "s"},)
 
 
-def test_a_signature_hidden_in_an_id_is_taken_out_of_it():
+def test_signature_hidden_in_an_id_is_removed():
     joiner = Joiner()
     piece = {"index": 0, "id": "call_1__thought__c2ln", "function": {"name": "look", "arguments": "{}"}}
     joiner.add({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]})
@@ -53,7 +53,7 @@ def test_a_signature_hidden_in_an_id_is_taken_out_of_it():
     assert bare_id("call_1") == "call_1"
 
 
-def test_messages_without_a_signature_are_passed_on_as_they_are():
+def test_messages_without_a_signature_are_unchanged():
     plain = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}]
     assert all(sent is given for sent, given in zip(unsigned(plain), plain, strict=True))
 

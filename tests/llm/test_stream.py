@@ -14,37 +14,37 @@ def piece(name: str | None, arguments: object, **more: object) -> dict[str, obje
     return {"tool_calls": [{"function": {"name": name, "arguments": arguments}, **more}]}
 
 
-def test_a_name_repeated_with_every_piece_is_said_once():
+def test_name_repeated_in_every_chunk_is_used_once():
     (call,) = joined(piece("think", '{"th', index=0, id="a"), piece("think", 'ought": "x"}', index=0, id="a")).calls
     assert (call.id, call.name, call.arguments) == ("a", "think", '{"thought": "x"}')
 
 
-def test_arguments_sent_as_an_object_are_its_text():
+def test_arguments_sent_as_an_object_become_text():
     (call,) = joined(piece("think", {"thought": "ä"}, index=0, id="a")).calls
     assert call.arguments == '{"thought": "\\u00e4"}'
 
 
-def test_calls_that_share_an_index_are_told_apart_by_their_ids():
+def test_calls_with_the_same_index_are_distinguished_by_id():
     first, second = joined(piece("think", "{}", index=0, id="a"), piece("finish", "{}", index=0, id="b")).calls
     assert (first.name, second.name) == ("think", "finish")
 
 
-def test_calls_without_an_index_follow_each_other():
+def test_calls_without_an_index_are_in_order():
     first, second = joined(piece("think", '{"a"', id="a"), piece(None, ": 1}"), piece("finish", "{}", id="b")).calls
     assert (first.arguments, second.name) == ('{"a": 1}', "finish")
 
 
-def test_a_refusal_is_what_the_model_says():
+def test_refusal_is_the_text_of_the_response():
     assert joined({"content": None, "refusal": "I cannot "}, {"refusal": "do that."}).text == "I cannot do that."
 
 
-def test_pieces_of_a_wrong_type_are_left_out():
+def test_chunks_of_a_wrong_type_are_ignored():
     joiner = joined({"content": 3, "tool_calls": "x"}, {"tool_calls": [7, {"function": 1, "index": True}]})
     assert joiner.add({"choices": [{"delta": "x", "finish_reason": 5}], "usage": [], "id": 4}) == []
     assert (joiner.text, joiner.id, joiner.finish_reason) == ("", "", "")
 
 
-def test_arguments_of_20_mb_are_not_all_kept():
+def test_arguments_of_20_mb_are_not_stored_completely():
     pieces = [piece("think" if number == 0 else None, "x" * 1_000_000, index=0) for number in range(20)]
     (call,) = joined(*pieces).calls
     assert 2_000_000 < len(call.arguments) < 4_000_000

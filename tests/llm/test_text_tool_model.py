@@ -42,7 +42,7 @@ def ask(model, messages=ASKED, tools=(BASH, FINISH)):
     return response, "".join(delta.text for delta in text if delta.kind == "text")
 
 
-def test_tools_go_out_as_text_and_a_call_comes_back_as_one():
+def test_tools_are_sent_as_text_and_a_call_is_returned():
     model = Chatting(
         "I look.\n\n<function=execute_bash>\n<parameter=command>ls</parameter>\n<parameter=timeout>3</parameter>\n"
     )
@@ -57,7 +57,7 @@ def test_tools_go_out_as_text_and_a_call_comes_back_as_one():
     assert (name, arguments) == ("execute_bash", {"command": "ls", "timeout": 3})
 
 
-def test_history_with_calls_is_text_for_the_model_also_calls_whose_arguments_were_none():
+def test_history_with_calls_is_sent_as_text_even_with_invalid_arguments():
     broken = {**call("execute_bash", "c2"), "function": {"name": "execute_bash", "arguments": "{'command'"}}
     history = [
         *ASKED,
@@ -81,14 +81,14 @@ def test_history_with_calls_is_text_for_the_model_also_calls_whose_arguments_wer
         "<function=execute_bash>\nls\n</function>",
     ],
 )
-def test_a_call_that_cannot_be_read_is_no_json_for_the_agent(text):
+def test_unreadable_call_has_no_json_arguments(text):
     (made,) = ask(Chatting(text))[0].tool_calls
     assert made.name == "execute_bash"
     with pytest.raises(ValueError, match="Expecting value"):
         json.loads(made.arguments)
 
 
-def test_wrong_values_and_unknown_tools_are_left_to_the_agent_to_refuse():
+def test_invalid_values_and_unknown_tools_are_left_to_the_agent():
     text = "<function=execute_bash>\n<parameter=timeout>soon</parameter>\n</function>\n<function=rm>\n</function>"
     response, _ = ask(Chatting(text))
     assert [(each.name, json.loads(each.arguments)) for each in response.tool_calls] == [
@@ -97,13 +97,13 @@ def test_wrong_values_and_unknown_tools_are_left_to_the_agent_to_refuse():
     ]
 
 
-def test_an_answer_that_was_interrupted_calls_nothing():
+def test_incomplete_response_has_no_calls():
     text = "So.\n\n<function=finish>\n</function>"
     response, _ = ask(Chatting(text, incomplete=True))
     assert (response.text, response.tool_calls) == ("So.", ())
 
 
-def test_a_request_without_tools_and_one_to_a_model_that_calls_tools_pass_through():
+def test_requests_without_tools_and_to_models_with_tool_calling_are_unchanged():
     model = Chatting("Sum.", "Sum.")
     ask(model, tools=())
     assert model.requests[0].messages == ASKED
@@ -133,7 +133,7 @@ def streamed(text: str, cuts: list[int]) -> dict[str, str]:
 
 
 @given(pieces, pieces, st.lists(st.integers(0, 200), max_size=12))
-def test_words_stream_whole_and_a_call_never_shows_however_it_is_cut(words, rest, cuts):
+def test_text_streams_completely_and_no_part_of_a_call_is_shown(words, rest, cuts):
     whole = words + "<function=execute_bash>" + rest
     expected = words if "<function=" not in words and "<tool_call>" not in words and "<think>" not in words else None
     text = streamed(whole, cuts)["text"]

@@ -26,7 +26,7 @@ def asked(
     return response, server.requests[-1].body
 
 
-def test_what_is_set_goes_along_with_each_call():
+def test_configured_parameters_are_sent_with_each_call():
     with ModelServer([Turn("Hello.")]) as server:
         _, body = asked(server, temperature=0, reasoning_effort="low", max_output_tokens=77)
     assert (body["temperature"], body["reasoning_effort"], body["max_tokens"]) == (0, "low", 77)
@@ -35,7 +35,7 @@ def test_what_is_set_goes_along_with_each_call():
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
 @pytest.mark.parametrize("name", ["openai/fake", "hosted_vllm/fake"])
-def test_what_a_request_wants_goes_along_but_for_no_more_tokens_than_the_profile_allows(name):
+def test_request_parameters_are_sent_within_the_profiles_token_limit(name):
     wish = ModelRequest(ASK.messages, stop=("END",), max_tokens=50, temperature=0.25)
     with ModelServer([Turn("Hello."), Turn("Hello.")]) as server:
         _, body = asked(server, name, request=wish, temperature=1, max_output_tokens=77)
@@ -44,34 +44,34 @@ def test_what_a_request_wants_goes_along_but_for_no_more_tokens_than_the_profile
     assert (less["temperature"], less["max_tokens"]) == (0.25, 20)
 
 
-def test_what_is_not_set_is_left_to_the_provider():
+def test_unset_parameters_are_left_to_the_provider():
     with ModelServer([Turn("Hello.")]) as server:
         _, body = asked(server)
     assert not {"temperature", "reasoning_effort", "max_tokens", "max_completion_tokens"} & set(body)
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
-def test_the_general_route_takes_the_same():
+def test_litellm_route_sends_the_same_parameters():
     with ModelServer([Turn("Hello.")]) as server:
         _, body = asked(server, "hosted_vllm/fake", temperature=0.5, max_output_tokens=77)
     assert (body["temperature"], body["max_tokens"]) == (0.5, 77)
 
 
-def test_a_price_and_a_window_that_are_set_count_for_servers_of_one_s_own():
+def test_configured_price_and_window_apply_to_own_servers():
     with ModelServer([Turn("Hello.", usage=USED)]) as server:
         response, _ = asked(server, price={"input": 2, "output": 10}, context_window=9000)
     assert response.cost == pytest.approx(0.003)
     assert response.usage.window == 9000
 
 
-def test_a_price_of_nothing_is_a_price_when_the_person_sets_it():
+def test_price_of_zero_set_by_the_user_means_free():
     with ModelServer([Turn("Hello.", usage=USED)]) as server:
         response, _ = asked(server, price={"input": 0, "output": 0})
     assert response.cost == 0
     assert cost_of(response.usage, {"input_cost_per_token": 0, "output_cost_per_token": 0}) is None
 
 
-def test_what_is_set_stands_over_the_price_table():
+def test_configured_values_override_the_price_table():
     tuning = tuning_of(read_profile("p", {"model": "openai/gpt-4o", "price": {"input": 1, "output": 1}}))
     plain, tuned = ProviderModel("openai/gpt-4o").prices, ProviderModel("openai/gpt-4o", tuning=tuning).prices
     assert plain

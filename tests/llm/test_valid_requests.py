@@ -23,7 +23,7 @@ def as_anthropic(messages: list[dict]) -> list[dict]:
 
 @settings(max_examples=500, deadline=None)
 @given(ANY_LOG)
-def test_openai_and_its_strict_relatives_accept_any_log(log):
+def test_openai_and_strict_compatible_servers_accept_any_log(log):
     assert openai_faults([SYSTEM, *messages(log)]) == []
 
 
@@ -35,7 +35,7 @@ def test_anthropic_accepts_any_log(log):
 
 @settings(max_examples=200, deadline=None)
 @given(ANY_LOG, st.sets(st.integers(0, 25)))
-def test_requests_are_valid_at_every_moment_they_are_asked_for(log, asked):
+def test_requests_are_valid_after_every_event(log, asked):
     history = MessageHistory()
     for number, event in enumerate(log):
         history.apply(event)
@@ -46,14 +46,14 @@ def test_requests_are_valid_at_every_moment_they_are_asked_for(log, asked):
 
 @settings(max_examples=200, deadline=None)
 @given(ANY_LOG)
-def test_a_history_told_in_words_is_valid_and_holds_no_call(log):
+def test_history_as_text_is_valid_and_contains_no_call(log):
     summary = in_words([SYSTEM, *messages(log)])
     assert not has_calls(summary)
     assert openai_faults(summary) == []
     assert summary[0] == SYSTEM
 
 
-def test_the_validators_refuse_what_providers_refuse():
+def test_validators_reject_what_providers_reject():
     call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     asked = {"role": "user", "content": "go"}
     called = {"role": "assistant", "content": None, "tool_calls": [call]}

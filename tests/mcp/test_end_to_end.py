@@ -49,7 +49,7 @@ def results(events) -> str:
     return json.dumps([event["observation"] for event in events if event["kind"] == "action_observed"])
 
 
-def test_no_server_of_a_folder_starts_before_trust(sandbox: Sandbox):
+def test_projects_server_does_not_start_before_trust(sandbox: Sandbox):
     bring(sandbox)
     done, _, requests = run(sandbox)
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ def approve(sandbox: Sandbox, **env: str) -> str:
 
 
 @pytest.mark.parametrize(("mode", "code"), [("medium", 3), ("high", 0), ("plan", 0)])
-def test_that_a_tool_only_reads_does_not_count_before_the_person_approved_it(sandbox: Sandbox, mode: str, code: int):
+def test_read_only_hint_is_ignored_until_the_user_approves_the_tool(sandbox: Sandbox, mode: str, code: int):
     bring(sandbox)
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
     done, events, requests = run(sandbox, call("peek", "environment"), mode=mode)
@@ -88,7 +88,7 @@ def test_that_a_tool_only_reads_does_not_count_before_the_person_approved_it(san
     assert "PATH" in results(events)
 
 
-def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_leave_nothing(sandbox: Sandbox):
+def test_tools_of_a_trusted_projects_server_are_rated_by_hints_and_leave_no_process(sandbox: Sandbox):
     bring(sandbox, env={"FAKE_TOKEN": "${OUTSIDE_TOKEN}", "PLAIN": "${NOT_SET:-usual}"})
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
     approve(sandbox, OUTSIDE_TOKEN="tok-1234567890")
@@ -111,7 +111,7 @@ def test_tools_of_a_trusted_folders_server_are_offered_rated_by_their_hints_and_
     wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
-def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_tools_off(sandbox: Sandbox):
+def test_name_conflicts_add_the_servers_name_and_settings_disable_tools(sandbox: Sandbox):
     (sandbox.home / "tools.json").write_text(json.dumps(CLASH))
     server = fake_server(sandbox.home)
     lines = [f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}" for name in ("one", "two")]
@@ -129,7 +129,7 @@ def test_names_that_clash_have_the_servers_name_before_them_and_settings_switch_
     assert (sandbox.home / "starts").stat().st_size == 2  # what is known is offered without a server
 
 
-def test_a_bad_server_is_a_warning_and_holds_nothing_up(sandbox: Sandbox):
+def test_failing_server_is_a_warning_and_delays_nothing(sandbox: Sandbox):
     settings(
         sandbox,
         '[mcpServers.gone]\ncommand = "/no/such"\nfirstWait = 60\n[mcpServers.odd]\ncommand = "x"\ncolour = "red"\n',
@@ -146,7 +146,7 @@ def test_a_bad_server_is_a_warning_and_holds_nothing_up(sandbox: Sandbox):
     assert again.stderr.count("the MCP server gone cannot be used") == 1  # it is not known to work yet
 
 
-def test_killing_the_engine_leaves_no_server_and_nothing_a_server_started(sandbox: Sandbox):
+def test_killing_the_engine_ends_servers_and_their_children(sandbox: Sandbox):
     bring(sandbox, options={"stays": True})
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
     with ModelServer([call("peek", "child"), call("peek", "hang")]) as server:

@@ -18,7 +18,7 @@ from workbench.mcp.stdio import LineReader, TooLong
 from workbench.mcp.toolsets import SessionServers
 
 
-def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
+def test_m01_missing_or_exiting_server_gives_the_reason(place):
     missing = place.client(read_server("gone", {"command": "/no/such/server"}, "here", str(place.directory)))
     ends = place.client(place.server({"exit": 2}))
     with pytest.raises(ServerFailed, match=r"gone cannot be used: it ended before it responded.*No such file"):
@@ -28,7 +28,7 @@ def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
     assert "no config file" in place.pins.log(ends.server).read_text()
 
 
-def test_without_npx_or_uvx_it_says_what_brings_them(place, monkeypatch):
+def test_missing_npx_or_uvx_is_reported_with_how_to_install_it(place, monkeypatch):
     monkeypatch.setenv("PATH", str(place.directory))
     for command, words in (("npx", "there is no program npx, which comes with Node.js"), ("uvx", "pip install uv")):
         client = place.client(read_server(command, {"command": command, "args": ["-y", "it"]}, "here", "."))
@@ -36,18 +36,18 @@ def test_without_npx_or_uvx_it_says_what_brings_them(place, monkeypatch):
             client.connect().result(60)
 
 
-def test_m01_garbage_on_stdout_is_nobodys_answer(place):
+def test_m01_garbage_on_stdout_is_ignored(place):
     assert ask(place.tool(server=place.server({"garbage": True})), "hello").text == "echo: hello"
 
 
-def test_m02_a_server_that_never_answers_initialize_has_its_budget(place):
+def test_m02_server_that_never_answers_initialize_times_out(place):
     began = time.monotonic()
     with pytest.raises(ServerFailed, match=r"did not respond within 0\.8 s"):
         place.client(place.server({"mute": True}, startTimeout=0.8)).connect().result(60)
     assert time.monotonic() - began < 30
 
 
-def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(place):
+def test_m02_silent_server_delays_neither_the_start_nor_other_tools(place):
     place.tool()
     mute = place.server({"mute": True}, name="mute", firstWait=0.5, startTimeout=600)
     failed = replace(place.server(name="failed"), command="/no/such")
@@ -64,14 +64,14 @@ def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(pl
         offered.close()
 
 
-def test_m03_a_resource_that_does_not_come_ends_by_the_time_of_a_call(place):
+def test_m03_resource_that_never_arrives_times_out(place):
     server = place.server(timeout=1)
     place.client(server)
     contents = read_resource(place.clients, "fake:hang://1", lambda: False)
     assert "did not respond in time" in contents.error
 
 
-def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
+def test_m05_lists_that_do_not_arrive_in_time_leave_the_record_unchanged(place):
     tool = place.tool(server=place.server(timeout=3))
     (place.directory / "mute list").touch()
     ask(tool, "grow")
@@ -80,7 +80,7 @@ def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
     assert set(place.pins.entry(server).usable) == {"echo", "peek", "wipe"}
 
 
-def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
+def test_m03_hung_call_times_out_and_the_server_continues(place):
     tool = place.tool(server=place.server(timeout=4))
     observation = ask(tool, "hang")
     assert observation.is_error
@@ -90,7 +90,7 @@ def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
     assert (place.directory / "starts").stat().st_size == 1
 
 
-def test_m03_a_hung_call_ends_by_an_interrupt(place):
+def test_m03_interrupt_ends_a_hung_call(place):
     tool = place.tool()
     observations = []
     thread = threading.Thread(target=lambda: observations.append(ask(tool, "hang")))
@@ -104,7 +104,7 @@ def test_m03_a_hung_call_ends_by_an_interrupt(place):
 
 
 @pytest.mark.parametrize("way", ["die", "close"])
-def test_m03_a_server_that_dies_in_a_call_is_told_and_comes_back(place, way):
+def test_m03_server_that_dies_during_a_call_is_reported_and_restarted(place, way):
     tool = place.tool()
     observation = ask(tool, way)
     assert observation.is_error
@@ -113,7 +113,7 @@ def test_m03_a_server_that_dies_in_a_call_is_told_and_comes_back(place, way):
     assert ask(tool, "hello").text == "echo: hello"
 
 
-def test_m03_killed_twice_in_mid_run_it_comes_back_and_no_call_is_lost(place):
+def test_m03_server_killed_twice_is_restarted_and_no_call_is_lost(place):
     tool = place.tool()
     for number in (1, 2):
         psutil.Process(int(ask(tool, "pid").text)).kill()
@@ -123,7 +123,7 @@ def test_m03_killed_twice_in_mid_run_it_comes_back_and_no_call_is_lost(place):
     assert (place.directory / "calls").stat().st_size == 4
 
 
-def test_m03_only_a_call_that_reads_is_repeated_and_once(place):
+def test_m03_only_a_read_only_call_is_repeated_and_only_once(place):
     peek, echo = place.tool("peek"), place.tool("echo")
     assert ask(peek, "die 1").text == "peek: die 1"
     assert (place.directory / "calls").stat().st_size == 2
@@ -131,7 +131,7 @@ def test_m03_only_a_call_that_reads_is_repeated_and_once(place):
     assert (place.directory / "calls").stat().st_size == 3
 
 
-def test_m03_a_death_with_calls_side_by_side_counts_once_and_each_is_repeated_once(place):
+def test_m03_death_during_parallel_calls_counts_once_and_each_is_repeated_once(place):
     tool = place.tool("peek")
     pid = int(ask(tool, "pid").text)
     with ThreadPoolExecutor(4) as threads:
@@ -143,7 +143,7 @@ def test_m03_a_death_with_calls_side_by_side_counts_once_and_each_is_repeated_on
     assert (place.directory / "calls").stat().st_size == 9
 
 
-def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
+def test_m03_server_that_always_dies_is_given_up_after_three_times(place):
     tool = place.tool()
     for _ in range(3):
         assert "is gone" in ask(tool, "die").text
@@ -153,7 +153,7 @@ def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
     assert (place.directory / "calls").stat().st_size == 3
 
 
-def test_m04_answers_that_are_none(place):
+def test_m04_invalid_responses_are_errors(place):
     tool = place.tool(server=place.server(timeout=30))
     assert ask(tool, "garbage").text == "echo: garbage"
     assert ask(tool, "wrong id").text == "echo: wrong id"
@@ -166,7 +166,7 @@ def test_m04_answers_that_are_none(place):
     assert (place.directory / "starts").stat().st_size == 1
 
 
-def test_m04_a_hundred_megabytes_end_the_call_and_not_the_memory(place):
+def test_m04_hundred_megabytes_end_the_call_within_the_memory_limit(place):
     tool = place.tool()
     before = psutil.Process().memory_info().rss
     observation = ask(tool, "huge")
@@ -175,7 +175,7 @@ def test_m04_a_hundred_megabytes_end_the_call_and_not_the_memory(place):
     assert ask(tool, "hello").text == "echo: hello"
 
 
-def test_m04_lines_are_cut_as_they_come():
+def test_m04_lines_are_split_however_they_arrive():
     lines = LineReader(10)
     assert lines.feed(b"one\ntw") == [b"one"]
     assert lines.feed(b"o\n\nthree") == [b"two", b""]
@@ -184,7 +184,7 @@ def test_m04_lines_are_cut_as_they_come():
         lines.feed(b"x" * 11)
 
 
-def test_m05_what_is_added_in_mid_session_is_off_until_it_is_approved(place):
+def test_m05_tool_added_during_a_session_is_disabled_until_approved(place):
     tool = place.tool()
     assert ask(tool, "grow").text == "echo: grow"
     server = place.clients[0].server
@@ -194,7 +194,7 @@ def test_m05_what_is_added_in_mid_session_is_off_until_it_is_approved(place):
     assert set(place.pins.entry(server).usable) == {"echo", "peek", "wipe", "shell"}
 
 
-def test_m05_a_definition_that_changed_between_sessions_is_refused_before_it_is_called(place):
+def test_m05_definition_changed_between_sessions_is_refused_before_a_call(place):
     server = place.server()
     tool = place.tool(server=server)
     place.clients.pop().close()
@@ -212,7 +212,7 @@ def many(count):
     return [{"name": f"t{number}", "inputSchema": {"type": "object"}} for number in range(count)]
 
 
-def test_m06_a_thousand_tools_and_two_megabytes_of_words_are_cut_and_told(place):
+def test_m06_thousand_tools_and_two_megabytes_of_text_are_cut_and_reported(place):
     server = place.server({"page": 100})
     tools = [{**many(1)[0], "name": "wordy", "description": "x" * 2_000_000}, *many(1000)]
     (place.directory / "tools.json").write_text(json.dumps(tools))
@@ -225,7 +225,7 @@ def test_m06_a_thousand_tools_and_two_megabytes_of_words_are_cut_and_told(place)
     assert any("only the first 256" in line for line in entry.faults)
 
 
-def test_m07_a_tool_whose_schema_cannot_be_used_is_off_and_the_others_work(place):
+def test_m07_tool_with_an_unusable_schema_is_disabled_alone(place):
     tools = [
         {"name": "wrong", "inputSchema": {"type": "object", "properties": {"a": {"type": "banana"}}}},
         {"name": "huge", "inputSchema": {"type": "object", "properties": {"a": {"enum": ["x" * 90] * 2000}}}},

@@ -18,7 +18,7 @@ def web(place, url, **more):
     return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.directory))
 
 
-def test_a_call_over_streamable_http_sends_the_headers_of_the_settings(place, monkeypatch):
+def test_call_over_streamable_http_sends_the_configured_headers(place, monkeypatch):
     monkeypatch.setenv("WEB_TOKEN", "tok-of-the-web-1")
     with HttpServer() as server:
         settings = web(place, server.url, headers={"Authorization": "Bearer ${WEB_TOKEN}"})
@@ -28,12 +28,12 @@ def test_a_call_over_streamable_http_sends_the_headers_of_the_settings(place, mo
         assert server.requests[-1][0] == "DELETE"  # it says that it leaves
 
 
-def test_m08_a_refused_key_is_said(place):
+def test_m08_refused_key_is_reported(place):
     with HttpServer("401") as server, pytest.raises(ServerFailed, match="HTTP 401 Unauthorized: a sign-in is required"):
         place.client(web(place, server.url)).connect().result(60)
 
 
-def test_m08_no_key_goes_to_another_host(place):
+def test_m08_key_is_not_sent_to_another_host(place):
     with HttpServer() as other, HttpServer("redirect", other.url.replace("127.0.0.1", "localhost")) as server:
         settings = web(place, server.url, headers={"Authorization": "Bearer secret-12345"})
         with pytest.raises(ServerFailed, match="web cannot be used"):
@@ -42,7 +42,7 @@ def test_m08_no_key_goes_to_another_host(place):
         assert other.requests == []
 
 
-def test_m08_a_session_that_is_lost_is_begun_again(place):
+def test_m08_lost_session_is_started_again(place):
     with HttpServer() as server:
         tool = place.tool(server=web(place, server.url))
         server.sessions += 1  # as after a restart of the server
@@ -50,7 +50,7 @@ def test_m08_a_session_that_is_lost_is_begun_again(place):
         assert server.sessions == 3
 
 
-def test_m04_what_is_too_long_ends_the_call_and_not_the_memory(place):
+def test_m04_oversized_response_ends_the_call_within_the_memory_limit(place):
     with HttpServer() as server:
         tool = place.tool(server=web(place, server.url))
         assert ask(tool, "small events").text == "echo: small events"
@@ -61,7 +61,7 @@ def test_m04_what_is_too_long_ends_the_call_and_not_the_memory(place):
         assert "packed message, which was not asked for" in ask(tool, "small packed").text
 
 
-def test_a_server_that_is_gone_is_an_error_at_once(place):
+def test_ended_server_is_an_error_at_once(place):
     with HttpServer() as server:
         tool = place.tool(server=web(place, server.url))
         assert ask(tool, "one").text == "echo: one"
@@ -93,12 +93,12 @@ def sse():
     listener.close()
 
 
-def test_a_call_over_sse(place, sse):
+def test_call_over_sse_works(place, sse):
     assert ask(place.tool(server=web(place, sse, type="sse")), "hello").text == "echo: hello"
     place.clients.pop().close()
 
 
-def test_a_wrong_certificate_is_said_and_nothing_is_sent(place):
+def test_invalid_certificate_is_reported_and_nothing_is_sent(place):
     with Site(tls=True) as site:
         settings = web(place, site.url("/mcp", "127.0.0.1"), headers={"Authorization": "Bearer secret-12345"})
         with pytest.raises(ServerFailed, match=r"(?i)certificate"):

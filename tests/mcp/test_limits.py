@@ -9,7 +9,7 @@ from workbench.tools.schema import ImageContent
 from workbench.web.network import is_public
 
 
-def test_the_first_images_of_a_result_are_given_and_the_others_are_counted():
+def test_only_the_first_images_of_a_result_are_kept_and_others_counted():
     image = SimpleNamespace(type="image", data="AAAA", mime_type="image/png")
     made = content_of([image] * 11)
     assert [isinstance(each, ImageContent) for each in made] == [*[True] * 8, False]
@@ -17,12 +17,12 @@ def test_the_first_images_of_a_result_are_given_and_the_others_are_counted():
     assert len(content_of([image] * 8)) == 8
 
 
-def test_a_pattern_of_a_server_is_not_run():
+def test_regular_expression_from_a_server_is_not_executed():
     (field,) = fields_of("fake", {"properties": {"name": {"type": "string", "pattern": "^(a+)+$", "maxLength": 99}}})
     assert field.value("a" * 40 + "!") == "a" * 40 + "!"
     assert "of the form ^(a+)+$" in field.describe(listed=True)
 
 
-def test_an_old_private_network_is_not_public():
+def test_site_local_addresses_are_not_public():
     assert not is_public(ip_address("fec0::1"))
     assert is_public(ip_address("2606:4700::1111"))

@@ -99,7 +99,7 @@ def signed_in(place, server, user, **more):
     return settings, store
 
 
-def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, monkeypatch):
+def test_server_that_requires_a_sign_in_says_how_and_opens_no_browser(place, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("nobody asked for a browser"))
     with OAuthServer() as server, pytest.raises(ServerFailed, match="to sign in: ohw mcp login web"):
         place.client(web(place, server.url)).connect().result(60)
@@ -107,7 +107,7 @@ def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, 
     assert server.asked == []
 
 
-def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, user):
+def test_sign_in_uses_pkce_and_is_stored_privately(place, user):
     with OAuthServer() as server:
         settings, store = signed_in(place, server, user)
         user.leave()
@@ -131,7 +131,7 @@ def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, user):
     assert tokens.access not in logs
 
 
-def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
+def test_m08_expired_token_is_renewed_before_use(place, user):
     with OAuthServer() as server:
         settings, store = signed_in(place, server, user)
         old = store.read()
@@ -146,7 +146,7 @@ def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, user):
     assert f"Bearer {old.access}" not in sent
 
 
-def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, user):
+def test_m08_token_refused_during_a_session_is_renewed_and_the_call_succeeds(place, user):
     with OAuthServer(seconds=None) as server:
         settings, store = signed_in(place, server, user)
         tool = place.tool(server=settings)
@@ -156,7 +156,7 @@ def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes
         place.clients.pop().close()
 
 
-def test_two_processes_do_not_renew_the_same_token_twice(place, user):
+def test_two_processes_do_not_renew_the_same_token(place, user):
     with OAuthServer() as server:
         settings, store = signed_in(place, server, user)
         tool = place.tool(server=settings)
@@ -177,7 +177,7 @@ def test_two_processes_do_not_renew_the_same_token_twice(place, user):
         ("down", "its sign-in could not be renewed (HTTP 503); try again"),
     ],
 )
-def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, user, mode, words):
+def test_m08_expired_sign_in_is_an_observation_and_a_new_one_works_at_once(place, user, mode, words):
     with OAuthServer() as server:
         settings, store = signed_in(place, server, user)
         tool = place.tool(server=settings)
@@ -195,7 +195,7 @@ def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_on
         place.clients.pop().close()
 
 
-def test_m08_no_token_goes_to_another_host(place, user):
+def test_m08_token_is_not_sent_to_another_host(place, user):
     with OAuthServer() as server, OAuthServer() as other:
         settings, store = signed_in(place, server, user)
         server.mode, server.target = "redirect", other.url.replace("127.0.0.1", "localhost")
@@ -205,7 +205,7 @@ def test_m08_no_token_goes_to_another_host(place, user):
         assert other.requests == []
 
 
-def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, user):
+def test_repeated_sign_in_reuses_the_client_and_logout_deletes_it(place, user):
     with OAuthServer() as server:
         settings, store = signed_in(place, server, user)
         login(store, settings, user)
@@ -217,13 +217,13 @@ def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, u
     assert user.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
 
 
-def test_a_refusal_of_the_person_is_said(place, user):
+def test_sign_in_denied_by_the_user_is_reported(place, user):
     with OAuthServer("denied") as server, pytest.raises(ServerFailed, match=r"was refused \(access_denied\)"):
         signed_in(place, server, user)
     assert "was refused" in user.pages[0]
 
 
-def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(place, user, monkeypatch):
+def test_sign_in_applies_to_its_server_and_configured_headers_take_precedence(place, user, monkeypatch):
     with OAuthServer() as server, OAuthServer() as other:
         _, store = signed_in(place, server, user)
         with pytest.raises(ServerFailed, match="to sign in"):
@@ -237,7 +237,7 @@ def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(
     assert "Bearer mine" in {headers.get("authorization") for _, _, headers in server.requests}
 
 
-def test_a_client_of_the_settings_is_not_registered(place, user):
+def test_configured_client_is_not_registered(place, user):
     with OAuthServer() as server:
         server.clients["known-client"] = [f"http://127.0.0.1:{free_port()}/callback"]
         port = int(server.clients["known-client"][0].split(":")[2].partition("/")[0])
@@ -258,13 +258,13 @@ def free_port():
         ({"command": "x"}, "runs on this machine"),
     ],
 )
-def test_where_no_sign_in_can_be_it_is_said(place, settings, words):
+def test_impossible_sign_in_is_reported(place, settings, words):
     server_config = read_server("web", settings, "here", str(place.directory))
     with pytest.raises(UsageError, match=words):
         login(TokenStore(place.locations, server_config), server_config, print)
 
 
-def test_the_keyring_keeps_it_where_there_is_one(place, user, keyring):
+def test_keyring_stores_the_sign_in_if_available(place, user, keyring):
     with OAuthServer() as server:
         settings, store = signed_in(place, server, user)
         tokens = place.locations.data / "mcp" / "tokens"
@@ -276,7 +276,7 @@ def test_the_keyring_keeps_it_where_there_is_one(place, user, keyring):
     assert keyring.kept == {}
 
 
-async def test_a_loopback_answers_only_what_a_sign_in_brings():
+async def test_loopback_answers_only_the_redirect_of_a_sign_in():
     async with Loopback() as listener:
 
         async def got(path):
@@ -293,7 +293,7 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
         assert await listener.answer() == RedirectAnswer("one", "s", "http://x")
 
 
-def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
+def test_command_signs_in_and_a_run_reports_that_it_is_needed(sandbox):
     """The real program: a run without, the user's act, a run with."""
     sandbox.locations.config.mkdir(parents=True, exist_ok=True)
     with OAuthServer() as server:
@@ -323,7 +323,7 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(sandbox):
         assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
 
 
-def test_over_a_stream_of_events_too_a_server_says_how_to_sign_in(place):
+def test_sse_server_reports_the_need_to_sign_in_too(place):
     with OAuthServer() as server:
         server.got = lambda handler: server.send(handler, 401)
         with pytest.raises(ServerFailed, match="to sign in: ohw mcp login web"):

@@ -15,7 +15,7 @@ def named(sandbox: Sandbox) -> ServerConfig:
     return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, sandbox.project, ()).servers[0]
 
 
-def test_a_server_is_added_tried_changed_approved_and_removed(sandbox: Sandbox):
+def test_server_is_added_tested_approved_and_removed(sandbox: Sandbox):
     options = json.dumps({"folder": str(sandbox.home)})
     added = sandbox.ohw("mcp", "--env", "FAKE_KEY=${OUTER}", "add", "fake", sys.executable, str(FAKE), options)
     assert added.returncode == 0, added.stderr
@@ -63,7 +63,7 @@ def test_a_server_is_added_tried_changed_approved_and_removed(sandbox: Sandbox):
     wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
-def test_keys_in_addresses_arguments_and_what_a_server_wrote_are_masked(sandbox: Sandbox):
+def test_keys_in_urls_arguments_and_server_output_are_masked(sandbox: Sandbox):
     keys = ("k3y-0f-the-query-1", "k3y-0f-an-argument-2", "k3y-0f-the-env-3")
     arguments = ["import os, sys; sys.exit(os.environ['SOME_API_KEY'] + sys.argv[2])", "--api-key", keys[1]]
     results = [sandbox.ohw("mcp", "add", "far", f"https://example.org/mcp?api_key={keys[0]}&v=2")]
@@ -77,7 +77,7 @@ def test_keys_in_addresses_arguments_and_what_a_server_wrote_are_masked(sandbox:
     assert "v=2" in texts[-1]
 
 
-def test_what_cannot_be_is_said_in_a_line(sandbox: Sandbox):
+def test_impossible_requests_are_reported_in_one_line(sandbox: Sandbox):
     assert "there is no MCP server 'x'" in sandbox.ohw("mcp", "test", "x").stderr
     assert "give a NAME" in sandbox.ohw("mcp", "add", "x").stderr
     assert "write NAME=VALUE" in sandbox.ohw("mcp", "--env", "A", "add", "x", "y").stderr
@@ -86,7 +86,7 @@ def test_what_cannot_be_is_said_in_a_line(sandbox: Sandbox):
     assert (done.returncode, "the directory is not trusted" in done.stdout) == (1, True)
 
 
-def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is_asked_for(sandbox: Sandbox):
+def test_tools_command_lists_server_tools_and_starts_servers_only_on_request(sandbox: Sandbox):
     server = fake_server(sandbox.home)
     lines = ["[mcpServers.fake]", f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}"]
     lines += [

@@ -35,11 +35,11 @@ REVIEW = ServerPrompt("fake", "review", "", (PromptArgument("file", "Which one."
         ("url=x", {"file": "url=x"}),
     ],
 )
-def test_arguments_are_words_with_names_or_in_their_order(words, arguments):
+def test_prompt_arguments_are_named_or_positional(words, arguments):
     assert arguments_of(REVIEW, words) == arguments
 
 
-def test_what_is_missing_or_too_much_is_said_with_what_to_write():
+def test_missing_or_extra_arguments_are_reported_with_the_usage():
     with pytest.raises(ValueError, match=r"file is wanted: Which one\.; write /fake:review file=… \[how=…\]"):
         arguments_of(REVIEW, "how=fast")
     with pytest.raises(ValueError, match="there is no room for c"):
@@ -51,7 +51,7 @@ def test_what_is_missing_or_too_much_is_said_with_what_to_write():
     assert written("see /fake:review") is None
 
 
-async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_path, monkeypatch):
+async def test_server_prompt_is_requested_like_a_command_and_inserted(tmp_path, monkeypatch):
     for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR"):
         monkeypatch.setenv(f"XDG_{name}", str(tmp_path / name))
     table = {"fake": fake_server(tmp_path)}
@@ -88,7 +88,7 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         await wait_until(pilot, lambda: box.text == "/fake:review file=")
 
 
-async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
+async def test_text_from_a_server_is_sent_as_a_message_and_never_run(tmp_path):
     (tmp_path / "notes.md").write_text("mine")
     client = FakeClient()
     app = workbench_app(client, directory=tmp_path)
@@ -121,7 +121,7 @@ async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
         assert client.commands[-1] == ("run", "ls")
 
 
-def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(sandbox, monkeypatch):
+def test_engine_fetches_prompts_and_shows_a_servers_questions(sandbox, monkeypatch):
     for name in set(os.environ) - set(sandbox.env):
         monkeypatch.delenv(name)
     for name, value in sandbox.env.items():

@@ -34,7 +34,7 @@ def guarded(events) -> list[str]:
 
 @pytest.mark.parametrize("name", [HOOK, ".vscode/tasks.json", "AGENTS.md"])
 @pytest.mark.parametrize("tool", ["echo", "peek"])
-def test_what_a_call_writes_is_put_back_and_said(repo: Sandbox, tool: str, name: str):
+def test_writes_of_a_call_to_protected_files_are_restored_and_reported(repo: Sandbox, tool: str, name: str):
     bring(repo)
     approve(repo)
     done, events, _ = run(repo, call(tool, f"write {repo.project / name}"), mode="never")
@@ -43,7 +43,7 @@ def test_what_a_call_writes_is_put_back_and_said(repo: Sandbox, tool: str, name:
     assert not (repo.project / name).exists()
 
 
-def test_what_a_call_writes_at_home_stops_the_run_at_the_next_action(repo: Sandbox):
+def test_writes_of_a_call_in_the_home_directory_stop_the_next_action(repo: Sandbox):
     bring(repo)
     approve(repo)
     done, events, _ = run(repo, call("echo", "write ~/.bashrc"), touch("after"), mode="never")
@@ -53,7 +53,7 @@ def test_what_a_call_writes_at_home_stops_the_run_at_the_next_action(repo: Sandb
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_what_a_server_writes_when_it_starts_is_said_and_asked_about(repo: Sandbox, known: bool):
+def test_writes_of_a_starting_server_are_reported_and_asked_about(repo: Sandbox, known: bool):
     bring(repo, options={"plants": str(repo.project / HOOK)})
     if known:
         approve(repo)
@@ -63,7 +63,7 @@ def test_what_a_server_writes_when_it_starts_is_said_and_asked_about(repo: Sandb
     assert not (repo.project / HOOK).exists() or not (repo.project / "after").exists()
 
 
-def test_what_a_server_writes_before_the_first_message_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_writes_of_a_server_before_the_first_message_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     hook = tmp_path / "project" / HOOK
     monkeypatch.setenv("HOME", str(tmp_path))
     subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)

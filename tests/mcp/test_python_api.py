@@ -19,7 +19,7 @@ def children() -> set[int]:
     return {each.pid for each in psutil.Process().children(recursive=True)}
 
 
-def test_a_configuration_becomes_tools_that_run_and_the_last_one_closed_ends_their_server(tmp_path):
+def test_configuration_becomes_tools_and_closing_the_last_ends_the_server(tmp_path):
     before = children()
     table = {name: fake_server(tmp_path, {"page": 1}) for name in ("one", "two")}
     tools = create_mcp_tools({"mcpServers": {**table, "off": {"command": "/no/such", "enabled": False}}}, timeout=60)
@@ -41,7 +41,7 @@ def test_a_configuration_becomes_tools_that_run_and_the_last_one_closed_ends_the
     assert "closed" in gone.text
 
 
-def test_a_server_that_cannot_be_used_is_said_and_leaves_the_others_not_running(tmp_path):
+def test_unusable_server_is_reported_and_leaves_none_running(tmp_path):
     before = children()
     table = {"good": fake_server(tmp_path), "bad": {"command": "/no/such"}}
     with pytest.raises(ServerFailed, match="the MCP server bad cannot be used"):
@@ -53,7 +53,7 @@ def test_a_server_that_cannot_be_used_is_said_and_leaves_the_others_not_running(
         create_mcp_tools({"mcpServers": [1]})
 
 
-def test_the_names_cost_nothing_until_they_are_used(tmp_path):
+def test_names_are_imported_on_first_use(tmp_path):
     code = "import sys, workbench.mcp; print('workbench.mcp.client' in sys.modules, 'mcp' in sys.modules)"
     root = Path(__file__).parent.parent.parent
     done = subprocess.run(

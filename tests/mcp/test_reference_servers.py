@@ -42,7 +42,7 @@ def called(tool, **arguments):
     return tool(tool.action_from_arguments(arguments))
 
 
-def test_the_time_server_tells_the_time_elsewhere(place):
+def test_time_server_returns_the_time_elsewhere(place):
     tools, _ = tools_of(place, "time", **python("mcp_server_time", "--local-timezone", "UTC"))
     time = json.loads(called(tools["get_current_time"], timezone="Asia/Tokyo").text)
     assert time["timezone"] == "Asia/Tokyo"
@@ -52,7 +52,7 @@ def test_the_time_server_tells_the_time_elsewhere(place):
     assert "Nowhere" in wrong.text
 
 
-def test_the_git_server_reads_and_commits(place):
+def test_git_server_reads_and_commits(place):
     subprocess.run(["git", "init", "-q", str(place.directory)], check=True)
     for name, value in (("user.name", "T"), ("user.email", "t@example.org")):
         subprocess.run(["git", "-C", str(place.directory), "config", name, value], check=True)
@@ -89,7 +89,7 @@ def page():
     server.server_close()
 
 
-def test_the_fetch_server_fetches_a_page(place, page):
+def test_fetch_server_fetches_a_page(place, page):
     tools, _ = tools_of(place, "fetch", **python("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips"))
     assert "Words of the page." in called(tools["fetch"], url=page, raw=True).text
 
@@ -155,7 +155,7 @@ class User:
         return self
 
 
-def test_the_reference_server_over_stdio(place, everything):
+def test_reference_server_works_over_stdio(place, everything):
     settings = {**everything, "args": [*everything["args"], "stdio"]}
     tools, entry = tools_of(place, "everything", **settings)
     assert called(tools["echo"], message="hello").text == "Echo: hello"
@@ -190,7 +190,7 @@ def test_the_reference_server_over_stdio(place, everything):
 
 
 @pytest.mark.parametrize(("kind", "end", "more"), [("streamableHttp", "mcp", {}), ("sse", "sse", {"type": "sse"})])
-def test_the_reference_server_over_http(place, everything, kind, end, more):
+def test_reference_server_works_over_http(place, everything, kind, end, more):
     port = _free_port()
     command = [everything["command"], *everything["args"], kind]
     env = {**os.environ, "PORT": str(port)}

@@ -23,7 +23,7 @@ from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 
 
-def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(tmp_path, monkeypatch):
+def test_mentioned_resource_is_read_on_sending_and_reaches_the_model(tmp_path, monkeypatch):
     MASKER.add("A_TEST_KEY", "sk-note-123456")
     note = {"note": "the note, key sk-note-123456"}
     with mcp_harness(tmp_path, monkeypatch, says("one"), says("two"), says("three"), options=note) as harness:
@@ -53,7 +53,7 @@ def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(t
         assert kinds.count("resources_read") == 2
 
 
-def test_a_run_without_a_screen_takes_what_its_message_mentions(sandbox):
+def test_headless_run_reads_resources_mentioned_in_its_message(sandbox):
     sandbox.locations.config.mkdir(parents=True)
     settings = fake_server(sandbox.home, {"note": "the note of the server"})
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
@@ -71,7 +71,7 @@ def test_a_run_without_a_screen_takes_what_its_message_mentions(sandbox):
     assert not sandbox.processes()
 
 
-def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatch):
+def test_interrupt_ends_the_wait_for_a_resource(tmp_path, monkeypatch):
     with mcp_harness(tmp_path, monkeypatch, says("one")) as harness:
         harness.opened.session.send("See @fake:hang://1", ["fake:hang://1"])
         harness.step_beside()
@@ -99,7 +99,7 @@ def listed(where, settings, directory):
         pins.listed(server, [], prompts, resources)
 
 
-def test_only_servers_that_may_be_used_offer_something(tmp_path):
+def test_only_enabled_servers_offer_resources(tmp_path):
     where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
     directory = tmp_path / "project"
     directory.mkdir()
@@ -119,7 +119,7 @@ def test_only_servers_that_may_be_used_offer_something(tmp_path):
     assert not (tmp_path / "starts").exists()
 
 
-async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_path, monkeypatch):
+async def test_resources_are_offered_after_an_at_sign_and_sent_with_the_message(tmp_path, monkeypatch):
     for name in ("CONFIG", "DATA", "STATE", "RUNTIME"):
         monkeypatch.setenv(f"XDG_{name}_{'DIR' if name == 'RUNTIME' else 'HOME'}", str(tmp_path / name))
     table = {"fake": fake_server(tmp_path)}

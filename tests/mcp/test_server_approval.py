@@ -49,7 +49,7 @@ WORDS = json.dumps({"folder": "."})
 
 
 @pytest.mark.parametrize("how", ["word", "path", "module", "shell", "program", "link"])
-def test_a_script_that_changed_is_not_started_before_it_is_approved(place: Place, script: Path, how: str) -> None:
+def test_changed_script_is_not_started_before_approval(place: Place, script: Path, how: str) -> None:
     wrapper = write(place.directory / "bin" / "serve", f'#!/bin/sh\nexec {sys.executable} server.py "$@"\n', 0o755)
     (place.directory / "link").symlink_to("bin/serve")
     server = own_server(
@@ -79,7 +79,7 @@ def test_a_script_that_changed_is_not_started_before_it_is_approved(place: Place
     assert place.pins.entry(server).changed_files == {}
 
 
-def test_what_changed_again_after_it_was_shown_is_not_approved(place: Place, script: Path) -> None:
+def test_change_made_after_the_review_is_not_approved(place: Place, script: Path) -> None:
     server = own_server(place, command=sys.executable, args=["server.py", WORDS])
     started(place, server)
     script.write_text(FAKE.read_text() + "# one\n")
@@ -94,7 +94,7 @@ def test_what_changed_again_after_it_was_shown_is_not_approved(place: Place, scr
         started(place, server)
 
 
-def test_a_script_that_is_as_it_was_again_is_started(place: Place, script: Path) -> None:
+def test_script_with_its_approved_content_again_is_started(place: Place, script: Path) -> None:
     server = own_server(place, command=sys.executable, args=["server.py", WORDS])
     started(place, server)
     script.write_text("raise SystemExit(1)\n")
@@ -124,7 +124,7 @@ def test_a_script_that_is_as_it_was_again_is_started(place: Place, script: Path)
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_the_files_that_a_command_names(tmp_path: Path, argv: list[str], named: set[str]) -> None:
+def test_files_named_by_the_command_are_pinned(tmp_path: Path, argv: list[str], named: set[str]) -> None:
     for name in ("x.js", "hook.mjs", "plain", "sub/main.py", "sub/pyproject.toml", "x.ts", "package.json", "server.py"):
         write(tmp_path / name, "text")
     for name in ("pack/__init__.py", "pack/__main__.py", ".npmrc", "data.db"):
@@ -137,7 +137,7 @@ def test_the_files_that_a_command_names(tmp_path: Path, argv: list[str], named: 
     assert "data.db" not in here
 
 
-def test_without_a_directory_of_its_own_relative_words_name_nothing(
+def test_relative_words_name_nothing_without_a_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -146,7 +146,7 @@ def test_without_a_directory_of_its_own_relative_words_name_nothing(
     assert not any(Path(path).is_relative_to(tmp_path) for path in started)
 
 
-def test_the_environment_of_a_server_holds_no_key_that_it_was_not_given() -> None:
+def test_servers_environment_contains_no_key_that_was_not_configured() -> None:
     env = {
         "PATH": ".:/usr/bin",
         "HOME": "/home/x",
@@ -207,7 +207,7 @@ STARTS: list[tuple[list[str], dict[str, str], dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("argv", "variables", "files", "changed"), STARTS, ids=lambda value: str(value)[:40])
-def test_whatever_a_start_runs_is_pinned(
+def test_everything_that_a_start_runs_is_pinned(
     tmp_path: Path, argv: list[str], variables: dict[str, str], files: dict[str, str], changed: str
 ) -> None:
     for name, text in files.items():
@@ -245,7 +245,7 @@ PACKAGES = [
 
 
 @pytest.mark.parametrize("line", PACKAGES)
-def test_the_code_of_a_package_of_the_directory_is_pinned(tmp_path: Path, line: str) -> None:
+def test_code_of_a_local_package_is_pinned(tmp_path: Path, line: str) -> None:
     parts = ("pyproject.toml", "package.json", "Cargo.toml", "src/tool/deep/main.py", "lib/deep/part.js", "src/main.rs")
     for name in parts:
         write(tmp_path / "pkg" / name, "{}")
@@ -263,7 +263,7 @@ def test_the_code_of_a_package_of_the_directory_is_pinned(tmp_path: Path, line: 
     assert started_files(argv, str(tmp_path), env) != before, "a link to a directory"
 
 
-def test_files_beyond_the_list_are_compared_together(tmp_path: Path) -> None:
+def test_files_beyond_the_limit_are_compared_together(tmp_path: Path) -> None:
     for number in range(MOST_FILES + 50):
         write(tmp_path / f"pkg/src/part{number:03}.py", "1")
     argv, env = ["uvx", "--from", "./pkg", "tool"], {"PATH": os.environ["PATH"]}
@@ -274,7 +274,7 @@ def test_files_beyond_the_list_are_compared_together(tmp_path: Path) -> None:
     assert {path for path in after if after[path] != before.get(path)} == {OTHERS}
 
 
-def test_a_start_from_more_files_than_can_be_compared_is_approved_each_time(
+def test_start_with_too_many_files_to_compare_is_approved_each_time(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.mcp.stdio._MOST_ENTRIES", 20)
@@ -294,7 +294,7 @@ def test_a_start_from_more_files_than_can_be_compared_is_approved_each_time(
 
 
 @pytest.mark.parametrize("argv", [["uv", "run", "server"], ["go", "run", "."], ["npm", "start"], ["cargo", "run"]])
-def test_the_sources_of_a_whole_project_are_no_start_files(tmp_path: Path, argv: list[str]) -> None:
+def test_sources_of_a_whole_project_are_not_start_files(tmp_path: Path, argv: list[str]) -> None:
     for name in ("pyproject.toml", "go.mod", "package.json", "Cargo.toml", "README.md"):
         write(tmp_path / name, "{}")
     before = started_files(argv, str(tmp_path), {"PATH": os.environ["PATH"]})
@@ -303,7 +303,7 @@ def test_the_sources_of_a_whole_project_are_no_start_files(tmp_path: Path, argv:
     assert started_files(argv, str(tmp_path), {"PATH": os.environ["PATH"]}) == before
 
 
-def test_a_variable_that_the_server_did_not_get_from_its_settings_names_no_start_file(tmp_path: Path) -> None:
+def test_variables_not_set_by_the_configuration_name_no_start_files(tmp_path: Path) -> None:
     write(tmp_path / ".bashrc", "1")
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BASH_ENV": "./.bashrc"}
     assert not {path for path in started_files(["ls"], str(tmp_path), env) if path.startswith(str(tmp_path))}

@@ -75,7 +75,7 @@ def replied(harness, *answers):
     return [item for _, item in texts]
 
 
-def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path, monkeypatch):
+def test_form_is_asked_field_by_field_and_shown_completely_before_sending(tmp_path, monkeypatch):
     with mcp_harness(
         tmp_path, monkeypatch, call("form"), says("fine"), server={"timeout": 3}, has_user=True
     ) as harness:
@@ -101,7 +101,7 @@ def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path,
         assert waiting(harness) is None
 
 
-def test_time_stands_still_while_the_person_thinks_and_what_is_not_answered_is_withdrawn(tmp_path, monkeypatch):
+def test_time_limit_pauses_during_a_question_and_unanswered_ones_are_withdrawn(tmp_path, monkeypatch):
     server = {"timeout": 1, "askTimeout": 3}
     with mcp_harness(tmp_path, monkeypatch, call("address"), says("fine"), server=server, has_user=True) as harness:
         harness.opened.session.send("go")
@@ -115,7 +115,7 @@ def test_time_stands_still_while_the_person_thinks_and_what_is_not_answered_is_w
         assert not asks.command(item.action_id, lambda question, name: question.answer(name, "late"))
 
 
-def test_declining_and_an_interrupt_end_a_question(tmp_path, monkeypatch):
+def test_decline_and_interrupt_end_a_question(tmp_path, monkeypatch):
     with mcp_harness(tmp_path, monkeypatch, call("address"), call("form"), says("fine"), has_user=True) as harness:
         harness.opened.session.send("go")
         harness.step_beside()
@@ -144,7 +144,7 @@ def decided(harness, verdict):
     return item
 
 
-def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(tmp_path, monkeypatch):
+def test_sampling_request_is_shown_completely_approved_and_charged(tmp_path, monkeypatch):
     MASKER.add("A_SAMPLE_KEY", "sk-sample-123456")
     answer = replace(says("Four."), cost=0.25, usage=ModelUsage(input=7, output=2))
     turns = (peek("sample"), answer, peek("sample"), says("fine"))
@@ -185,7 +185,7 @@ def peek(text):
     return calls(("peek", {"text": text}))
 
 
-def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_line(tmp_path, monkeypatch):
+def test_without_a_user_requests_are_refused_with_the_reason(tmp_path, monkeypatch):
     kinds = ("form", "sample", "roots", "password", "script")
     turns = (*(peek(kind) for kind in kinds), says("fine"))
     with mcp_harness(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as harness:
@@ -207,7 +207,7 @@ def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_l
     assert "· the MCP server fake asked for the workspace directories" in log
 
 
-def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tmp_path, monkeypatch):
+def test_disabled_request_kinds_are_not_offered_and_refused(tmp_path, monkeypatch):
     off = {"sampling": False, "elicitation": False}
     with mcp_harness(
         tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off, has_user=True
@@ -241,7 +241,7 @@ def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tm
         ({"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 1}, "a, b", WrongAnswer),
     ],
 )
-def test_an_answer_becomes_the_value_its_schema_wants_or_is_asked_again(schema, answer, value):
+def test_answer_is_converted_to_its_schema_or_asked_again(schema, answer, value):
     field = fields_of("x", {"properties": {"it": schema}})[0]
     if value is WrongAnswer:
         with pytest.raises(WrongAnswer):
@@ -259,12 +259,12 @@ def test_an_answer_becomes_the_value_its_schema_wants_or_is_asked_again(schema, 
         {"properties": {str(n): {} for n in range(30)}},
     ],
 )
-def test_a_form_that_is_none_is_refused(schema):
+def test_invalid_form_is_refused(schema):
     with pytest.raises(OddForm, match="refused"):
         fields_of("x", schema)
 
 
-def test_a_question_that_was_open_when_the_engine_was_killed_waits_no_more_and_its_call_is_not_repeated():
+def test_killed_engines_open_server_question_is_closed_and_its_call_not_repeated():
     steps_of = [
         ActionProposed(action_id="mcp-1:1", response_id="", call_id="mcp-1:1", tool="ask_human"),
         ActionAssessed(action_id="mcp-1:1", risk="LOW", needs_decision=False, needs_answer=True),

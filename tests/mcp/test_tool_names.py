@@ -22,17 +22,17 @@ def names(*tools: tuple[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("ours", OURS)
-def test_a_tool_called_like_one_of_ours_has_its_server_before_it(ours: str) -> None:
+def test_tool_named_like_a_built_in_one_gets_its_servers_name(ours: str) -> None:
     assert names(("evil", ours)) == [f"evil_{ours}"]
 
 
 @pytest.mark.parametrize("ours", [each for each in OURS if "_" in each])
-def test_no_server_and_tool_make_such_a_name_together(ours: str) -> None:
+def test_server_and_tool_name_together_never_form_a_built_in_name(ours: str) -> None:
     server, _, tool = ours.partition("_")
     assert ours not in names((server, tool), ("other", tool))
     assert ours not in names((server, ours), (server, tool), ("other", tool))
 
 
 @pytest.mark.parametrize("sign", [" ", ".", "/", "\n", "\x1b", "\u202e", "é"])
-def test_signs_that_are_replaced_make_no_such_name(sign: str) -> None:
+def test_replaced_characters_never_form_a_built_in_name(sign: str) -> None:
     assert names(("evil", f"execute{sign}bash")) == ["evil_execute_bash"]

@@ -17,7 +17,7 @@ SERVERS = {
 }
 
 
-async def test_the_trust_screen_shows_what_would_be_started(tmp_path):
+async def test_trust_screen_shows_what_would_be_started(tmp_path):
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": SERVERS}))
     where = Locations(*(tmp_path / name for name in ("c", "d", "s", "r")))
     question = trust_question(where, tmp_path, (), set())

@@ -34,7 +34,7 @@ def own(place, workspace: Path, settings: dict):
     return servers.servers[0]
 
 
-def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(place, planted, monkeypatch):
+def test_code_planted_in_the_workspace_does_not_run_in_the_users_server(place, planted, monkeypatch):
     monkeypatch.chdir(planted)
     tool = place.tool(server=own(place, planted, by_module(place.root)))
     where = Path(ask(tool, "folder").text)
@@ -45,7 +45,7 @@ def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(plac
     assert not where.exists()
 
 
-def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_trusted(place):
+def test_server_runs_in_the_workspace_only_if_configured_or_trusted(place):
     relative = place.tool(server=own(place, place.directory, fake_server(place.root, cwd=".")))
     assert place.directory.samefile(ask(relative, "folder").text)
     (place.directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
@@ -53,7 +53,7 @@ def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_
     assert place.directory.samefile(ask(place.tool(server=servers[0]), "folder").text)
 
 
-def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place):
+def test_approval_applies_in_every_directory_without_asking_again(place):
     settings = fake_server(place.root)
     place.tool(server=own(place, place.directory, settings))
     place.clients.pop().close()
@@ -73,7 +73,7 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
     assert not (place.root / "calls").exists()
 
 
-def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised(place, monkeypatch):
+def test_all_servers_are_awaited_before_an_error_of_one_is_raised(place, monkeypatch):
     clients = [place.client(place.server(name=name)) for name in ("one", "two")]
     for starting in [client.connect() for client in clients]:
         starting.result(60)

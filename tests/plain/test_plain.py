@@ -66,7 +66,7 @@ def decided(sandbox: Sandbox) -> list[ActionDecided]:
     return [event for event in log(sandbox) if isinstance(event, ActionDecided) and event.by == "person"]
 
 
-def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(sandbox: Sandbox):
+def test_demo_runs_in_ascii_without_the_users_servers(sandbox: Sandbox):
     sandbox.locations.config.mkdir(parents=True)
     ran = sandbox.home / "ran"
     sandbox.locations.settings_file.write_text(f'[mcpServers.mine]\ncommand = "touch"\nargs = ["{ran}"]\n')
@@ -92,7 +92,7 @@ def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(sandbox:
         assert "Finished." in terminal.text()
 
 
-def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(sandbox: Sandbox):
+def test_lines_typed_while_a_question_appears_are_no_answer(sandbox: Sandbox):
     with plain(sandbox, bash("sleep 1; touch begun"), bash("touch made-it", risk="HIGH"), finish()) as terminal:
         until = time.monotonic() + 90
         while ASKS not in terminal.text() and time.monotonic() < until:
@@ -110,7 +110,7 @@ def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(sandbox
         wait_for((sandbox.project / "made-it").exists, "the command to run")
 
 
-def test_an_unfinished_line_is_taken_out_of_the_way(sandbox: Sandbox):
+def test_unfinished_line_is_discarded_when_a_question_appears(sandbox: Sandbox):
     go = sandbox.project / "go"
     waits = f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
     with plain(sandbox, bash(waits), bash("touch made-it", risk="HIGH"), finish()) as terminal:
@@ -124,7 +124,7 @@ def test_an_unfinished_line_is_taken_out_of_the_way(sandbox: Sandbox):
         assert not (sandbox.project / "made-it").exists()
 
 
-def test_changes_are_taken_one_by_one(sandbox: Sandbox):
+def test_changes_are_accepted_one_by_one(sandbox: Sandbox):
     text = "".join(f"line {number}\n" for number in range(30))
     (sandbox.project / "a.txt").write_text(text)
     new = text.replace("line 3\n", "line three\n").replace("line 20\n", "line twenty\n")
@@ -144,7 +144,7 @@ def test_changes_are_taken_one_by_one(sandbox: Sandbox):
     assert decided(sandbox)[-1].hunks == (1,)
 
 
-def test_a_question_of_the_agents_is_answered_by_number_and_left_open(sandbox: Sandbox):
+def test_agents_question_is_answered_by_number_or_left_open(sandbox: Sandbox):
     ask = {"tool": "ask_human", "arguments": {"question": "Which colour?", "options": ["red", "blue"]}}
     with plain(sandbox, ask, finish("Painted.")) as terminal:
         answer(terminal, "/later", "Answer:")
@@ -157,7 +157,7 @@ def test_a_question_of_the_agents_is_answered_by_number_and_left_open(sandbox: S
     assert "blue" in json.dumps(seen[0].observation)
 
 
-def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(sandbox: Sandbox):
+def test_ctrl_c_and_exit_stop_the_agent_and_a_message_continues(sandbox: Sandbox):
     sleeps = [bash(f"touch {name}; sleep 777") for name in ("begun", "again")]
     with plain(sandbox, *sleeps, finish("Well then."), TERM="dumb") as terminal:
         wait_for((sandbox.project / "begun").exists, "the command to run")
@@ -175,7 +175,7 @@ def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(sandbox: Sandbox):
     assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)] == ["go", "go on", "go on"]
 
 
-def test_a_dumb_terminal_gets_plain_mode_and_is_told(sandbox: Sandbox):
+def test_dumb_terminal_gets_plain_mode_with_a_notice(sandbox: Sandbox):
     args = ("go", "--model", sandbox.script(finish("Done.")), "--workspace", str(sandbox.project))
     with Terminal(args, *SHAPE, sandbox.env | {"TERM": "dumb"}) as terminal:
         terminal.wait_for("TERM=dumb")
@@ -185,7 +185,7 @@ def test_a_dumb_terminal_gets_plain_mode_and_is_told(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_at_a_question_ends_it_in_order(sandbox: Sandbox, number: signal.Signals):
+def test_signal_during_a_question_ends_it_cleanly(sandbox: Sandbox, number: signal.Signals):
     with plain(sandbox, bash("touch made-it", risk="HIGH"), finish()) as terminal:
         terminal.wait_for(ASKS, 60)
         os.kill(terminal.pid, number)
@@ -196,7 +196,7 @@ def test_a_signal_at_a_question_ends_it_in_order(sandbox: Sandbox, number: signa
     assert decided(sandbox) == []
 
 
-def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pages(sandbox: Sandbox):
+def test_hostile_text_is_escaped_and_a_long_question_is_shown_in_pages(sandbox: Sandbox):
     hostile = "\x1b]52;c;cHdu\x07\u202e\x1b[2J"
     lines = "".join(f"echo {number} '{hostile}'\n" for number in range(60))
     args = ("go", "--plain", "--model", sandbox.script(bash(lines, risk="HIGH"), finish()))
@@ -217,7 +217,7 @@ def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pa
     assert [event.verdict for event in decided(sandbox)] == ["rejected"]
 
 
-def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(sandbox: Sandbox):
+def test_trust_is_asked_before_anything_of_the_directory_is_used(sandbox: Sandbox):
     marker, tools = sandbox.home / "marker", sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)
     (tools / "evil.py").write_text(
@@ -252,7 +252,7 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(sandbox:
         assert b"Trust this directory?" not in terminal.raw
 
 
-def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(sandbox: Sandbox):
+def test_servers_prompt_is_shown_and_sent_only_on_request(sandbox: Sandbox):
     sandbox.locations.config.mkdir(parents=True)
     table = fake_server(sandbox.home)
     lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
@@ -276,12 +276,12 @@ def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(sandbox:
     assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)] == ["go", "Review a.py."]
 
 
-def test_plain_mode_loads_no_screen():
+def test_plain_mode_does_not_import_the_screen():
     code = "import sys, workbench.plain.start; sys.exit(1 if {'textual', 'litellm'} & set(sys.modules) else 0)"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 
 
-def test_a_terminal_without_unicode_gets_signs_in_ascii():
+def test_terminal_without_unicode_gets_ascii_characters():
     assert in_ascii("a › b … ✓ é") == "a > b ... v \\xe9"
     assert in_ascii("rm a··b") == "rm a\\xb7\\xb7b"
     asked = [wants_ascii(env) for env in ({"LANG": "C"}, {"LANG": "C", "LC_CTYPE": "C.UTF-8"}, {"LC_ALL": "POSIX"})]
