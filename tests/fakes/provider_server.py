@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,14 +20,31 @@ class WireServer:
     """Answers every request with `turn` in the form of `encoder`, or with a fault or a redirect.
 
     `cut` is the number of bytes after which the body ends: cleanly, so that only the form itself tells, or with a
-    reset where `resets`. `requests` holds what came.
+    reset where `resets`. `requests` holds what came. With `keeps_alive`, several requests may come over a connection.
     """
 
-    def __init__(self, encoder: Encoder, turn: Turn | Fault, *, cut: int | None = None, resets: bool = False) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        turn: Turn | Fault,
+        *,
+        cut: int | None = None,
+        resets: bool = False,
+        keeps_alive: bool = False,
+    ) -> None:
         self.encoder = encoder
         self.turn = turn
         self.cut = cut
         self.resets = resets
+        self.keeps_alive = keeps_alive
+        self.frames: list[bytes] = []
+        """The frames of the answer, where they are not those of the encoder."""
+        self.is_silent = False
+        """Whether it does not even begin to answer, but waits for the client to close."""
+        self.holds_open = False
+        """Whether it waits for the client to close instead of ending the answer."""
+        self.gone = threading.Event()
+        """Set when a client closed the connection that was waited on."""
         self.redirect: tuple[int, str] | None = None
         """A status and a `location` in place of an answer; at the path `/moved` there is one."""
         self.requests: list[Request] = []
@@ -51,16 +69,24 @@ class WireServer:
     @property
     def body(self) -> bytes:
         """The whole answer as it goes over the wire."""
-        return b"".join(self.encoder(self.turn)) if isinstance(self.turn, Turn) else b""
+        return b"".join(self.frames or self.encoder(self.turn)) if isinstance(self.turn, Turn) else b""
 
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     wire: WireServer
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Http
+
+    def setup(self) -> None:
+        super().setup()
+        self.protocol_version = "HTTP/1.1" if self.server.wire.keeps_alive else "HTTP/1.0"
 
     def do_GET(self) -> None:
         """A redirect that turned a question into a look-up ends here too."""
@@ -71,7 +97,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: dict[str, Any]) -> None:
         wire = self.server.wire
-        wire.requests.append(Request(self.path, dict(self.headers.items()), body))
+        # litellm asks Ollama about the model from another thread.
+        if self.path == "/api/show":
+            self._head(200, {"content-type": "application/json", "content-length": "2"})
+            self.wfile.write(b"{}")
+            return
+        wire.requests.append(Request(self.path, dict(self.headers.items()), body, f"{self.client_address[1]}"))
         with contextlib.suppress(OSError):
             if wire.redirect and self.path != "/moved":
                 self._head(wire.redirect[0], {"location": wire.redirect[1], "content-length": "0"})
@@ -79,11 +110,29 @@ class _Handler(BaseHTTPRequestHandler):
                 self._head(wire.turn.status, {"content-type": "application/json", **wire.turn.headers})
                 self.wfile.write(wire.turn.raw or json.dumps({"error": wire.turn.error}).encode())
             else:
-                self._head(200, {"content-type": CONTENT_TYPES.get(wire.encoder, "text/event-stream")})
-                self.wfile.write(wire.body[: wire.cut])
-                self.wfile.flush()
+                self._stream(wire)
                 if wire.resets:
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def _stream(self, wire: WireServer) -> None:
+        if wire.is_silent:
+            return self._wait_for_client(wire)
+        chunked = {"transfer-encoding": "chunked"} if wire.keeps_alive else {}
+        self._head(200, {"content-type": CONTENT_TYPES.get(wire.encoder, "text/event-stream"), **chunked})
+        body = wire.body[: wire.cut]
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(body), body) if wire.keeps_alive and body else body)
+        self.wfile.flush()
+        if wire.holds_open:
+            return self._wait_for_client(wire)
+        self.wfile.write(b"0\r\n\r\n" if wire.keeps_alive else b"")
+        return None
+
+    def _wait_for_client(self, wire: WireServer) -> None:
+        self.connection.settimeout(60)
+        with contextlib.suppress(ConnectionError):
+            self.connection.recv(1)
+        wire.gone.set()
+        self.close_connection = True
 
     def _head(self, status: int, headers: Mapping[str, str]) -> None:
         self.send_response(status)

@@ -23,9 +23,9 @@ from workbench.llm.errors import Fault, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
+from workbench.llm.pieces import BrokenStream
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.signatures import unsigned
-from workbench.llm.sse import BrokenStream
 from workbench.llm.stream import Joiner
 
 _PRICES = {
@@ -75,10 +75,6 @@ def tuning_of(profile: Profile) -> Tuning:
         overrides |= {entry: None if price is None else price / 1e6 for entry, price in per_million.items()}
         overrides["price_is_set"] = True
     return Tuning({name: value for name, value in wished.items() if value is not None}, overrides)
-
-
-_ACCEPT_CLIENT = ("anthropic", "gemini")
-"""Providers for which litellm accepts our HTTP client; elsewhere a silent connection outlives a cancel."""
 
 
 class ProviderModel:
@@ -210,21 +206,21 @@ class ProviderModel:
         extra = _options_of(request)
         if self._target[1] in ("cohere", "cohere_chat"):
             read_streams()
-        if self._target[1] in _ACCEPT_CLIENT:
-            extra["client"] = self._plain_client
         if self._api_base:
             extra["api_base"] = self._api_base
         messages = list(request.messages)
         # A single question is not worth caching.
         if request.tools and takes_cache_marks(*self._target):
             messages = with_cache_marks(messages)
-        stream = self._complete(messages, request, **extra)
-        ending = Ending(stream)
-        for chunk in ending.stream:
-            yield chunk.model_dump(exclude_none=True, warnings=False)
-        if not ending.reason:
-            raise BrokenStream("the stream ended in the middle of the answer")
-        yield from _finish_chunks(ending.reason)
+        with self._connections.owning() as call:
+            ending = Ending(self._complete(messages, request, **extra))
+            for chunk in ending.stream:
+                yield chunk.model_dump(exclude_none=True, warnings=False)
+            if not ending.reason:
+                raise BrokenStream("the stream ended in the middle of the answer")
+            yield from _finish_chunks(ending.reason)
+            yield None
+            call.read_to_end()
 
     def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         litellm = load_litellm()
@@ -272,10 +268,6 @@ class ProviderModel:
         return openai.OpenAI(
             api_key=self._key, base_url=self._base, http_client=self._http_client, max_retries=0, timeout=self._timeout
         )
-
-    @cached_property
-    def _plain_client(self) -> Any:
-        return load_litellm().HTTPHandler(client=self._http_client)
 
 
 def _finish_chunks(reason: str) -> Iterator[Chunk]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import queue
 import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from types import TracebackType
 from typing import Any, TypeAlias
@@ -61,8 +64,12 @@ def _limited() -> Any:
     class Limited(httpx.SyncByteStream):
         def __init__(self, stream: Any) -> None:
             self._stream = stream
+            self._pieces = self._read()
 
         def __iter__(self) -> Iterator[bytes]:
+            return self._pieces
+
+        def _read(self) -> Iterator[bytes]:
             size = 0
             for piece in self._stream:
                 size += len(piece)
@@ -164,7 +171,10 @@ def has_content(chunk: Chunk) -> bool:
 class Connections:
     """HTTP clients and their open sockets, recorded from httpx traces, so that another thread can close them."""
 
+    _numbers = itertools.count()
+
     def __init__(self) -> None:
+        self.number = next(self._numbers)
         self._open: set[Any] = set()
         self._lock = threading.Lock()
         # More than one if a call was abandoned while it created its own.
@@ -177,12 +187,30 @@ class Connections:
 
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here, limit_body]}
         client = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout)
+        self.add(client)
+        return client
+
+    def add(self, client: Any) -> None:
+        """Close this client with the others, or now if they are closed."""
         with self._lock:
             self._clients.append(client)
             is_late = self._is_closed
         if is_late:
             client.close()
-        return client
+
+    @contextlib.contextmanager
+    def owning(self) -> Iterator[OwnedCall]:
+        """Own the requests that litellm's clients send in this thread: `shut` ends them. At its end their responses are
+        closed.
+        """
+        call = OwnedCall(self)
+        token = _call.set(call)
+        try:
+            yield call
+        finally:
+            _call.reset(token)
+            for response in call.responses:
+                response.close()
 
     def close(self) -> None:
         """Close every connection permanently, including one that is being opened."""
@@ -215,6 +243,40 @@ class Connections:
             with contextlib.suppress(OSError):
                 if connection is not None:
                     connection.shutdown(socket.SHUT_RDWR)
+
+
+@dataclass
+class OwnedCall:
+    """A call through litellm: the connections it belongs to, and the responses it has got."""
+
+    connections: Connections
+    responses: list[Any] = field(default_factory=list)
+
+    def read_to_end(self) -> None:
+        """Read what litellm has left of the responses, so that their connections can be reused."""
+        for response in self.responses:
+            for _ in () if response.is_closed else response.stream:
+                pass
+
+
+_call: ContextVar[OwnedCall | None] = ContextVar("call", default=None)
+
+
+def owned_call() -> OwnedCall | None:
+    """Return the call through litellm that this thread makes, or None."""
+    return _call.get()
+
+
+def watch_request(request: Any) -> None:
+    """Trace the sockets of a request for the call that it belongs to; a request hook of httpx."""
+    if call := _call.get():
+        call.connections.watch(request)
+
+
+def record_response(response: Any) -> None:
+    """Record a response for the call that it belongs to, which closes it; a response hook of httpx."""
+    if call := _call.get():
+        call.responses.append(response)
 
 
 def _is_dead(stream: Any) -> bool:

@@ -18,8 +18,9 @@ from typing import Any
 
 from workbench.config.settings import NO_MODEL, Profile
 from workbench.llm.compatible import own_server
-from workbench.llm.exchange import limit_body, stay_here
+from workbench.llm.exchange import limit_body, owned_call, record_response, stay_here, watch_request
 from workbench.llm.model import ModelError
+from workbench.llm.whole_bodies import check_body
 
 _import_lock = threading.Lock()
 QUIET = {
@@ -64,7 +65,8 @@ def _imported() -> Any:
     with _no_collections():
         import litellm
 
-    _keep_to_one_host(litellm)
+    _watch_clients(litellm)
+    _keep_clients_apart()
     _leave_retries_to_us()
     litellm.telemetry = False
     litellm.suppress_debug_info = True
@@ -75,9 +77,15 @@ def _imported() -> Any:
     return litellm
 
 
-def _keep_to_one_host(litellm: Any) -> None:
-    """Prevent every client that the library creates from following a redirect to another host and from reading an
-    endless body.
+_REQUEST_HOOKS = (watch_request,)
+_RESPONSE_HOOKS = (stay_here, limit_body, record_response, check_body)
+
+
+def _watch_clients(litellm: Any) -> None:
+    """Add our hooks to every client that the library creates.
+
+    It then follows no redirect to another host, reads no endless body and no broken piece, and its connections are
+    closed with the call.
     """
     from litellm.llms.custom_httpx.http_handler import HTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
@@ -87,7 +95,12 @@ def _keep_to_one_host(litellm: Any) -> None:
             client = make(*args, **more)
             if client is not None and stay_here not in client.event_hooks["response"]:
                 hooks = client.event_hooks
-                client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here, limit_body]}
+                client.event_hooks = {
+                    "request": [*hooks["request"], *_REQUEST_HOOKS],
+                    "response": [*hooks["response"], *_RESPONSE_HOOKS],
+                }
+                if call := owned_call():
+                    call.connections.add(client)
             return client
 
         return wrapper
@@ -95,6 +108,21 @@ def _keep_to_one_host(litellm: Any) -> None:
     HTTPHandler.create_client = watched(HTTPHandler.create_client)
     BaseOpenAILLM._get_sync_http_client = staticmethod(watched(BaseOpenAILLM._get_sync_http_client))
     watched(lambda: litellm.module_level_client.client)()
+
+
+def _keep_clients_apart() -> None:
+    """Keep the clients that the library caches apart by model, so that closing the connections of one ends no call of
+    another.
+    """
+    from litellm.caching.llm_caching_handler import LLMClientCache
+
+    key_of = LLMClientCache.update_cache_key_with_event_loop
+
+    def own_key(self: Any, key: Any) -> Any:
+        call = owned_call()
+        return key_of(self, key if call is None else f"{key}-{call.connections.number}")
+
+    LLMClientCache.update_cache_key_with_event_loop = own_key
 
 
 def _leave_retries_to_us() -> None:

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.llm.errors import Fault, fault_from_text
+from workbench.llm.pieces import BROKEN, DONE, BrokenStream, events_of, parsed, text_of
 from workbench.llm.stream import choice_of
 
-DONE = "[DONE]"
 _FAILED = ("error", "network_error")
 """Finish reasons of a response that the provider failed to complete: OpenRouter's and Zhipu's."""
-
-
-class BrokenStream(Exception):
-    """The bytes are not an event stream, or end before the response does."""
 
 
 def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a stream.
 
-    Invalid UTF-8 is replaced, and comments (keep-alives) are dropped. Raises BrokenStream if the stream ends without
-    the end mark or a finish reason, or holds anything but JSON objects.
+    Comments (keep-alives) are dropped. Raises BrokenStream if the stream ends without the end mark or a finish reason,
+    or holds anything but whole JSON objects.
     """
     finished = False
-    for data in _events(pieces):
-        if data.strip() == DONE:
+    for chunk in (value for event in events_of(pieces) for _, value in event.values()):
+        if chunk is DONE:
             return
-        chunk = _object(data)
+        if not isinstance(chunk, dict):
+            raise BrokenStream("the stream holds a piece that is no JSON object")
         finished = finished or _has_finished(chunk)
         yield chunk
     if not finished:
@@ -52,13 +48,13 @@ def checked(chunk: Any) -> dict[str, Any]:
 
 
 def whole_answer(data: bytes) -> dict[str, Any]:
-    """Return the response of a server that does not stream. Raises Fault for anything else, and BrokenStream if the
-    provider failed.
+    """Return the response of a server that does not stream. Raises Fault for anything else, and BrokenStream if it is
+    cut or the provider failed.
     """
-    try:
-        answer = json.loads(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise Fault("alien") from error
+    text = text_of(data).strip()
+    answer = parsed(text)
+    if answer is BROKEN and text.startswith("{"):
+        raise BrokenStream("the answer is cut")
     if not isinstance(answer, dict) or not ("choices" in answer or answer.get("error")):
         raise Fault("alien")
     return checked(answer)
@@ -68,42 +64,6 @@ def _status(code: object) -> int | None:
     """Return the HTTP status that an error names, or None; other codes are the provider's own."""
     number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
     return number if isinstance(number, int) and 400 <= number < 600 else None
-
-
-def _events(pieces: Iterable[bytes]) -> Iterator[str]:
-    lines: list[str] = []
-    for line in _lines(pieces):
-        if line.startswith("data:"):
-            lines.append(line[5:].removeprefix(" "))
-        elif not line and lines:
-            yield "\n".join(lines)
-            lines.clear()
-    if lines:
-        yield "\n".join(lines)
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    waiting: list[bytes] = []
-    for piece in pieces:
-        *whole, rest = piece.split(b"\n")
-        for line in whole:
-            waiting.append(line)
-            yield b"".join(waiting).rstrip(b"\r").decode("utf-8", "replace")
-            waiting.clear()
-        if rest:
-            waiting.append(rest)
-    if waiting:
-        yield b"".join(waiting).rstrip(b"\r").decode("utf-8", "replace")
-
-
-def _object(data: str) -> dict[str, Any]:
-    try:
-        chunk = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BrokenStream("the stream holds a piece that is no JSON") from error
-    if not isinstance(chunk, dict):
-        raise BrokenStream("the stream holds a piece that is no JSON object")
-    return chunk
 
 
 def _has_finished(chunk: dict[str, Any]) -> bool:

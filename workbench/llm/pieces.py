@@ -1,0 +1,112 @@
+"""Reads the pieces of a streamed body: server-sent events and lines of JSON; used by `sse` and `whole_bodies`.
+
+A piece that is no JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that occur
+nowhere in UTF-8 are the provider's own mistake and become U+FFFD.
+
+Source of the format: https://html.spec.whatwg.org/multipage/server-sent-events.html.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+DONE = "[DONE]"
+"""The mark that ends a stream of OpenAI's."""
+BROKEN: Final = object()
+_FIELD = re.compile(r"(?:data|event|id|retry|):|(?:data|event|id|retry)\Z")
+_HEARTBEAT = re.compile(r"event: ?(?:ping|heartbeat|keep-?alive)\Z")
+_IN_NO_TEXT = re.compile(rb"[\xc0\xc1\xf5-\xff]|\xed[\xa0-\xbf][\x80-\xbf]")
+"""Bytes that no UTF-8 has, and encoded surrogates."""
+_REPLACEMENT = "\ufffd".encode()
+
+
+class BrokenStream(Exception):
+    """The bytes are not a stream of pieces, or end before the response does."""
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines of a body without their ends (LF, CR or CRLF). Raises BrokenStream if the UTF-8 of one is cut."""
+    waiting: list[bytes] = []
+    for piece in filter(None, pieces):
+        # What follows a CR at the end of a piece may be its LF.
+        if waiting and waiting[-1].endswith(b"\r") and not piece.startswith(b"\n"):
+            yield _line(waiting)
+        *whole, last = piece.splitlines(keepends=True)
+        for line in whole:
+            waiting.append(line)
+            yield _line(waiting)
+        waiting.append(last)
+        if last.endswith(b"\n"):
+            yield _line(waiting)
+    if waiting:
+        yield _line(waiting)
+
+
+def _line(waiting: list[bytes]) -> str:
+    """Return the line whose parts these are, and clear them."""
+    raw = b"".join(waiting).rstrip(b"\r\n")
+    waiting.clear()
+    return text_of(raw)
+
+
+def text_of(raw: bytes) -> str:
+    """Return the text. Raises BrokenStream if a character is cut."""
+    try:
+        return _IN_NO_TEXT.sub(_REPLACEMENT, raw).decode()
+    except UnicodeDecodeError as error:
+        raise BrokenStream("the stream holds a character that is cut") from error
+
+
+@dataclass
+class ServerEvent:
+    """One event: its other fields as written, and its lines of data."""
+
+    fields: list[str] = field(default_factory=list)
+    data: list[str] = field(default_factory=list)
+
+    def values(self) -> list[tuple[str, Any]]:
+        """Return the data as JSON, each value with its text: one value, or one for each line; an end mark is DONE.
+
+        Raises BrokenStream if it is neither.
+        """
+        whole = "\n".join(self.data).strip()
+        values = [(whole, parsed(whole))] if whole else []
+        if any(value is BROKEN for _, value in values) and len(self.data) > 1:
+            values = [(line.strip(), parsed(line.strip())) for line in self.data if line.strip()]
+        if any(value is BROKEN for _, value in values):
+            if any(map(_HEARTBEAT.match, self.fields)):
+                return []
+            raise BrokenStream("the stream holds a piece that is no JSON")
+        return values
+
+
+def events_of(pieces: Iterable[bytes]) -> Iterator[ServerEvent]:
+    """Yield the events of a body. A line that is no field continues data that is no JSON yet, as Gemini sends it."""
+    event, is_open = ServerEvent(), None
+    for line in lines_of(pieces):
+        if line.startswith("data:"):
+            event.data.append(line[5:].removeprefix(" "))
+        elif not line:
+            yield event
+            event, is_open = ServerEvent(), None
+        elif event.data and not _FIELD.match(line):
+            is_open = parsed("\n".join(event.data)) is BROKEN if is_open is None else is_open
+            (event.data if is_open else event.fields).append(line)
+        else:
+            event.fields.append(line)
+    if event.data or event.fields:
+        yield event
+
+
+def parsed(text: str) -> Any:
+    """Return the JSON value, DONE for the end mark, or BROKEN if the text is neither."""
+    if text == DONE:
+        return DONE
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return BROKEN
