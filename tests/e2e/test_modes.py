@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -87,6 +89,34 @@ def test_restarted_engine_keeps_the_mode_chosen_since(sandbox: Sandbox):
         wait_for(lambda: modes(sandbox)[-1] == "plan", "the new engine to obey")
         assert modes(sandbox) == ["ask", "plan"]
         terminal.press("ctrl+q")
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["screen", "plain"])
+@pytest.mark.parametrize("forged", [False, True], ids=["ours", "forged"])
+def test_the_mode_in_which_a_session_was_left_counts_if_we_stored_it(sandbox: Sandbox, plain: bool, forged: bool):
+    extra = ("--plain",) if plain else ()
+    with Terminal([*ask(sandbox), "--mode", "never"], 140, 34, sandbox.env) as terminal:
+        terminal.never_ask()
+        terminal.wait_for("As you wish.")
+        engine_of(sandbox).kill()
+        terminal.wait_for("The agent process stopped")
+        terminal.press("ctrl+q")
+        terminal.wait_exit()
+    wait_for(lambda: not sandbox.processes(), "every process to be gone")
+    (path,) = sandbox.locations.sessions.glob("*.session")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DELETE FROM signatures" if forged else "SELECT 1")
+        db.commit()
+    with Terminal(["resume", "--last", *extra], 140, 34, sandbox.env) as terminal:
+        if forged:
+            terminal.wait_for("was not written by ohw")
+            wait_for(lambda: modes(sandbox) == ["medium"], "the default mode")
+        else:
+            terminal.wait_for("As you wish.")
+            terminal.type("/mode ask\r")
+            wait_for(lambda: modes(sandbox) == ["ask"], "no other change of the mode")
+        assert "Don't ask in this session?" not in terminal.text()
+        leave(terminal) if plain else (terminal.press("ctrl+q"), terminal.wait_exit())
 
 
 def test_plain_mode_confirms_never_ask_and_decides_no_open_question(sandbox: Sandbox):

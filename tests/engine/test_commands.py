@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,8 +10,9 @@ import pytest
 
 from workbench.engine.handlers import Context, handle
 from workbench.errors import WorkbenchError
+from workbench.files.state_files import is_own_write
 from workbench.protocol.codec import encode
-from workbench.protocol.commands import Command, Leave, decode_command
+from workbench.protocol.commands import Command, Leave, NoteWritten, decode_command
 
 
 class RenameBranch(Command):
@@ -46,3 +48,16 @@ def test_every_command_has_a_handler():
 def test_command_without_a_handler_is_refused_by_name():
     with pytest.raises(WorkbenchError, match="no handler for Leave"):
         handle(Leave(), context(None))
+
+
+def test_a_file_that_a_front_end_writes_counts_as_written_by_the_engine_once():
+    digest = sha256(b"theme = 1").digest()
+    handle(NoteWritten(path="/home/u/settings.toml", digest=digest.hex()), context(None))
+    assert not is_own_write("/home/u/settings.toml", sha256(b"evil").digest())
+    assert is_own_write("/home/u/settings.toml", digest)
+    assert not is_own_write("/home/u/settings.toml", digest)
+
+
+def test_what_is_no_hash_is_refused():
+    with pytest.raises(WorkbenchError, match="not the hash"):
+        handle(NoteWritten(path="/home/u/settings.toml", digest="x"), context(None))

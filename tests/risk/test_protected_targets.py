@@ -138,3 +138,33 @@ def test_names_like_those_of_a_bare_repository_protect_only_what_git_runs(work):
     assert rating(work, "echo x > src/a") == ("MEDIUM", False)
     assert rating(work, "echo x > README.md") == ("MEDIUM", False)
     assert rating(work, "echo x > hooks/pre-commit") == ("HIGH", True)
+
+
+OWN = {
+    "XDG_CONFIG_HOME": ("home/.config", "settings.toml"),
+    "XDG_DATA_HOME": ("home/.local/share", "mcp/0a.json"),
+    "XDG_STATE_HOME": ("home/.local/state", "logs/x.log"),
+    "XDG_RUNTIME_DIR": ("", "x.sock"),
+}
+
+
+@pytest.mark.parametrize("variable", OWN)
+@pytest.mark.parametrize("is_set", [False, True])
+def test_our_own_records_are_protected_wherever_they_are(work, monkeypatch, variable, is_set):
+    directory, name = OWN[variable]
+    monkeypatch.delenv(variable, raising=False)
+    base = f"{work.parent}/{directory}/ohw"
+    if is_set:
+        monkeypatch.setenv(variable, "/tmp/elsewhere")  # a longer path would not do for sockets
+        base = "/tmp/elsewhere/ohw"
+    elif not directory:
+        base = f"/tmp/ohw-{os.getuid()}"
+    for line in (f"echo x > {base}/{name}", f"rm -rf {base}", f"cd {base} && cp /tmp/x {name}", f"touch {base}/{name}"):
+        assert rating(work, line) == ("HIGH", True), line
+    assert rating(work, f"ls {base}")[0] != "HIGH"
+
+
+def test_our_records_in_the_workspace_are_protected(work, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(work / "data"))
+    assert rating(work, "echo x > data/ohw/sessions/x.session") == ("HIGH", True)
+    assert rating(work, "echo x > data/other/x") == ("MEDIUM", False)

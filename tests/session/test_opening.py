@@ -14,6 +14,8 @@ from workbench.session.session_factory import OpenedSession, open_session, start
 from workbench.session.session_names import session_path, state_directory
 from workbench.session.storage.event_rows import checksum
 from workbench.session.storage.lock import SessionLock, holder
+from workbench.session.storage.permissions import permissions_in
+from workbench.session.storage.signatures import key_path, settings_rows
 from workbench.session.storage.store import Store
 
 SETTINGS = Settings(model="scripted/demo")
@@ -117,3 +119,104 @@ def test_a_session_without_a_model_runs_commands_and_says_what_a_message_needs(w
     (ended,) = (event for event in events if event.kind == "run_ended")
     assert ended.reason == "error"
     assert "/model PROVIDER/NAME" in ended.detail
+
+
+BROUGHT = (SettingsChanged(rule="allow execute_bash make 1"), SettingsChanged(mode="never"))
+
+
+def forge(path: Path, statement: str) -> None:
+    """Change the file of a closed session as a program of the agent's could, checksums included."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(statement)
+        rows = db.execute("SELECT seq, kind, at, json, parts FROM events").fetchall()
+        db.executemany("UPDATE events SET crc = ? WHERE seq = ?", [(checksum(row), row[0]) for row in rows])
+        db.commit()
+
+
+def permissions_after(where, path: Path, *modes: str) -> tuple[str, frozenset[str]]:
+    """Open and close the session; return what its file allows then."""
+    settings = Settings(model="scripted/demo", mode=modes[0], from_flags=("mode",)) if modes else SETTINGS
+    open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None).close()
+    return permissions_in(path)[:2]
+
+
+def test_what_our_own_process_stored_counts_when_the_session_is_opened_again(where, tmp_path):
+    path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
+    for _ in range(2):
+        again = opened(where)
+        again.close()
+        assert again.notices == ()
+        assert permissions_in(path)[:2] == ("never", frozenset({"allow execute_bash make 1"}))
+
+
+FORGED = {
+    "mode": "UPDATE events SET json = replace(json, '\"ask\"', '\"never\"')",
+    "rule": "UPDATE events SET json = replace(json, 'make 1', 'curl *')",
+    "signatures": "DELETE FROM signatures",
+    "signature": "UPDATE signatures SET signature = signature || '0'",
+    "number": "UPDATE signatures SET signature = 7",
+    "blob": "UPDATE signatures SET signature = x'ff'",
+}
+
+
+@pytest.mark.parametrize("way", FORGED)
+def test_what_another_process_wrote_does_not_count_and_is_named(where, tmp_path, way):
+    mode = "ask" if way == "mode" else "never"
+    events = SettingsChanged(rule="allow execute_bash make 1"), SettingsChanged(mode=mode)
+    path = write_session(where, tmp_path, UserMessage(text="go"), *events)
+    forge(path, FORGED[way])
+    again = opened(where)
+    again.close()
+    (mode, rules), notices = permissions_in(path)[:2], " ".join(again.notices)
+    assert (mode == "never") == (way == "rule"), notices
+    assert (not rules) == (way != "mode"), notices
+    assert notices.count("not written by ohw") == (1 if way in ("mode", "rule") else 2)
+    assert "mode Don't ask" in notices or way == "rule"
+    assert "allow execute_bash" in notices or way == "mode"
+    again = opened(where)
+    again.close()
+    assert again.notices == ()
+
+
+def test_a_signature_is_bound_to_the_session_and_to_the_event(where, tmp_path):
+    path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
+    with closing(sqlite3.connect(path)) as db:
+        rows = settings_rows(db, path.stem)
+        assert [is_signed for _, is_signed in rows] == [False, True, True]
+        assert not any(is_signed for _, is_signed in settings_rows(db, "20260101-other-0001"))
+        db.execute("UPDATE signatures SET seq = 9 - seq")
+        assert not any(is_signed for _, is_signed in settings_rows(db, path.stem))
+
+
+@pytest.mark.parametrize("key", [b"", b"x" * 31, b"y" * 32, None], ids=["empty", "short", "other", "gone"])
+def test_with_another_key_nothing_that_was_stored_counts(where, tmp_path, monkeypatch, key):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "key"))
+    path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
+    named = key_path(Locations.from_environment())
+    assert named.stat().st_mode & 0o777 == 0o600
+    named.unlink()
+    if key is not None:
+        named.write_bytes(key)
+    monkeypatch.setattr("workbench.session.storage.signatures._keys", {})
+    assert permissions_after(where, path) == ("medium", frozenset())
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("never", "never"), ("ask", "ask")])
+def test_a_mode_that_a_flag_names_counts(where, tmp_path, mode, expected):
+    path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(mode="never"))
+    forge(path, FORGED["signatures"])
+    assert permissions_after(where, path, mode) == (expected, frozenset())
+
+
+def test_of_many_rules_that_do_not_count_the_first_are_named(where, tmp_path):
+    rules = [SettingsChanged(rule=f"allow execute_bash make {number}") for number in range(7)]
+    path = write_session(
+        where, tmp_path, UserMessage(text="go"), *rules, SettingsChanged(dropped_rule="allow execute_bash make 1")
+    )
+    forge(path, FORGED["signatures"])
+    again = opened(where)
+    again.close()
+    (notice,) = again.notices
+    assert "allow execute_bash make 0" in notice
+    assert "make 1" not in notice
+    assert "and 1 more" in notice

@@ -267,3 +267,29 @@ def test_a_repository_above_that_ignores_all_of_the_folder_does_not_count(tmp_pa
     made = repository(tmp_path)
     (made.workspace / "a.txt").write_text("x")
     assert [change.path for change in made.files_of(made.snapshot())] == ["a.txt"]
+
+
+@pytest.mark.parametrize("how", ["settings", "elsewhere", "link"])
+def test_settings_that_another_process_writes_for_our_versions_run_nothing(snapshots, how):
+    work, canary, store = snapshots.workspace, snapshots.workspace.parent / "canary", snapshots.directory
+    canary.write_text(f"#!/bin/sh\ntouch {canary}.sang\ncat\n")
+    canary.chmod(0o755)
+    (work / ".gitattributes").write_text("* filter=x\n")
+    snapshots.snapshot()
+    evil = store.parent / "evil"
+    evil.mkdir()
+    shutil.copytree(store / "objects", evil / "objects")
+    settings = f'{(store / "config").read_text()}[filter "x"]\n\tclean = {canary}\n'
+    (store / "info/attributes").unlink()
+    (evil / "config").write_text(settings)
+    if how == "settings":
+        (store / "config").write_text(settings)
+    elif how == "link":
+        (store / "config").unlink()
+        (store / "config").symlink_to(evil / "config")
+    else:
+        (store / "commondir").write_text(str(evil))
+    (work / "a.txt").write_text("changed")
+    snapshots.snapshot()
+    assert not Path(f"{canary}.sang").exists()
+    assert (evil / "config").read_text() == settings

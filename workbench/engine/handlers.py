@@ -14,6 +14,7 @@ import msgspec.structs
 
 from workbench.config.modes import NEVER
 from workbench.errors import WorkbenchError
+from workbench.files.state_files import note_digest
 from workbench.protocol.commands import (
     AllowAlways,
     AnswerQuestion,
@@ -23,6 +24,7 @@ from workbench.protocol.commands import (
     Decide,
     GetPrompt,
     Interrupt,
+    NoteWritten,
     Refused,
     RestoreCopy,
     RevertFiles,
@@ -128,6 +130,14 @@ def _change_settings(command: ChangeSettings, context: Context) -> None:
     context.session.set(**changes)
     if command.mode is not None:
         context.opened.delegates.set_mode(command.mode)
+
+
+@handle.register
+def _note_written(command: NoteWritten, context: Context) -> None:
+    try:
+        note_digest(command.path, bytes.fromhex(command.digest))
+    except ValueError as error:
+        raise WorkbenchError("not the hash of a file") from error
 
 
 @handle.register

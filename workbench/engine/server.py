@@ -18,7 +18,7 @@ from workbench.engine.sockets import is_own, is_screen
 from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
 from workbench.protocol.codec import encode
-from workbench.protocol.commands import VERSION, Hello, Leave, Refused, decode_command, decode_hello
+from workbench.protocol.commands import VERSION, Hello, Leave, NoteWritten, Refused, decode_command, decode_hello
 
 if TYPE_CHECKING:
     from workbench.engine.broadcast import Broadcast, Outgoing
@@ -152,7 +152,8 @@ class Server:
             self._leave(screen, command)
             return False
         try:
-            if not self._screens.has_pen(screen):
+            # any screen of the user may change the user's settings
+            if not (self._screens.has_pen(screen) or isinstance(command, NoteWritten)):
                 raise WorkbenchError("another window controls this session; close it first")
             handle(command, Context(self._opened, screen))
         except WorkbenchError as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
+from workbench.processes.ancestry import ancestors
 from workbench.processes.descendants import mark_level
 
 _PR_SET_DUMPABLE = 4
@@ -50,24 +51,13 @@ def is_of_an_agent(pid: int) -> bool:
         return True
     try:
         level = mark_level(pid)
-        above = list(_ancestors(pid))
+        above = list(ancestors(pid))
     except (OSError, ValueError):
         return True
     if level <= mark_level():
         return True
-    ours = set(_ancestors(os.getpid())) - {os.getpid()}
+    ours = set(ancestors(os.getpid())) - {os.getpid()}
     return any(each == os.getpid() or (each not in ours and _is_engine(each)) for each in above)
-
-
-def _ancestors(pid: int) -> Iterator[int]:
-    """Yield the pids of the process and its ancestors. Raises OSError or ValueError if one has ended."""
-    for _ in range(_MOST_ANCESTORS):
-        yield pid
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-        # A name may contain spaces and parentheses.
-        pid = int(stat.rpartition(b")")[2].split()[1])
-        if pid <= 1:
-            return
 
 
 def _descends_from_us_on_macos(pid: int) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from typing import Any
 from workbench.errors import UsageError
 
 _MOST_NOTES = 1_000
-_LARGEST_NOTED = 200_000
-"""The largest content, in bytes, whose hash is recorded; larger protected files are never compared by content."""
+_LARGEST_NOTED = 5_000_000
+"""The largest content, in bytes, whose hash is recorded."""
 _own_writes: dict[str, bytes] = {}
 """The SHA-256 of what this process last wrote to each path, so a session does not attribute it to a command."""
+_listeners: list[Callable[[str, bytes], None]] = []
 
 
 def replace_file(path: Path, raw: bytes) -> None:
@@ -48,18 +49,31 @@ def discard_file(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def on_own_write(listener: Callable[[str, bytes], None]) -> None:
+    """Call `listener` before each write of this process with the path and the content's SHA-256 digest."""
+    _listeners.append(listener)
+
+
 def note_own_write(path: Path, raw: bytes | None) -> None:
     """Record that this process is about to write this content, or to delete the file if `raw` is None."""
-    if len(_own_writes) >= _MOST_NOTES:
-        _own_writes.pop(next(iter(_own_writes)), None)
     if raw is not None and len(raw) > _LARGEST_NOTED:
         _own_writes.pop(str(path), None)
         return
-    _own_writes[str(path)] = hashlib.sha256(raw).digest() if raw is not None else b""
+    digest = hashlib.sha256(raw).digest() if raw is not None else b""
+    note_digest(str(path), digest)
+    for listener in _listeners:
+        listener(str(path), digest)
+
+
+def note_digest(path: str, digest: bytes) -> None:
+    """Record that this process, or a front end of its user, writes content with this SHA-256 digest."""
+    if len(_own_writes) >= _MOST_NOTES:
+        _own_writes.pop(next(iter(_own_writes)), None)
+    _own_writes[path] = digest
 
 
 def is_own_write(path: str, digest: bytes) -> bool:
-    """Whether this process itself wrote the content with this SHA-256 digest, or deleted the file (empty digest).
+    """Whether this process or a front end wrote the content with this SHA-256 digest, or deleted the file (`b""`).
 
     A record is used once, and no child process can create one.
     """

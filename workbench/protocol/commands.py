@@ -134,6 +134,14 @@ class GetPrompt(Command):
     arguments: dict[str, str] = field(default_factory=dict)
 
 
+class NoteWritten(Command):
+    """Note that this front end is writing one of the user's own settings or approvals, not a program of the agent's."""
+
+    path: str
+    digest: str
+    """The SHA-256 of the content in hexadecimal digits."""
+
+
 class Leave(Command):
     """Leave the session; with `stop`, because the terminal is gone, a run that no other front end watches ends too."""
 

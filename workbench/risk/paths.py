@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
+from workbench.config.locations import Locations
 from workbench.files import recorded_stat
 from workbench.protocol.risk import Risk
 from workbench.risk.protected_targets import ProtectedTargets
@@ -84,6 +86,8 @@ CODE_PATHS = {
     ".github/workflows": "changes what CI runs",
     ".github/actions": "changes what CI runs",
     ".config/ohw": "changes the configuration or the logs of the agent",
+    ".local/share/ohw": "changes the records of the agent, such as its sessions and what is approved",
+    ".local/state/ohw": "changes the configuration or the logs of the agent",
     ".config/systemd": "is started at each login",
     ".config/fish": "is run by each shell",
     ".config/git": "changes what git runs and keeps",
@@ -351,6 +355,11 @@ class PathContext:
         reason = code_reason(real) or code_reason(path)
         if reason or not real.startswith("/"):
             return reason
+        own = _own_directories(*map(os.environ.get, _OWN_VARIABLES))
+        if not within(real, self.workspace):
+            own = self.once("own", lambda: (*own, *map(self.resolved, own)))
+        if any(within(each, directory) for directory in own for each in (real, path)):
+            return CODE_PATHS[".local/share/ohw"]
         targets = self.once("targets", self._targets)
         return next(filter(None, map(code_reason, targets.other_names(real))), "")
 
@@ -368,6 +377,17 @@ class PathContext:
 
     def _holds_secrets(self, real: str) -> bool:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
+
+
+_OWN_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+
+
+@lru_cache(maxsize=4)
+def _own_directories(*values: str | None) -> tuple[str, ...]:
+    """Return the directories in which we keep settings, sessions, approvals and sockets, given these variables."""
+    variables = {name: value for name, value in zip(_OWN_VARIABLES, values, strict=True) if value is not None}
+    locations = Locations.from_environment(variables)
+    return tuple(map(str, (locations.config, locations.data, locations.state, locations.runtime)))
 
 
 def _descriptor(path: str) -> Rating:

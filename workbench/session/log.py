@@ -106,6 +106,10 @@ class Log:
             if self._unsaved:
                 self.commit()
 
+    def rewritten_file(self) -> str:
+        """Return the path of the session file if another process has written to it since the last call, else `""`."""
+        return str(self._store.path) if self._store.others_wrote() else ""
+
     def _in_turn(self, event: Event) -> Event:
         turn = self.state.turn + isinstance(event, UserMessage)
         changes: dict[str, Any] = {"turn": turn}

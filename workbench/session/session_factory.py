@@ -16,7 +16,7 @@ import msgspec.structs
 from workbench import __version__
 from workbench.agent.agent import ActiveModel, Agent
 from workbench.config.locations import Locations, private_directory
-from workbench.config.modes import NEVER
+from workbench.config.modes import MODE_NAMES, NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
@@ -35,11 +35,12 @@ from workbench.session.state import State
 from workbench.session.storage.cleanup import sweep, sweep_unfinished
 from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.permissions import permissions_in
 from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
 from workbench.session.sub_agents import Delegates, Starter
 from workbench.session.toolset import SessionLocation, ToolServices, Toolset, open_toolset
 from workbench.session.workspace.repository import SnapshotRepository
-from workbench.text import first_line
+from workbench.text import first_line, visible
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from workbench.session.actions.mcp_questions import ServerQuestions
 
 logger = logging.getLogger(__name__)
+_MOST_NAMED = 5
+"""How many of a session's rules a notice names."""
 _LOCK_TIMEOUT = 3.0
 """Seconds to wait for the lock: an engine that is ending, or a start that cleans up, releases it soon."""
 OnEvent = Callable[[Event], None]
@@ -201,7 +204,7 @@ def open_session(
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
-        opened.session.set(**flags)
+        opened = _without_unsigned(path, opened, builder.state, flags)
         undo.pop_all()
     return opened
 
@@ -209,6 +212,30 @@ def open_session(
 def _session_flags(settings: Settings) -> dict[str, Any]:
     """Return the session's settings that were given as flags, by name."""
     return {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
+
+
+def _without_unsigned(path: Path, opened: OpenedSession, state: State, flags: dict[str, Any]) -> OpenedSession:
+    """Apply the flags, and take back what the file allows although no process of ours wrote it; the notices say so.
+
+    A program of the agent's may have added it while no engine was comparing the files.
+    """
+    if state.mode != NEVER and not state.rules:
+        opened.session.set(**flags)
+        return opened
+    notices, written = [], permissions_in(path)
+    if state.mode == NEVER and not written.is_mode_signed and "mode" not in flags:
+        flags = {**flags, "mode": Settings().mode}
+        mode = MODE_NAMES[NEVER]
+        notices.append(f"the mode {mode} in the session file was not written by ohw and does not count; /mode never")
+    opened.session.set(**flags)
+    unsigned = [rule for rule in state.rules if rule not in written.signed_rules]
+    for rule in unsigned:
+        opened.session.set(dropped_rule=rule)
+    if unsigned:
+        rules = ", ".join(visible(rule, lines=False) for rule in unsigned[:_MOST_NAMED])
+        more = f" and {len(unsigned) - _MOST_NAMED} more" if len(unsigned) > _MOST_NAMED else ""
+        notices.append(f"rules in the session file were not written by ohw and do not count: {rules}{more}")
+    return replace(opened, notices=(*opened.notices, *notices))
 
 
 def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
@@ -289,15 +316,15 @@ class _Builder:
         self._started = started
         self._workspace = Path(started.workspace)
         models, parent = request.models, request.parent
-        self._state, self._tokens = State(), TokenCount()
-        self._refusals = Refusals(self._state, parent.refusals if parent else None)
+        self.state, self._tokens = State(), TokenCount()
+        self._refusals = Refusals(self.state, parent.refusals if parent else None)
         usual = limits_of(request.settings, knows_windows=models.have_windows)
         self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
         self._model = ActiveModel(models.open(started.model))
         resources.callback(lambda: self._model.current.close())
-        self._delegates = Delegates(self._starter(), self._state)
+        self._delegates = Delegates(self._starter(), self.state)
         services = ToolServices(
-            state=self._state,
+            state=self.state,
             model=lambda: self._model.current,
             delegates=self._delegates,
             on_live=request.listeners["on_live"],
@@ -308,9 +335,9 @@ class _Builder:
         self.toolset = open_toolset(resources, location, services)
 
     def _starter(self) -> Starter:
-        budget = Budget(self._limits, self._state, self._tokens)
+        budget = Budget(self._limits, self.state, self._tokens)
         parent = ParentSession(self._started.id, self._request.models, budget, self._refusals)
-        return partial(_start_child, self._request, self._workspace, parent, self._state)
+        return partial(_start_child, self._request, self._workspace, parent, self.state)
 
     def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
         """Create the session on its store; `notices` come before those of the parts."""
@@ -357,7 +384,7 @@ class _Builder:
                 is_foreign=self._request.is_foreign,
                 resources=self.toolset.servers,
                 host_of=self._request.models.host,
-                state=self._state,
+                state=self.state,
                 tokens=self._tokens,
                 refusals=self._refusals,
             ),

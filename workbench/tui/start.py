@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,9 @@ from workbench.client.deferred_client import DeferredClient
 from workbench.config.locations import Locations
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
+from workbench.files.state_files import on_own_write
 from workbench.processes.spawn import keep_out_of
+from workbench.protocol.commands import NoteWritten
 from workbench.secrets.secret_names import PASSED_ON
 from workbench.session.session_names import state_directory, unsent_directory
 from workbench.tools.trust import refreshed
@@ -64,6 +67,8 @@ def open_screen(
     )
     settings_model.subscribe(opener.update_settings)
     settings_model.subscribe(partial(apply_settings, app))
+    compared = tuple(Path(os.path.realpath(each)) for each in (locations.config, locations.data / "mcp"))
+    on_own_write(partial(_notify_engine, app, compared))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.session.client is not None:
         app.session.client.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
@@ -71,6 +76,13 @@ def open_screen(
     if message:
         sys.stdout.write(message + "\n")
     return code if code is not None else app.return_code or 0
+
+
+def _notify_engine(app: WorkbenchApp, compared: Sequence[Path], path: str, digest: bytes) -> None:
+    """Tell the engine that the screen writes a file of settings or approvals, which the engine compares."""
+    client = app.session.client
+    if client is not None and any(Path(path).is_relative_to(directory) for directory in compared):
+        client.send(NoteWritten(path=path, digest=digest.hex()))
 
 
 def _prepare_process() -> None:

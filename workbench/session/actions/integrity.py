@@ -11,7 +11,7 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ from workbench.risk.protected_changes import changes
 from workbench.risk.protected_files import Baseline, ProtectedFiles
 from workbench.risk.protected_state import PathChange, PathState
 from workbench.session.actions.assess import Rater
+from workbench.session.actions.own_records import OwnRecords, change_of_record
 from workbench.session.actions.permits import ALL_CHANGES, NO_CHANGES, Permit, permit_of
 from workbench.session.actions.run import Result, RunningAction
 from workbench.session.actions.user_programs import SYSTEM_PROGRAMS, program_directories, python_directories
@@ -66,6 +67,7 @@ class _Shared:
     """The protected files of one workspace, as known to all sessions of this process."""
 
     files: ProtectedFiles
+    records: OwnRecords
     lock: threading.RLock = field(default_factory=threading.RLock)
     baseline: Baseline | None = None
     running: list[Permit] = field(default_factory=list)
@@ -82,8 +84,14 @@ _WORKSPACES_LOCK = threading.Lock()
 class IntegrityGuard:
     """Compares the protected files while the actions of one session run; sub-agents share its baseline."""
 
-    def __init__(self, workspace: str, state: Path | None = None) -> None:
-        """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
+    def __init__(
+        self, workspace: str, state: Path | None = None, rewritten_session: Callable[[], str] = lambda: ""
+    ) -> None:
+        """Changed files are moved below `state` before the old content is restored; without it, nothing is restored.
+
+        `rewritten_session` returns the path of the open session file if another process has written to it.
+        """
+        self._rewritten_session = rewritten_session
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
         programs, data = program_directories(home, workspace), str(locations.data)
@@ -105,7 +113,7 @@ class IntegrityGuard:
                     pythons=pythons,
                     system_programs=SYSTEM_PROGRAMS,
                 )
-                _WORKSPACES[key] = _Shared(files)
+                _WORKSPACES[key] = _Shared(files, OwnRecords(locations))
             self._shared = _WORKSPACES[key]
 
     @property
@@ -156,6 +164,7 @@ class IntegrityGuard:
         with self._shared.lock:
             if self._shared.baseline is None:
                 self._shared.baseline = self._shared.files.scan()
+                self._shared.records.changes()
             self._shared.running.append(permit)
 
     def end(self, permit: Permit) -> Intrusion:
@@ -199,9 +208,12 @@ class IntegrityGuard:
         before, now = self._shared.baseline, self._shared.files.scan()
         self._shared.baseline = now
         permits = (permit, *self._shared.running)
+        differences = changes(before, now) if before is not None else []
+        rewritten = self._rewritten_session()
+        differences += [change_of_record(rewritten)] if rewritten else []
         return [
             change
-            for change in (changes(before, now) if before is not None else ())
+            for change in (*differences, *self._shared.records.changes())
             if not _is_own_write(change) and not any(each.allows(change) for each in permits)
         ]
 
@@ -377,7 +389,7 @@ class Protection:
         self._log = log
         self._rater = rater
         self._permits: dict[str, Permit] = {}
-        self.guard = IntegrityGuard(log.state.workspace, state)
+        self.guard = IntegrityGuard(log.state.workspace, state, log.rewritten_file)
 
     def compare(self) -> None:
         """Record and report the protected files that have changed since the last action. Raises StoreError."""

@@ -31,6 +31,7 @@ from workbench.session.storage.event_rows import (
     write_line,
     write_row,
 )
+from workbench.session.storage.signatures import sign
 from workbench.session.storage.sqlite_pages import is_log_damaged
 from workbench.text import first_line
 
@@ -83,6 +84,7 @@ class Store:
         self._wal: tuple[int, int] | None = None
         self._crc = _checksums_of(path, db)
         self.last_seq = _last_seq(db)
+        self._data_version = self._version()
 
     @classmethod
     def create(cls, path: Path) -> Store:
@@ -177,6 +179,18 @@ class Store:
         if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
             raise StoreError(f"the session file {self.path} was deleted, moved or replaced; start a new session")
 
+    def others_wrote(self) -> bool:
+        """Return whether another process has written to the open file since the last call."""
+        with self._lock:
+            before, self._data_version = self._data_version, self._version()
+        return before != self._data_version
+
+    def _version(self) -> int:
+        """Return a number that SQLite changes when another connection commits; 0 if the file cannot be read."""
+        with suppress(sqlite3.Error):
+            return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+        return 0
+
     def _commit(self, events: tuple[Event, ...], lasting: bool) -> tuple[Event, ...]:
         self._db.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
         self._db.execute("BEGIN IMMEDIATE")
@@ -187,6 +201,7 @@ class Store:
             written = tuple(write_row(self._db, event) for event in events)
             for event in written:
                 index_words(self._db, event)
+            sign(self._db, self.path.stem, written)
             self._db.execute("COMMIT")
             self._crc = "crc"
         except BaseException:

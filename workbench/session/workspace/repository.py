@@ -123,6 +123,7 @@ _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-enco
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
 )
+_SETTINGS = {"config": _CONFIG.encode(), "info/attributes": _ATTRIBUTES.encode()}
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Names of directories that no version holds, because they are large and generated from other files."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
@@ -192,9 +193,8 @@ class SnapshotRepository:
             private_directory(self.directory)
             for part in ("objects", "refs", "info", "marks"):
                 (self.directory / part).mkdir(exist_ok=True)
-            put_file(self.directory / "config", _CONFIG.encode())
             put_file(self.directory / "HEAD", b"ref: refs/heads/none\n")
-            put_file(self.directory / "info/attributes", _ATTRIBUTES.encode())
+            _put_back_settings(self.directory)
             put_file(self.directory / "info/exclude", b"\n".join(self._excluded()))
             put_file(self.directory / "workspace", os.fsencode(self.workspace) + b"\n")
         except OSError as error:
@@ -399,12 +399,27 @@ class SnapshotRepository:
         self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
     ) -> bytes:
         """Run git on the versions and return its output. Raises GitRefused, or SnapshotError if git does not answer."""
+        _put_back_settings(self.directory)
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))
             kind = SnapshotError if answer.code is None else GitRefused
             raise kind(_why(arguments[0], answer))
         return answer.output
+
+
+def _put_back_settings(directory: Path) -> None:
+    """Restore what decides which programs git runs, if another process has changed it. Raises SnapshotError."""
+    discard_file(directory / "commondir")
+    try:
+        for name, content in _SETTINGS.items():
+            path = directory / name
+            if path.is_symlink():
+                path.unlink()
+            if not path.is_file() or path.read_bytes() != content:
+                put_file(path, content)
+    except OSError as error:
+        raise SnapshotError(f"the folder of the file versions cannot be written: {error.strerror}") from error
 
 
 def prune(repository: SnapshotRepository) -> None:

@@ -1,0 +1,104 @@
+"""Signatures of the events that allow more than usual: the mode that never asks, rules, an address of the model.
+
+Any program of the user can write a session file, the agent's commands among them. An event counts for a session that is
+opened again only if a process of ours wrote it: it is signed with a key that is kept outside the sessions. A program
+that reads the key could forge a signature, as it has all rights of the user; reading the key by name is rated as
+reading a secret, and a change of the key is reported.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from workbench.config.locations import Locations, private_directory
+from workbench.config.modes import NEVER
+from workbench.errors import UsageError
+from workbench.protocol.events import Event, SessionStarted, SettingsChanged
+
+_KEY_SIZE: Final = 32
+_CREATE: Final = "CREATE TABLE IF NOT EXISTS signatures(seq INTEGER PRIMARY KEY, signature TEXT NOT NULL)"
+_SETTINGS: Final = "SELECT seq, json FROM events WHERE kind IN ('session_started', 'settings_changed') ORDER BY seq"
+_keys: dict[Path, bytes] = {}
+"""The keys that this process has read, by path."""
+
+
+def key_path(locations: Locations) -> Path:
+    """Return the path of the user's key; its ending makes it a secret for the rating of commands."""
+    return locations.state / "signing.key"
+
+
+def sign(db: sqlite3.Connection, session: str, events: Iterable[Event]) -> None:
+    """Sign the events that allow more than usual, in the transaction that wrote them.
+
+    Without a key, as on a disk that cannot be written, they stay unsigned. Raises sqlite3.Error.
+    """
+    for event in events:
+        if _grants(event) and (key := _key()):
+            (line,) = db.execute("SELECT json FROM events WHERE seq = ?", (event.seq,)).fetchone()
+            db.execute(_CREATE)
+            row = (event.seq, _signature(key, session, event.seq, line))
+            db.execute("INSERT OR REPLACE INTO signatures VALUES (?, ?)", row)
+
+
+def settings_rows(db: sqlite3.Connection, session: str) -> list[tuple[str, bool]]:
+    """Return the JSON of the events that set something, in order, each with whether its signature is valid.
+
+    Raises sqlite3.Error.
+    """
+    rows = db.execute(_SETTINGS).fetchall()
+    signatures: dict[int, str] = {}
+    with suppress(sqlite3.OperationalError):  # no event of this session was ever signed
+        signatures = dict(db.execute("SELECT seq, signature FROM signatures"))
+    key = _key() if signatures else b""
+    return [(line, bool(key) and _is_valid(key, session, seq, line, signatures.get(seq))) for seq, line in rows]
+
+
+def _grants(event: Event) -> bool:
+    if isinstance(event, SettingsChanged):
+        return event.mode == NEVER or bool(event.rule)
+    return isinstance(event, SessionStarted) and (event.mode == NEVER or bool(event.api_base))
+
+
+def _is_valid(key: bytes, session: str, seq: int, line: str, signature: object) -> bool:
+    return hmac.compare_digest(_signature(key, session, seq, line).encode(), str(signature).encode())
+
+
+def _signature(key: bytes, session: str, seq: int, line: str) -> str:
+    return hmac.digest(key, f"{session}\0{seq}\0{line}".encode(), "sha256").hex()
+
+
+def _key() -> bytes:
+    """Return the user's key, which is created if there is none; empty if it cannot be read."""
+    path = key_path(Locations.from_environment())
+    if path not in _keys:
+        try:
+            key = path.read_bytes() if path.exists() else _created(path)
+        except (OSError, UsageError):
+            return b""
+        if len(key) != _KEY_SIZE:
+            return b""
+        _keys[path] = key
+    return _keys[path]
+
+
+def _created(path: Path) -> bytes:
+    """Create the key, or return that of a process that was quicker. Raises OSError or UsageError."""
+    temporary = private_directory(path.parent) / f".{path.stem}-{secrets.token_hex(4)}"
+    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(_KEY_SIZE))
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        temporary.unlink()
+    return path.read_bytes()
