@@ -27,6 +27,7 @@ HEAVY: Final = {
     "openai": "comes with litellm",
     "pygments": "lexers are loaded for the language at hand",
     "pypdf": "pages of the web are rare",
+    "regex": "patterns in schemas of other programs are rare",
     "shutil": "the supervisor is a small process and needs it only at its end",
     "subprocess": "the first frame comes before the first child",
     "tree_sitter": "loads a compiled grammar",

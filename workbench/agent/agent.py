@@ -11,21 +11,29 @@ from typing import Any, Final, TypeAlias
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.agent.skills import Skill
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
+from workbench.text import first_line, visible
 from workbench.tools.find_tools.offer import offer_of
-from workbench.tools.json_schema import without_defaults
 from workbench.tools.manifest import ToolKind, kind_of
+from workbench.tools.provider_schema import for_provider
 from workbench.tools.tool import ToolDefinition
 
 _SHORT = re.compile(r"gpt-4|\bo[134]\b")
 
 
 def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
-    """Return a fresh copy of the tool's description in OpenAI's function format, adapted to the model of that name."""
-    name = model.lower()
-    described = tool.to_openai_tool(short=bool(_SHORT.search(name)))
-    if "gemini" in name:
-        described["function"]["parameters"] = without_defaults(described["function"]["parameters"])
-    return described
+    """Return a fresh copy of the tool's description in OpenAI's function format, adapted to the model of that name.
+
+    Raises ValueError if the model cannot be offered the tool.
+    """
+    return _described(model, tool)[0]
+
+
+def _described(model: str, tool: ToolDefinition) -> tuple[dict[str, Any], list[str]]:
+    """Return the tool's description for a model, and the parameters that its provider does not accept."""
+    described = tool.to_openai_tool(short=bool(_SHORT.search(model.lower())))
+    function = described["function"]
+    function["parameters"], omitted = for_provider(model, function["parameters"])
+    return described, omitted
 
 
 BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
@@ -54,17 +62,22 @@ class Agent:
         tool_choice: ToolChoice = "auto",
         skills: Sequence[Skill] = (),
         before_call: BeforeCall | None = None,
+        on_notice: Callable[[str], None] | None = None,
     ) -> None:
-        """`before_call` updates `tools` before each call, and returns whether it changed them."""
+        """`before_call` updates `tools` before each call, and returns whether it changed them; `on_notice` gets a line
+        about each tool that a model cannot be offered, or not with all of its parameters.
+        """
         self._active = model if isinstance(model, ActiveModel) else ActiveModel(model)
         self.tools = tools
         self.plan = plan
         self.tool_choice = tool_choice
         self._offer = offer_of(tools)
-        self._described: dict[str, dict[str, dict[str, Any]]] = {}
+        self._offered: dict[str, dict[str, dict[str, Any] | None]] = {}
         self._sizes: dict[tuple[str, bool, int], tuple[int, int]] = {}
         self._prompt = system_prompt(workspace, tools, skills)
         self._before_call = before_call
+        self._on_notice = on_notice
+        self._noticed: set[str] = set()
 
     @property
     def model(self) -> Model:
@@ -80,18 +93,37 @@ class Agent:
         if self._before_call is not None and self._before_call(
             lambda: cancel.is_set, lambda text: on_delta(Delta("status", text))
         ):
-            self._described.clear()
+            self._offered.clear()
             self._sizes.clear()
         request = ModelRequest([self._system(), *messages], self.offered(), self.tool_choice)
         return self.model.respond(request, on_delta, cancel)
 
     def offered(self) -> list[dict[str, Any]]:
-        """Return the schemas of the tools that the model may call now; in plan mode only those that change nothing."""
-        described = self._described.setdefault(self.model.name, {})
+        """Return the schemas of the tools that the model may call now; in plan mode only those that change nothing.
+
+        A tool whose schema cannot be sent to this model is left out, with a notice.
+        """
+        described = self._offered.setdefault(self.model.name, {})
         for name in (names := self._offered_names()):
             if name not in described:
-                described[name] = described_for(self.model.name, self.tools[name])
-        return [described[name] for name in names]
+                described[name] = self._describe(name)
+        return [schema for name in names if (schema := described[name]) is not None]
+
+    def _describe(self, name: str) -> dict[str, Any] | None:
+        try:
+            described, omitted = _described(self.model.name, self.tools[name])
+        except Exception as error:  # noqa: BLE001 - one tool of another's must not fail every request
+            self._notice(f"the tool {name} is not offered to {self.model.name}: {first_line(str(error), 200)}")
+            return None
+        if omitted:
+            names = ", ".join(visible(each[:40], lines=False) or "(no name)" for each in omitted[:5])
+            self._notice(f"the tool {name} is offered to {self.model.name} without its parameter {names}")
+        return described
+
+    def _notice(self, text: str) -> None:
+        if self._on_notice is not None and text not in self._noticed:
+            self._noticed.add(text)
+            self._on_notice(text)
 
     @property
     def standing(self) -> tuple[int, int]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from workbench.tools.schema_repair import repaired
+
 Definition: TypeAlias = dict[str, Any]
 """A tool as listed by a server: name, description, inputSchema, annotations."""
 MOST_TOOLS = 256
@@ -53,27 +55,28 @@ def _cut(name: str, definition: Definition) -> tuple[Definition | None, str]:
         notice = f"its description of {len(description):,} characters is cut"
         description = description[:_LONGEST_DESCRIPTION] + " […]"
     schema = definition.get("inputSchema") or {}
-    fault = _schema_fault(schema)
+    repairs, fault = _checked_schema(schema)
     if fault:
         return None, f"it is ignored: {fault}"
+    if repairs:
+        more = f" and {len(repairs) - 2} more" if len(repairs) > 2 else ""
+        notice = "; ".join(filter(None, [notice, f"in its schema {', '.join(repairs[:2])}{more}"]))
     short = {"name": name, "description": description, "inputSchema": schema}
     return {**short, "annotations": definition.get("annotations") or {}}, notice
 
 
-def _schema_fault(schema: Any) -> str:
-    """Return why no argument model can be built from a schema, or an empty string if one can."""
-    from jsonschema import Draft202012Validator, SchemaError
-
+def _checked_schema(schema: Any) -> tuple[list[str], str]:
+    """Return what is left out of a schema, and why no argument model can be built from it, if so."""
     from workbench.mcp.tool import MCPToolAction
 
     try:
         size = len(json.dumps(schema))
         if size > _LARGEST:
-            return f"its schema has {size:,} characters"
-        Draft202012Validator.check_schema(schema)
+            return [], f"its schema has {size:,} characters"
+        _, notices, fault = repaired(schema)
+        if fault:
+            return [], f"its schema is wrong: {fault}"
         MCPToolAction.from_mcp_schema("checked", schema).to_mcp_schema()
-    except SchemaError as error:
-        return f"its schema is wrong: {error.message[:120]}"
+        return notices, ""
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        return f"its schema cannot be used ({type(error).__name__})"
-    return ""
+        return [], f"its schema cannot be used ({type(error).__name__})"

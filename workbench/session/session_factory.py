@@ -38,7 +38,7 @@ from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
 from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
 from workbench.session.sub_agents import Delegates, Starter
-from workbench.session.toolset import SessionLocation, ToolServices, Toolset, open_toolset
+from workbench.session.toolset import SessionLocation, ToolServices, Toolset, notifier, open_toolset
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import first_line, visible
 from workbench.tools.trust import is_trusted
@@ -398,6 +398,7 @@ class _Builder:
             tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
             skills=self.toolset.skills,
             before_call=self.toolset.servers.before_call if self.toolset.servers else None,
+            on_notice=notifier(self._request.listeners["on_live"]),
         )
 
 

@@ -108,13 +108,14 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
         # a server may write files as soon as it runs, long before the first action
         IntegrityGuard(str(workspace)).compare()
         questions = ServerQuestions(complete, lambda: services.state.mode, has_user=services.has_user)
-        notify = _notifier(services.on_live)
+        notify = notifier(services.on_live)
         servers = SessionServers(*configured, tools, table, notify, asker_of=questions.asker)
         resources.callback(servers.close)
     return Toolset(selection, tools, servers, questions, skills_of(workspace, [locations.skills]), directory)
 
 
-def _notifier(on_live: Callable[[LiveEvent], None]) -> Callable[[str], None]:
+def notifier(on_live: Callable[[LiveEvent], None]) -> Callable[[str], None]:
+    """Return a function that shows a line to the user."""
     return lambda text: on_live(Notice(text=text))
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+from workbench.tools.schema_repair import repaired
+
 Node = dict[str, Any]
 
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
@@ -129,9 +131,10 @@ def inlined(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any
 def for_models(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any]:
     """Return the schema of an object in the form that every provider accepts: one closed list of properties.
 
-    Optional properties lose the type null unless `keep_null` is set.
+    Never raises: what another program declared wrong is left out. Optional properties lose the type null unless
+    `keep_null` is set.
     """
-    whole = {"type": "object", **flat_object(inlined(schema, keep_null=keep_null))}
+    whole = {**flat_object(inlined(repaired(schema).schema, keep_null=keep_null)), "type": "object"}
     whole.setdefault("properties", {})
     if not whole.get("patternProperties"):
         whole.setdefault("additionalProperties", False)
@@ -143,28 +146,6 @@ def copied(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: copied(part) for name, part in value.items()}
     return [copied(part) for part in value] if isinstance(value, list) else value
-
-
-def without_defaults(schema: Any) -> Any:
-    """Return a copy that Gemini accepts: no `default`, and no string formats but enum and date-time."""
-    if isinstance(schema, list):
-        return [without_defaults(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    result = {}
-    for name, value in schema.items():
-        if name in _BY_NAME and isinstance(value, dict):
-            result[name] = {key: without_defaults(part) for key, part in value.items()}
-        elif name in ("enum", "const", "examples"):
-            result[name] = copied(value)
-        elif name != "default" and not _is_odd_format(name, value, schema):
-            result[name] = without_defaults(value)
-    return result
-
-
-def _is_odd_format(name: str, value: Any, schema: dict[str, Any]) -> bool:
-    kinds = schema.get("type", "string")
-    return name == "format" and "string" in kinds and value not in ("enum", "date-time")
 
 
 def resolve(root: dict[str, Any], reference: str) -> Any:

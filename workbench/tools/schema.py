@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 
 from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object
+from workbench.tools.schema_repair import repaired
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -28,17 +29,23 @@ _MAX_DEPTH = 25
 _MAX_NODES = 2_000
 
 
-def model_from_schema(name: str, schema: dict[str, Any], base: type[ModelT]) -> type[ModelT]:
+def model_from_schema(name: str, schema: dict[str, Any] | bool, base: type[ModelT]) -> type[ModelT]:
     """Return a subclass of `base` for an object schema. Raises ValueError for any other or an invalid schema."""
-    if not isinstance(schema, dict):
+    if schema is not True and (not isinstance(schema, dict) or _lists_properties(schema)):
         raise ValueError(f"{name}: the schema must describe an object.")
     try:
-        plain = flat_object(inlined(schema, keep_null=True))
+        plain = flat_object(inlined(repaired(schema).schema, keep_null=True))
         if plain.get("type", "object") not in ("object", ["object"]):
             raise ValueError(f"{name}: the schema must describe an object.")
         return cast(type[ModelT], _Builder(base).model(name, plain, 0))
     except (TypeError, AttributeError, RecursionError, SchemaError, PydanticUserError) as error:
         raise ValueError(f"{name}: this is no usable JSON schema ({error}).") from error
+
+
+def _lists_properties(schema: dict[str, Any]) -> bool:
+    """Return whether the properties are a list; PHP writes an empty object as an empty list."""
+    properties = schema.get("properties")
+    return isinstance(properties, list) and bool(properties)
 
 
 class _Builder:
@@ -84,7 +91,7 @@ class _Builder:
         return self._typed(name, schema, depth)
 
     def _typed(self, name: str, schema: dict[str, Any], depth: int) -> Any:
-        kind = schema.get("type", "array" if "items" in schema else None)
+        kind = schema.get("type", "array" if "items" in schema or "prefixItems" in schema else None)
         if isinstance(kind, list):
             return _union([self.kind(name, {**schema, "type": one}, depth + 1) for one in kind])
         if kind == "array":
@@ -186,10 +193,10 @@ class Schema(BaseModel):
         return for_models(cls.model_json_schema() if foreign is None else foreign)
 
     @classmethod
-    def from_mcp_schema(cls, name: str, schema: dict[str, Any]) -> type[Self]:
+    def from_mcp_schema(cls, name: str, schema: dict[str, Any] | bool) -> type[Self]:
         """Return a subclass for the JSON schema of another program. Raises ValueError if it is not usable."""
         model = model_from_schema(name, schema, cls)
-        model.foreign_schema = schema
+        model.foreign_schema = schema if isinstance(schema, dict) else {}
         return model
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from workbench.errors import WorkbenchError
 Schema = Mapping[str, Any]
 _STRING: Final = frozenset({"string"})
 _ALL: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_MAX_DEPTH: Final = 8
 _WORDS: Final = {"true": True, "false": False, "none": None, "null": None}
 
 
@@ -116,41 +117,65 @@ def _among(value: Any, allowed: Iterable[Any]) -> bool:
 
 
 def parameters_of(tool: Schema) -> dict[str, ToolParameter]:
-    """Return the parameters of a tool in OpenAI's function format, by name, in the order of its schema."""
-    schema = tool["function"].get("parameters") or {}
-    required = schema.get("required") or ()
-    return {
-        name: ToolParameter(
-            name,
-            _kinds(each, schema),
-            str(each.get("description") or ""),
-            name in required,
-            tuple(each["enum"]) if isinstance(each.get("enum"), list) else None,
-        )
-        for name, each in (schema.get("properties") or {}).items()
-    }
+    """Return the parameters of a tool in OpenAI's function format, by name, in the order of its schema.
+
+    Never raises because of a schema: a parameter whose type is not declared, or declared wrong, takes any value.
+    """
+    schema = tool["function"].get("parameters")
+    schema = schema if isinstance(schema, Mapping) else {}
+    required, properties = schema.get("required"), schema.get("properties")
+    names = [each for each in required if isinstance(each, str)] if isinstance(required, list | tuple) else []
+    parts = properties if isinstance(properties, Mapping) else {}
+    return {name: _parameter(name, part, schema, name in names) for name, part in parts.items()}
 
 
-def _kinds(schema: Schema, root: Schema, depth: int = 0) -> frozenset[str]:
-    if depth > 8:
+def _parameter(name: str, part: Any, root: Schema, is_required: bool) -> ToolParameter:
+    schema = part if isinstance(part, Mapping) else {}
+    enum, description = schema.get("enum"), schema.get("description")
+    return ToolParameter(
+        name,
+        _kinds(part, root),
+        description if isinstance(description, str) else "",
+        is_required,
+        tuple(enum) if isinstance(enum, list) and enum else None,
+    )
+
+
+def _kinds(schema: Any, root: Schema, depth: int = 0) -> frozenset[str]:
+    """Return the JSON types that a schema permits, or more of them; all if it is true or declares none."""
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return _ALL
-    if "$ref" in schema:
-        return _kinds(_resolved(str(schema["$ref"]), root), root, depth + 1)
-    type_names = schema.get("type")
-    if type_names:
-        return frozenset([type_names] if isinstance(type_names, str) else type_names)
-    choices: Sequence[Schema] = schema.get("anyOf") or schema.get("oneOf") or ()
-    if choices:
+    if isinstance(schema.get("$ref"), str):
+        return _kinds(resolved(schema["$ref"], root), root, depth + 1)
+    declared = _declared_types(schema.get("type"))
+    if declared:
+        return declared
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(choices, list):
         return frozenset().union(*(_kinds(each, root, depth + 1) for each in choices))
     listed = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
-    return frozenset(kind_of(each) for each in listed) if listed else _ALL
+    return frozenset(map(kind_of, listed)) if listed and isinstance(listed, list) else _ALL
 
 
-def _resolved(reference: str, root: Schema) -> Schema:
+def _declared_types(declared: Any) -> frozenset[str]:
+    """Return the types of a `type`; empty unless all of them are JSON types."""
+    if isinstance(declared, str):
+        return frozenset({declared}) & _ALL
+    if not isinstance(declared, list):
+        return frozenset()
+    kinds = frozenset(each for each in declared if isinstance(each, str))
+    return kinds if kinds <= _ALL and len(kinds) == len(declared) else frozenset()
+
+
+def resolved(reference: str, root: Schema) -> Any:
+    """Return the target of a reference inside the schema, or an empty schema, which permits everything."""
+    if not reference.startswith("#"):
+        return {}
     schema: Any = root
-    for part in reference.removeprefix("#/").split("/"):
-        schema = schema.get(part) if isinstance(schema, Mapping) else None
-    return schema if isinstance(schema, Mapping) else {}
+    for part in reference[1:].strip("/").split("/"):
+        name = part.replace("~1", "/").replace("~0", "~")
+        schema = schema.get(name) if isinstance(schema, Mapping) and name else schema if not name else None
+    return {} if schema is None else schema
 
 
 _OPEN: Final = re.compile(r"<function=([^<>\n]+)>")
