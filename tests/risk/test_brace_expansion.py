@@ -18,7 +18,7 @@ KNOWN = (
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="compares with bash")
 @pytest.mark.starts
-def test_words_with_braces_become_what_bash_makes_of_them():
+def test_braces_expand_as_in_bash():
     rng = random.Random(5)
     words = [*KNOWN, *("".join(rng.choices("{},.a12{}..,", k=rng.randint(3, 9))) for _ in range(2000))]
     script = "\n".join(f"for w in {word}; do printf '%s ' \"$w\"; done; echo" for word in words)
@@ -27,7 +27,7 @@ def test_words_with_braces_become_what_bash_makes_of_them():
         assert [each.text for each in spread([Word(word, word, True)])] == printed.split(), word
 
 
-def test_what_becomes_too_many_words_stays_as_it_is():
+def test_braces_that_expand_to_too_many_words_stay_unexpanded():
     for text in ("{1..1000}", "{a,b}" * 9, "{1..60}{1..60}", '"$x"{a,b}', "{a," * 400):
         word = Word(text, text, True)
         assert spread([word]) == [word]

@@ -13,7 +13,7 @@ from workbench.tools.browser.calls import CALLS, CallError, parse_calls
 PLACES = PathContext("/w", "/home/u")
 
 
-def test_there_are_the_fifteen_calls():
+def test_fifteen_browser_calls_exist():
     assert len(CALLS) == 15
     code = "goto('https://example.org/a')\nclick('e1', button='right', modifiers=['Shift'])\nscroll(0, -200.5)"
     read = parse_calls(code)
@@ -52,14 +52,14 @@ def test_there_are_the_fifteen_calls():
         ("goto('http://[')", "is no address"),
     ],
 )
-def test_what_is_no_list_of_calls_is_refused_with_what_is_allowed(code, message):
+def test_text_that_is_no_list_of_calls_is_refused_with_valid_ones(code, message):
     with pytest.raises(CallError) as error:
         parse_calls(code)
     assert message in str(error.value)
 
 
 @given(st.sampled_from(["{}", *(f"{name}({{}})" for name in CALLS)]), st.text(max_size=80))
-def test_any_text_is_read_or_refused_and_rated(form, text):
+def test_any_text_is_parsed_or_refused_and_rated(form, text):
     code = form.replace("{}", text)
     try:
         parse_calls(code)
@@ -92,11 +92,11 @@ RATED = [
 
 
 @pytest.mark.parametrize(("code", "origin", "risk"), RATED)
-def test_calls_are_rated_by_what_they_do_and_where(code, origin, risk):
+def test_calls_are_rated_by_effect_and_target(code, origin, risk):
     assert assess_calls(code, PLACES, origin).risk == risk
 
 
-def test_the_page_in_front_counts(tmp_path):
+def test_active_page_and_element_appear_in_the_rating(tmp_path):
     with BrowserTool(tmp_path) as tool:
         tool.executor.url = "https://shop.example/"
         assessment = assess(tool, {"code": "click('e7')"}, RatingContext(str(tmp_path)))

@@ -44,7 +44,7 @@ RATED = [
 
 
 @pytest.mark.parametrize(("code", "risk"), RATED)
-def test_a_cell_is_rated_by_what_it_runs(code, risk):
+def test_cell_is_rated_by_what_it_runs(code, risk):
     assert assess_cell(code, PLACES, "/w").risk == risk
 
 
@@ -54,7 +54,7 @@ def test_any_text_gets_a_rating(text, before):
     assert assess_cell(before + text, PLACES, "/w").risk in {"LOW", "MEDIUM", "HIGH"}
 
 
-def test_the_tool_is_rated_so(tmp_path):
+def test_tool_is_rated_as_its_cell(tmp_path):
     with IPythonTool(tmp_path) as tool:
         assessment = assess(tool, {"code": "!rm -rf ~"}, RatingContext(str(tmp_path)))
     assert assessment.risk == "HIGH"
@@ -73,7 +73,7 @@ def planted(directory) -> str:
 
 
 @pytest.mark.starts
-def test_what_starts_a_program_of_the_folder_is_asked_about_and_names_it(tmp_path):
+def test_starting_the_workspaces_interpreter_asks_and_names_it(tmp_path):
     def rated(tool, code, **more):
         return assess(tool, {"code": code, **more}, RatingContext(str(tmp_path)))
 

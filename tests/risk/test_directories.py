@@ -29,7 +29,7 @@ def rated(command: str) -> str:
         "cd a/b; echo x > ../../c",
     ],
 )
-def test_what_follows_a_change_of_folder_is_rated_as_if_it_failed_too(line):
+def test_commands_after_cd_are_rated_as_if_it_failed_too(line):
     assert rated(line) == "HIGH"
 
 
@@ -50,11 +50,11 @@ def test_what_follows_a_change_of_folder_is_rated_as_if_it_failed_too(line):
         "cd src; echo x > out.txt",
     ],
 )
-def test_a_change_of_folder_that_worked_when_they_run_is_certain(line):
+def test_cd_that_must_have_succeeded_is_certain(line):
     assert rated(line) == "MEDIUM"
 
 
-def test_the_reason_says_that_it_is_for_a_change_that_fails():
+def test_reason_names_the_failing_change_of_directory():
     assessment = assess_command("cd build; rm -rf *", PLACES)
     assert assessment.reasons == ("deletes the workspace, if the change of folder before it fails",)
     removed = next(part for part in assessment.parts if part.words[:1] == ("rm",))
@@ -65,12 +65,12 @@ def test_the_reason_says_that_it_is_for_a_change_that_fails():
     "value",
     ["src", ".", "src:tests", "src:$PYTHONPATH", '"$PWD/src"', "$(pwd)", "./src:${PYTHONPATH:-}", "${PYTHONPATH}:lib"],
 )
-def test_code_from_the_workspace_may_come_first(value):
+def test_python_path_inside_the_workspace_is_medium(value):
     assert rated(f"PYTHONPATH={value} pytest -q") == rated(f"export PYTHONPATH={value}") == "MEDIUM"
 
 
 @pytest.mark.parametrize("value", ["/tmp/x", "../x", "src/../../x", "src:/tmp", "~/x", "$X", "$(cat a)", "src:$(id)"])
-def test_code_from_elsewhere_is_high(value):
+def test_python_path_elsewhere_is_high(value):
     assert rated(f"PYTHONPATH={value} pytest -q") == rated(f"export PYTHONPATH={value}") == "HIGH"
     assert rated("cd /tmp && PYTHONPATH=. pytest") == "HIGH"
 
@@ -95,7 +95,7 @@ def test_code_from_elsewhere_is_high(value):
         'NODE_OPTIONS="--require ./x" npm test',
     ],
 )
-def test_a_variable_that_changes_other_commands_is_found_however_it_is_set(line):
+def test_variable_that_changes_other_commands_is_detected_however_it_is_set(line):
     assert rated(line) == "HIGH"
 
 
@@ -111,11 +111,11 @@ def test_a_variable_that_changes_other_commands_is_found_however_it_is_set(line)
         ("NODE_OPTIONS=--experimental-vm-modules npx jest", "MEDIUM"),
     ],
 )
-def test_sums_and_variables_of_ones_own_are_no_danger(line, risk):
+def test_arithmetic_and_harmless_variables_do_not_raise_the_risk(line, risk):
     assert rated(line) == risk
 
 
-def test_up_behind_a_link_leads_where_it_depends_on_the_shell_so_it_is_not_known(tmp_path):
+def test_parent_of_a_linked_directory_counts_as_unknown(tmp_path):
     inside = tmp_path / "proj"
     (inside / "a/b").mkdir(parents=True)
     (tmp_path / "far/deep").mkdir(parents=True)

@@ -26,24 +26,24 @@ PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 @pytest.mark.parametrize(("risk", "line"), LINES)
-def test_a_line_has_the_level_that_it_must_have(risk, line):
+def test_command_line_has_exactly_this_risk(risk, line):
     assert assess_command(line.replace("\\n", "\n"), PLACES).risk == risk
 
 
 @pytest.mark.parametrize(("risk", "line"), WRITTEN)
-def test_what_a_line_writes_and_runs_or_edits_in_place_is_rated_by_what_it_is(risk, line):
+def test_written_scripts_and_edits_in_place_are_rated_by_content(risk, line):
     """A line break in a heredoc is written as `\\n`; elsewhere that is an escape of the line itself."""
     assert assess_command(line.replace("\\n", "\n") if "<<" in line else line, PLACES).risk == risk
 
 
-def test_what_lies_below_tmpdir_is_rated_by_where_that_is(monkeypatch):
+def test_paths_below_tmpdir_are_rated_by_its_value(monkeypatch):
     monkeypatch.setenv("TMPDIR", "/home/u/notes")
     assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "HIGH"
     monkeypatch.setenv("TMPDIR", "/var/tmp/mine")
     assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "MEDIUM"
 
 
-def test_what_a_descriptor_of_another_process_leads_to_is_not_looked_up_in_ours(tmp_path, monkeypatch):
+def test_descriptor_of_another_process_is_not_looked_up_in_ours(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").write_text("x")
     places = PathContext(str(tmp_path), "/home/u")
@@ -59,7 +59,7 @@ def test_what_a_descriptor_of_another_process_leads_to_is_not_looked_up_in_ours(
 @pytest.mark.parametrize(
     "shape", ["'' ; let " + "a[a[" * 500, "python3 - <<'E'\n" + "cd ..;" * 400, "'' ; " + "{a,b}" * 1_600]
 )
-def test_what_is_too_dense_to_be_looked_at_in_time_is_high(shape):
+def test_line_too_dense_to_analyze_in_time_is_high(shape):
     assert assess_command(shape, PLACES).risk == "HIGH"
 
 
@@ -73,7 +73,7 @@ def test_what_is_too_dense_to_be_looked_at_in_time_is_high(shape):
         ({}, {}),
     ],
 )
-def test_each_reason_to_ask_about_a_servers_tool_names_the_server(arguments, hints):
+def test_each_reason_about_a_servers_tool_names_the_server(arguments, hints):
     call = {"tool": "echo", "args": arguments, "annotations": hints, "call": "echo of the MCP server tracker"}
     rated = assess_foreign(call)
     assert rated.reasons

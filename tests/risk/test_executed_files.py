@@ -41,7 +41,7 @@ def names(directory: Path, files: dict[str, str]) -> set[str]:
         (PythonExecuteTool, "exec(open('a.py').read())"),
     ],
 )
-def test_code_and_cells_execute_what_they_import_and_name(tmp_path, tool, code):
+def test_code_and_cells_execute_files_they_import_and_name(tmp_path, tool, code):
     (tmp_path / "a.py").write_text("def go(): pass\n")
     made = tool()
     context = RatingContext(str(tmp_path))
@@ -49,7 +49,7 @@ def test_code_and_cells_execute_what_they_import_and_name(tmp_path, tool, code):
     assert names(tmp_path, files) == {"a.py"}
 
 
-def test_a_large_file_is_known_by_its_state(tmp_path):
+def test_large_file_is_identified_by_its_stat(tmp_path):
     script = tmp_path / "big.sh"
     with script.open("wb") as file:
         file.truncate(LARGEST + 1)
@@ -58,7 +58,7 @@ def test_a_large_file_is_known_by_its_state(tmp_path):
     assert first != source_of(str(script))
 
 
-def test_many_files_and_scripts_that_run_each_other_end_soon(tmp_path):
+def test_many_files_and_scripts_that_run_each_other_are_searched_quickly(tmp_path):
     for number in range(MOST_FILES + 200):
         (tmp_path / f"s{number}.sh").write_text("".join(f"./s{other}.sh\n" for other in range(number, number + 9)))
     (tmp_path / "deep.sh").write_text("sh -c './deep.sh; ' & ./deep.sh\n" * 500)
@@ -67,7 +67,7 @@ def test_many_files_and_scripts_that_run_each_other_end_soon(tmp_path):
     assert time.process_time() - began < 1.0
 
 
-def test_no_command_makes_it_fail(tmp_path):
+def test_no_command_makes_the_search_fail(tmp_path):
     odd = [
         "./\0",
         "sh '[",
@@ -86,7 +86,7 @@ def test_no_command_makes_it_fail(tmp_path):
     assert all(isinstance(executed(tmp_path, line), dict) for line in [*odd, *lines, "npm run x", "make t"])
 
 
-def test_text_that_an_earlier_action_writes_counts_for_what_is_there(tmp_path):
+def test_pending_text_of_an_earlier_action_replaces_the_current_content(tmp_path):
     script = tmp_path / "run.sh"
     script.write_text("old\n")
     foreseen = executed(tmp_path, "sh run.sh", pending={str(script): "new\n"})
@@ -95,7 +95,7 @@ def test_text_that_an_earlier_action_writes_counts_for_what_is_there(tmp_path):
     assert foreseen == executed(tmp_path, "sh run.sh")
 
 
-def test_a_script_that_stays_mapped_is_hashed_again(tmp_path):
+def test_script_that_stays_mapped_is_hashed_again(tmp_path):
     script = tmp_path / "run.sh"
     script.write_text("echo one\n")
     with script.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
@@ -132,7 +132,7 @@ REACHED = {
 
 
 @pytest.mark.parametrize("way", REACHED)
-def test_what_a_script_or_settings_name_is_found(tmp_path, way):
+def test_files_named_by_a_script_or_settings_are_included(tmp_path, way):
     line, files = REACHED[way]
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,7 @@ BOUND = [json.loads(line) for line in (CASES.parent / "executes.jsonl").read_tex
 
 
 @pytest.mark.parametrize("case", BOUND, ids=lambda case: case["line"])
-def test_an_approval_is_bound_to_all_that_a_line_may_run(tmp_path, case):
+def test_approval_is_bound_to_every_file_a_line_may_run(tmp_path, case):
     for name, text in case["files"].items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -154,21 +154,21 @@ def test_an_approval_is_bound_to_all_that_a_line_may_run(tmp_path, case):
 
 
 @pytest.mark.parametrize("line", ["ls", "cat a.py", "git status", "git commit -m x", "rm a.py", "echo x > b", "rg x"])
-def test_an_approval_is_not_bound_to_files_that_are_only_read_or_moved(tmp_path, line):
+def test_approval_is_not_bound_to_files_only_read_or_moved(tmp_path, line):
     for name in ("a.py", "b", "src/c.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     assert names(tmp_path, executed(tmp_path, line)) == set()
 
 
-def test_files_that_change_by_themselves_bind_no_approval(tmp_path):
+def test_logs_and_data_do_not_bind_an_approval(tmp_path):
     for name in ("app.log", "app.db", "in.csv", "run.py"):
         (tmp_path / name).write_text("x")
     files = names(tmp_path, executed(tmp_path, "python3 run.py app.log app.db --in=in.csv"))
     assert files == {"run.py"}
 
 
-def test_a_tree_that_an_earlier_action_will_change_is_bound_to_what_that_leaves(tmp_path):
+def test_approval_is_bound_to_a_tree_as_earlier_actions_will_leave_it(tmp_path):
     (tmp_path / "Cargo.toml").write_text("x")
     (tmp_path / "src").mkdir()
     (tmp_path / "src/lib.rs").write_text("old")
@@ -181,7 +181,7 @@ def test_a_tree_that_an_earlier_action_will_change_is_bound_to_what_that_leaves(
     assert foreseen != executed(tmp_path, "cargo test")
 
 
-def test_a_large_tree_is_looked_through_in_bounded_time(tmp_path):
+def test_large_tree_is_searched_in_bounded_time(tmp_path):
     for number in range(60):
         (tmp_path / f"p{number}").mkdir()
         for other in range(60):
@@ -208,7 +208,7 @@ SETTINGS = '[core]\n\tpager = less\n[remote "o"]\n\turl = a\n'
     ],
     ids=["a branch", "a pager", "an address", "a filter"],
 )
-def test_git_is_bound_to_settings_that_run_programs_or_name_addresses(tmp_path, change, is_other):
+def test_git_approval_is_bound_to_settings_that_run_programs_or_name_urls(tmp_path, change, is_other):
     settings = tmp_path / ".git/config"
     settings.parent.mkdir()
     settings.write_text(SETTINGS)
@@ -217,7 +217,7 @@ def test_git_is_bound_to_settings_that_run_programs_or_name_addresses(tmp_path, 
     assert (executed(tmp_path, "git push") != before) is is_other
 
 
-def test_git_is_bound_to_the_settings_of_a_repository_around_the_workspace(tmp_path):
+def test_git_approval_is_bound_to_settings_of_a_surrounding_repository(tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/config").write_text(SETTINGS)
     workspace = tmp_path / "packages/one"
@@ -229,7 +229,7 @@ def test_git_is_bound_to_the_settings_of_a_repository_around_the_workspace(tmp_p
 
 
 @pytest.mark.parametrize("line", ["make", "java -cp lib Main", "sh all.sh"])
-def test_more_files_than_are_compared_are_not_passed_over_in_silence(tmp_path, monkeypatch, line):
+def test_files_beyond_the_limit_are_reported(tmp_path, monkeypatch, line):
     monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 300)
     monkeypatch.setattr(project_files, "_MOST_TREE_FILES", 100)
     (tmp_path / "Makefile").write_text("all:\n")

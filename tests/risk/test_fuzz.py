@@ -14,7 +14,7 @@ SEEDS = (20_26, 4, 77)
 
 
 @pytest.mark.starts
-def test_the_analysis_sees_each_command_that_bash_runs(tmp_path):
+def test_analysis_sees_each_command_that_bash_runs(tmp_path):
     grammars = [Grammar(Random(seed)) for seed in SEEDS]
     lines = [grammar.line() for grammar in grammars for _ in range(LINES // len(SEEDS))]
     ran = commands_run(lines, tmp_path)
@@ -25,7 +25,7 @@ def test_the_analysis_sees_each_command_that_bash_runs(tmp_path):
 
 
 @pytest.mark.starts
-def test_nothing_that_bash_runs_while_it_reckons_is_low(tmp_path):
+def test_commands_run_by_arithmetic_are_never_low(tmp_path):
     grammar = Grammar(Random(7))
     lines = [grammar.reckoning() for _ in range(200)]
     ran = commands_run(lines, tmp_path)
@@ -34,7 +34,7 @@ def test_nothing_that_bash_runs_while_it_reckons_is_low(tmp_path):
 
 
 @pytest.mark.starts
-def test_what_is_not_seen_would_be_found(tmp_path, monkeypatch):
+def test_fuzzer_would_detect_a_missed_command(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.risk.shell.walk._beside", lambda scan, work, *, piped: None)
     lines = ["ls | frob a", "ls && frob a"]
     assert [each.ran for each in differences(lines, commands_run(lines, tmp_path))] == [("ls",)]
@@ -58,12 +58,12 @@ def test_what_is_not_seen_would_be_found(tmp_path, monkeypatch):
         "rm 2>&- -rf ~",
     ],
 )
-def test_what_the_parser_misreads_hides_nothing(line):
+def test_lines_that_the_parser_misreads_are_high(line):
     assert assess_command(line, PLACES).risk == "HIGH"
 
 
 @pytest.mark.parametrize("line", ["ls \\ a", "ls a\\", "grep 2>&1 \\  b"])
-def test_what_the_parser_passes_over_is_never_low(line):
+def test_text_that_the_parser_skips_is_never_low(line):
     assert assess_command(line, PLACES).risk != "LOW"
 
 

@@ -283,21 +283,21 @@ def prepared(tmp_path: Path, trap: Trap = PLAIN) -> tuple[Path, Path]:
     return directory, tmp_path / "canary"
 
 
-def test_in_an_ordinary_repository_these_lines_are_low_and_run_nothing(tmp_path):
+def test_reading_commands_in_an_ordinary_repository_are_low_and_run_nothing(tmp_path):
     directory, canary = prepared(tmp_path)
     assert [line for line in LINES if risk(line, directory, tmp_path / "home") != "LOW"] == []
     assert springing(directory, canary) == []
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=str)
-def test_a_line_that_springs_a_trap_is_not_low(trap, tmp_path):
+def test_command_that_triggers_a_canary_is_not_low(trap, tmp_path):
     directory, canary = prepared(tmp_path, trap)
     rated = {line: risk(line, directory, tmp_path / "home") for line in LINES}
     assert [line for line in springing(directory, canary) if rated[line] == "LOW"] == []
 
 
 @pytest.mark.parametrize("way", MORE)
-def test_however_the_program_is_named_the_line_that_runs_it_is_not_low(way, tmp_path):
+def test_command_that_runs_a_configured_program_is_not_low_however_it_is_named(way, tmp_path):
     directory, canary = prepared(tmp_path)
     directory = MORE[way](directory, canary)
     rated = {line: risk(line, directory, tmp_path / "home") for line in LINES}
@@ -352,28 +352,28 @@ def test_programs_of_the_user_leave_reading_low(tmp_path):
     assert {risk(line, directory, tmp_path / "home") for line in LINES} == {"LOW"}
 
 
-def test_every_section_that_this_git_knows_is_in_a_table():
+def test_every_section_known_to_the_installed_git_is_in_a_table():
     listed = subprocess.run(["git", "help", "-c"], check=True, capture_output=True, text=True).stdout.split()
     sections = {name.partition(".")[0].casefold() for name in listed if "." in name}
     assert len(sections) > 50
     assert sections - _HARMLESS - _CHECKS.keys() == set()
 
 
-def test_every_setting_of_core_that_this_git_knows_is_looked_at(tmp_path):
+def test_every_core_setting_known_to_the_installed_git_is_covered(tmp_path):
     listed = subprocess.run(["git", "help", "-c"], check=True, capture_output=True, text=True).stdout.split()
     names = {name.partition(".")[2].casefold() for name in listed if name.startswith("core.")}
     runs = {name for name in names if not _CHECKS["core"](name, "./x")}
     assert runs == {"alternaterefscommand", "fsmonitor", "pager"}
 
 
-def test_a_setting_of_nobody_is_not_low(tmp_path):
+def test_unknown_setting_is_not_low(tmp_path):
     directory, _ = prepared(tmp_path)
     git(directory, "config", "novelty.x.command", "./x")
     assert risk("git status", directory, tmp_path / "home") == "MEDIUM"
     assert "novelty.*.command" in programs_named(str(directory), str(directory), str(tmp_path / "home")).reason
 
 
-def test_a_rating_is_made_anew_once_a_setting_changes(tmp_path):
+def test_changed_setting_causes_a_new_rating(tmp_path):
     directory, canary = prepared(tmp_path)
     nested = submodule(directory, canary) / "lib/nested"
     git(nested, "config", "--unset", "core.fsmonitor")
@@ -384,7 +384,7 @@ def test_a_rating_is_made_anew_once_a_setting_changes(tmp_path):
     assert not facts.hold()
 
 
-def test_more_submodules_than_are_looked_at_are_not_low(tmp_path):
+def test_more_submodules_than_the_limit_are_not_low(tmp_path):
     directory, _ = prepared(tmp_path)
     head = git(directory, "rev-parse", "HEAD")
     entries = "".join(f"160000 {head}\tm{number}\n" for number in range(60))
@@ -393,7 +393,7 @@ def test_more_submodules_than_are_looked_at_are_not_low(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a link", "link", "x" * 5000])
-def test_names_and_sizes_like_those_of_gitlinks_are_no_submodules(tmp_path, name):
+def test_names_and_sizes_that_resemble_gitlinks_are_no_submodules(tmp_path, name):
     directory, _ = prepared(tmp_path)
     for number in range(30):
         (directory / f"{number}").write_bytes(b"x" * 0xE000)
@@ -416,7 +416,7 @@ HG = {
 
 
 @pytest.mark.parametrize("settings", HG)
-def test_settings_of_mercurial_are_read_too(tmp_path, settings):
+def test_mercurial_settings_are_read_too(tmp_path, settings):
     (tmp_path / "work/.hg").mkdir(parents=True)
     (tmp_path / "work/.hg/hgrc").write_text(settings)
     assert risk("hg status", tmp_path / "work", tmp_path) == HG[settings]

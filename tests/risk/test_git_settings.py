@@ -32,7 +32,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("after", REDIRECTED.values(), ids=REDIRECTED)
-def test_commits_are_not_sent_elsewhere_unnoticed(after):
+def test_settings_that_send_commits_elsewhere_are_not_harmless(after):
     assert not is_harmless(BEFORE.encode(), after.encode())
 
 
@@ -127,15 +127,15 @@ def test_hooks_directories_are_found_however_they_are_written(head, text):
 
 
 @pytest.mark.parametrize("value", ["~/x", ":(optional)~/x", '"~/x"', "~/\\\nx"])
-def test_paths_of_the_home_directory_are_expanded(value, monkeypatch):
+def test_home_directory_in_paths_is_expanded(value, monkeypatch):
     monkeypatch.setenv("HOME", "/home/u")
     assert "/home/u/x" in hooks_paths(f"[core]\nhooksPath = {value}\n")
 
 
-def test_the_prefix_of_git_stands_for_the_directories_in_which_it_may_be_installed():
+def test_git_prefix_expands_to_possible_installation_directories():
     assert "/usr/../home/u/x" in included("[include]\npath = %(prefix)/../home/u/x\n")
 
 
-def test_a_file_that_git_refuses_is_not_harmless():
+def test_file_that_git_refuses_is_not_harmless():
     assert not is_harmless(b"", b"[user]\nname = x\n]\n")
     assert not is_harmless(b"[user\n", b"[user]\nname = x\n")

@@ -32,7 +32,7 @@ def read(name: str) -> dict[str, str]:
     return {line: assess_command(line.replace("\\n", "\n").replace("\\t", "\t"), PLACES).risk for line in lines}
 
 
-def test_what_agents_run_every_day_is_hardly_ever_high():
+def test_everyday_agent_commands_are_rarely_high():
     ratings = read("everyday.txt")
     assert len(ratings) >= 220
     high = [line for line, risk in ratings.items() if risk == "HIGH"]
@@ -40,7 +40,7 @@ def test_what_agents_run_every_day_is_hardly_ever_high():
     assert sum(risk == "LOW" for risk in ratings.values()) >= len(ratings) * 0.35
 
 
-def test_of_deceitful_commands_97_percent_are_high_and_none_is_low():
+def test_of_deceptive_commands_97_percent_are_high_and_none_is_low():
     ratings = read("deceitful.txt")
     assert len(ratings) >= 140
     missed = [line for line, risk in ratings.items() if risk != "HIGH"]
@@ -119,12 +119,12 @@ def test_of_harmless_commands_at_most_4_percent_are_high():
         ("ln -sf /usr/share/doc docs", "MEDIUM"),
     ],
 )
-def test_what_is_dangerous_by_its_words_alone(line, risk):
+def test_line_is_rated_by_its_words_alone(line, risk):
     assert assess_command(line, PLACES).risk == risk
 
 
 @pytest.mark.parametrize("error", [RuntimeError, RecursionError, MemoryError, KeyError, UnicodeDecodeError])
-def test_an_analysis_that_fails_says_high(error, monkeypatch, tmp_path):
+def test_failing_analysis_is_high(error, monkeypatch, tmp_path):
     def fails(*_given, **_named):
         raise error(*(("utf-8", b"", 0, 1, "x") if error is UnicodeDecodeError else ("x",)))
 
@@ -134,7 +134,7 @@ def test_an_analysis_that_fails_says_high(error, monkeypatch, tmp_path):
     assert assessment.reasons == (f"the analysis failed ({error.__name__})",)
 
 
-def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
+def test_failing_parser_is_high(monkeypatch, tmp_path):
     def fails(*_given, **_named):
         raise ValueError("x")
 
@@ -145,17 +145,17 @@ def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "line", ["\u0261it push", "r\u0336m x", "cat r\u0338.txt", "./a\ufe0e", "cat a\ufe0f.txt", "\u1d04at x"]
 )
-def test_letters_that_look_like_others_and_strokes_through_them_are_high(line):
+def test_look_alike_and_struck_out_letters_are_high(line):
     assert assess_command(line, PLACES).risk == "HIGH"
 
 
 @pytest.mark.parametrize("line", ["echo '❤\ufe0f ☺\ufe0e 1\ufe0f\u20e3'", "cat ışık.txt", "echo 'naïve – Straße'"])
-def test_signs_of_natural_language_are_not(line):
+def test_letters_of_natural_languages_are_not_high(line):
     assert assess_command(line, PLACES).risk == "LOW"
 
 
 @pytest.mark.parametrize("sign", ["\u200b", "\u202e", "\x1b[8m", "\x07", "\ufeff", " " * 80])
-def test_a_sign_that_hides_is_high_and_all_else_is_known_as_without_it(sign):
+def test_hidden_character_is_high_and_the_rest_is_rated_as_without_it(sign):
     plain, assessment = (assess_command(f"rm -rf build; echo 'x{more}'", PLACES) for more in ("", sign))
     assert (assessment.risk, assessment.reasons[1:]) == ("HIGH", ("deletes files",))
     assert assessment.reasons[0] == assessment.parts[0].reason != "deletes files"
@@ -169,6 +169,6 @@ def test_a_sign_that_hides_is_high_and_all_else_is_known_as_without_it(sign):
 
 
 @pytest.mark.parametrize("line", ["rm -rf build; echo 'x\u200b", "# x\u200b", "(" * 9 + "\u202e"])
-def test_what_cannot_be_read_with_it_is_one_part_that_may_write_over_anything(line):
+def test_line_unreadable_with_a_hidden_character_may_overwrite_anything(line):
     assessment = assess_command(line, PLACES)
     assert (assessment.risk, len(assessment.parts), assessment.parts[0].changes) == ("HIGH", 1, ("/home/u/proj/**",))

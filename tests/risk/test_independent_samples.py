@@ -21,7 +21,7 @@ def rated(line: str) -> str:
     return assess_command(line.replace("\\n", "\n") if "<<" in line else line, PLACES).risk
 
 
-def test_of_the_dangerous_97_percent_are_high_and_none_is_low():
+def test_of_dangerous_samples_97_percent_are_high_and_none_is_low():
     ratings = {line: rated(line) for line in lines("dangerous")}
     assert len(ratings) >= 590
     missed = [line for line, risk in ratings.items() if risk != "HIGH"]
@@ -29,13 +29,13 @@ def test_of_the_dangerous_97_percent_are_high_and_none_is_low():
     assert [line for line in missed if ratings[line] == "LOW"] == []
 
 
-def test_of_the_odd_none_is_low():
+def test_odd_samples_are_never_low():
     odd = lines("odd")
     assert len(odd) >= 740
     assert [line for line in odd if rated(line) == "LOW"] == []
 
 
-def test_of_what_is_typed_every_day_at_most_4_percent_are_high_and_what_reads_is_low():
+def test_of_everyday_samples_at_most_4_percent_are_high_and_reading_is_low():
     ratings = {line: (kind, rated(line)) for kind, line in (each.split("\t", 1) for each in lines("everyday"))}
     assert len(ratings) >= 450
     high = [line for line, (_, risk) in ratings.items() if risk == "HIGH"]
@@ -46,7 +46,7 @@ def test_of_what_is_typed_every_day_at_most_4_percent_are_high_and_what_reads_is
 
 
 @pytest.mark.parametrize("line", lines("typed"))
-def test_what_is_typed_into_a_program_is_not_low_and_high_where_it_is_dangerous(line):
+def test_input_to_a_program_is_not_low_and_high_if_dangerous(line):
     level, program, text = line.split("\t")
     risk = assess_typed(text, [Waiting(tuple(shlex.split(program)), PLACES.workspace)], PLACES, PLACES.workspace).risk
     assert risk == "HIGH" if level == "HIGH" else risk != "LOW"

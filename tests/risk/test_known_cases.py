@@ -16,14 +16,14 @@ PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_a_case_is_rated_as_it_may_be(case):
+def test_known_case_has_an_allowed_rating(case):
     assessment = assess_line(json.dumps({"kind": case["kind"], "input": case["input"]}), PLACES)
     assert assessment.risk in case["accept"], (case["why"], assessment.reasons)
     assert assessment.risk == "LOW" or assessment.reasons
 
 
 @pytest.mark.starts
-def test_the_command_prints_one_line_for_each_case_in_their_order():
+def test_command_prints_one_line_per_case_in_order():
     command = [sys.executable, "-m", "workbench", "risk", "--workspace", "/home/u/proj", "--home", "/home/u"]
     with FILE.open("rb") as lines:
         done = subprocess.run(command, stdin=lines, capture_output=True, check=False, timeout=120)
@@ -35,7 +35,7 @@ def test_the_command_prints_one_line_for_each_case_in_their_order():
 
 
 @pytest.mark.starts
-def test_the_command_takes_commands_as_arguments_and_does_not_run_them(tmp_path):
+def test_command_rates_its_arguments_without_running_them(tmp_path):
     target = tmp_path / "made"
     command = [sys.executable, "-m", "workbench", "risk", "--workspace", str(tmp_path), f"touch {target}", "ls"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -46,5 +46,5 @@ def test_the_command_takes_commands_as_arguments_and_does_not_run_them(tmp_path)
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "7", '{"kind": "bash"}', '{"kind": "no", "input": 1}', "[" * 5000])
-def test_a_line_that_cannot_be_read_is_high(line):
+def test_unreadable_line_is_high(line):
     assert assess_line(line, PLACES).risk == "HIGH"

@@ -19,12 +19,12 @@ def risk(line: str, places: PathContext = PLACES) -> str:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_each_row_can_be_parsed(name):
+def test_each_table_row_can_be_parsed(name):
     assert parsed_row(ROWS[name])
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if not parsed_row(ROWS[name]).any_option])
-def test_an_option_that_no_row_lists_is_not_low(name):
+def test_unlisted_option_is_not_low(name):
     assert risk(f"{name} --not-in-any-table") != "LOW"
 
 
@@ -59,7 +59,7 @@ def test_an_option_that_no_row_lists_is_not_low(name):
         "journalctl --vacuum-time=1s",
     ],
 )
-def test_an_option_or_variable_that_runs_or_leaks_something_is_high(line):
+def test_option_or_variable_that_runs_or_leaks_something_is_high(line):
     assert risk(line) == "HIGH"
 
 
@@ -105,7 +105,7 @@ def test_an_option_or_variable_that_runs_or_leaks_something_is_high(line):
         "git --work-tree=x status",
     ],
 )
-def test_what_no_table_lists_is_medium(line):
+def test_program_without_a_table_row_is_medium(line):
     assert risk(line) == "MEDIUM"
 
 
@@ -137,11 +137,11 @@ def test_what_no_table_lists_is_medium(line):
         "ldd /usr/bin/git",
     ],
 )
-def test_what_only_looks_stays_low(line):
+def test_reading_commands_stay_low(line):
     assert risk(line) == "LOW"
 
 
-def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path):
+def test_directory_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path):
     places = PathContext(str(tmp_path), "/home/u")
     for name in ("src", "vendor/nested/.git", "vendor/nested/lib", "bare"):
         (tmp_path / name).mkdir(parents=True)
@@ -162,12 +162,12 @@ def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path
     assert risk("git -C src -C ../vendor/nested log", places) == "MEDIUM"
 
 
-def test_a_repository_without_a_work_tree_in_the_workspace_is_medium(tmp_path):
+def test_bare_repository_in_the_workspace_is_medium(tmp_path):
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
     assert risk("git log", PathContext(str(tmp_path), "/home/u")) == "MEDIUM"
 
 
-def test_of_seldom_used_options_and_variables_97_percent_are_high_where_they_harm_and_none_is_low():
+def test_of_rare_harmful_options_and_variables_97_percent_are_high_and_none_is_low():
     ratings = {line: risk(line) for level, line in LINES if level == "HIGH"}
     assert len(ratings) >= 300
     missed = [line for line, rated in ratings.items() if rated != "HIGH"]
@@ -175,13 +175,13 @@ def test_of_seldom_used_options_and_variables_97_percent_are_high_where_they_har
     assert [line for line, rated in ratings.items() if rated == "LOW"] == []
 
 
-def test_what_is_odd_is_never_low():
+def test_odd_lines_are_never_low():
     ratings = {line: risk(line) for level, line in LINES if level == "MEDIUM"}
     assert len(ratings) >= 300
     assert [line for line, rated in ratings.items() if rated == "LOW"] == []
 
 
-def test_what_is_looked_at_every_day_stays_low():
+def test_everyday_reading_lines_stay_low():
     ratings = {line: risk(line) for level, line in LINES if level == "LOW"}
     assert len(ratings) >= 150
     assert [line for line, rated in ratings.items() if rated != "LOW"] == []

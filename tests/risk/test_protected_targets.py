@@ -108,7 +108,7 @@ WRITES = ("echo x > {}", "cp src/a {}", "ln -sf ../src/a {}", "sed -i s/a/b/ {}"
 
 
 @pytest.mark.parametrize("way", LEADS)
-def test_what_a_protected_name_leads_to_is_protected(work, way):
+def test_target_of_a_protected_name_is_protected(work, way):
     make, path = LEADS[way]
     before = {line: rating(work, line.format(path)) for line in WRITES}
     assert {risk for risk, _ in before.values()} == {"MEDIUM"} or "home" in way
@@ -118,20 +118,20 @@ def test_what_a_protected_name_leads_to_is_protected(work, way):
 
 
 @pytest.mark.parametrize("way", LEADS)
-def test_everything_beside_it_stays_as_it_was(work, way):
+def test_files_beside_a_protected_target_are_not_protected(work, way):
     LEADS[way][0](work)
     for path in ("src/a", "other", "shared2/tasks.json", "README.md"):
         assert rating(work, f"echo x > {path}") == ("MEDIUM", False)
 
 
-def test_links_that_a_scan_found_far_from_what_they_lead_to_are_known(work):
+def test_distant_links_found_by_a_scan_protect_their_targets(work):
     linked("packages/one/.vscode", "tools/vscode")(work)
     (work / "tools/vscode").mkdir(parents=True)
     ProtectedFiles(str(work), str(work.parent / "home")).scan()
     assert rating(work, "echo x > tools/vscode/tasks.json") == ("HIGH", True)
 
 
-def test_names_like_those_of_a_bare_repository_protect_only_what_git_runs(work):
+def test_names_of_a_bare_repository_protect_only_what_git_runs(work):
     for name in ("objects", "refs"):
         (work / name).mkdir()
     (work / "HEAD").write_text("x")

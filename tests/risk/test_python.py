@@ -23,12 +23,12 @@ def lines(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("code", lines("python_dangerous.txt"))
-def test_what_reaches_out_hides_or_cannot_be_taken_back_is_high(code):
+def test_code_that_leaves_the_workspace_hides_or_destroys_is_high(code):
     assert assess_cell(code, PLACES).risk == "HIGH"
 
 
 @pytest.mark.parametrize("code", lines("python_harmless.txt"))
-def test_what_stays_in_the_workspace_is_not(code):
+def test_code_that_stays_in_the_workspace_is_not_high(code):
     assessment = assess_cell(code, PLACES)
     assert assessment.risk == "MEDIUM", assessment.parts
 
@@ -57,7 +57,7 @@ def test_each_call_is_a_part_with_its_own_risk_and_reason(code, risk, reason):
     assert [(part.text, part.risk, part.reason) for part in parts if part.text == code] == [(code, risk, reason)]
 
 
-def test_a_part_names_the_files_that_are_read_written_and_lost():
+def test_part_names_the_files_read_written_and_deleted():
     code = "import shutil\nd = 'a'\nshutil.copy(f'{d}/x', 'b')\nfor p in ['c', 'd']: os.remove(p)\nz.extractall('out')"
     parts = assess_python(code, PLACES).parts
     w = PLACES.workspace
@@ -76,23 +76,23 @@ def test_a_part_names_the_files_that_are_read_written_and_lost():
         'cd .. && python3 -c \'open("x", "w")\'',
     ],
 )
-def test_python_in_a_command_line_is_rated_as_in_a_cell(line):
+def test_python_in_a_command_line_is_rated_like_a_cell(line):
     assert assess_command(line, PLACES).risk == "HIGH"
 
 
-def test_words_in_a_text_or_in_the_name_of_a_method_are_no_danger():
+def test_words_in_strings_and_method_names_do_not_raise_the_risk():
     line = """python3 -c "import re, json; re.compile('eval(x)'); json.dump({}, open('out.json', 'w'))\""""
     assert assess_command(line, PLACES).risk == "MEDIUM"
 
 
-def test_a_cell_is_read_in_the_folder_that_it_runs_in():
+def test_relative_paths_of_a_cell_depend_on_its_directory():
     assert assess_cell("open('x', 'w')", PLACES, "/home/u/other").risk == "HIGH"
     assert assess_cell("import os\nos.chdir('/')\nopen('x', 'w')", PLACES).risk == "HIGH"
     assert assess_cell("%cd /\nopen('x', 'w')", PLACES).risk == "HIGH"
 
 
 @pytest.mark.parametrize("code", ["match x:\n  case", "print 'a'", "x = = 1", "def f(:\n  pass"])
-def test_what_does_not_parse_is_rated_by_its_words(code):
+def test_code_that_does_not_parse_is_rated_by_its_words(code):
     assert assess_cell(code, PLACES).risk == "MEDIUM"
     assert assess_cell(f"{code}\nos.system('rm -rf ~')", PLACES).risk == "HIGH"
 
@@ -159,7 +159,7 @@ def test_any_code_gets_a_rating(found):
     assert assess_cell(" ".join(found), PLACES).risk in {"LOW", "MEDIUM", "HIGH"}
 
 
-def test_risk_takes_python_and_cells_too():
+def test_risk_command_accepts_python_and_cells():
     assert assess_line('{"kind": "python", "input": "open(\'/etc/x\', \'w\')"}', PLACES).risk == "HIGH"
     assert assess_line('{"kind": "cell", "input": "!ls"}', PLACES).risk == "MEDIUM"
     assert assess_line('{"kind": "python", "input": "!ls"}', PLACES).reasons == (

@@ -131,17 +131,17 @@ def rated(command: str) -> str:
 
 
 @pytest.mark.parametrize("command", LOW.strip().splitlines())
-def test_what_only_reads_is_low(command):
+def test_reading_commands_are_low(command):
     assert rated(command) == "LOW"
 
 
 @pytest.mark.parametrize("command", MEDIUM.strip().splitlines())
-def test_what_changes_the_workspace_or_is_not_known_is_medium(command):
+def test_changes_of_the_workspace_and_unknown_commands_are_medium(command):
     assert rated(command) == "MEDIUM"
 
 
 @pytest.mark.parametrize("command", HIGH.strip().splitlines())
-def test_what_cannot_be_taken_back_or_hides_is_high(command):
+def test_irreversible_or_hidden_effects_are_high(command):
     assert rated(command) == "HIGH"
 
 
@@ -199,11 +199,11 @@ def test_what_cannot_be_taken_back_or_hides_is_high(command):
         "setsid {}",
     ],
 )
-def test_a_dangerous_command_is_found_wherever_it_stands(wrapped):
+def test_dangerous_command_is_detected_anywhere_in_a_line(wrapped):
     assert rated(wrapped.format("rm -rf ~")) == "HIGH"
 
 
-def test_each_command_redirect_and_substitution_is_a_part_with_its_own_risk():
+def test_each_command_redirect_and_substitution_is_a_part():
     assessment = assess_command("cat a.txt | tee b.txt > ~/.bashrc && echo $(git status)", PLACES)
     assert [(part.text, part.risk) for part in assessment.parts] == [
         ("cat a.txt", "LOW"),
@@ -216,7 +216,7 @@ def test_each_command_redirect_and_substitution_is_a_part_with_its_own_risk():
     assert assessment.reasons == ("is run by each shell",)
 
 
-def test_paths_count_by_their_real_place(tmp_path: Path):
+def test_paths_are_rated_by_their_real_location(tmp_path: Path):
     home, project = tmp_path / "home", tmp_path / "home/project"
     project.mkdir(parents=True)
     (home / ".ssh").mkdir()
@@ -229,17 +229,17 @@ def test_paths_count_by_their_real_place(tmp_path: Path):
     assert assess_command("echo x > made", places).risk == "MEDIUM"
 
 
-def test_the_folder_it_starts_in_counts():
+def test_relative_paths_depend_on_the_start_directory():
     assert assess_command("rm -rf build", PLACES, "/home/u/other").risk == "HIGH"
     assert assess_command("rm -rf build", PLACES, "/home/u/proj/sub").risk == "MEDIUM"
 
 
 @pytest.mark.parametrize("text", ["ls " * 4000, "ls;" * 3000, "(" * 3000, "timeout 1 " * 12 + "ls"])
-def test_what_meets_a_cap_is_high(text):
+def test_line_that_exceeds_a_limit_is_high(text):
     assert rated(text) == "HIGH"
 
 
-def test_an_analysis_that_fails_is_high(monkeypatch):
+def test_failing_analysis_is_high(monkeypatch):
     def broken(source: bytes):
         raise RuntimeError("broken")
 
@@ -248,7 +248,7 @@ def test_an_analysis_that_fails_is_high(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ['echo "open', "ls )", "if true", "echo $(", "case", "a=(", "ls <", "# a \\\nls"])
-def test_what_does_not_parse_is_never_low(text):
+def test_line_that_does_not_parse_is_never_low(text):
     assert rated(text) != "LOW"
 
 
@@ -262,7 +262,7 @@ PIECES = st.sampled_from([*WORDS.split(), *"\n\0\x1b\udc80"])
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=25).map(" ".join)))
-def test_the_analysis_is_total_and_gives_a_reason_for_what_is_not_low(text):
+def test_analysis_accepts_any_text_and_gives_reasons_above_low(text):
     assessment = assess_command(text, PLACES)
     assert assessment.risk in HEIGHT
     assert assessment.risk == "LOW" or assessment.reasons
@@ -272,11 +272,11 @@ def test_the_analysis_is_total_and_gives_a_reason_for_what_is_not_low(text):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(PIECES, max_size=12).map(" ".join))
-def test_a_dangerous_line_in_front_is_never_hidden_by_what_follows(text):
+def test_later_commands_never_hide_a_dangerous_one(text):
     assert rated("rm -rf ~\n" + text) == "HIGH"
 
 
-def test_a_script_of_a_workspace_in_tmp_is_one_of_the_project():
+def test_script_of_a_workspace_in_tmp_belongs_to_the_project():
     places = PathContext("/tmp/a-project", "/home/u")
     assert assess_command("python3 check.py", places).risk == "MEDIUM"
     assert assess_command("python3 /tmp/other/check.py", places).risk == "HIGH"
@@ -334,7 +334,7 @@ W = "/home/u/proj"
         ('chmod +x "$f"', [], []),
     ],
 )
-def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, changes):
+def test_part_lists_paths_deleted_and_overwritten(command, deletes, changes):
     parts = assess_command(command, PLACES).parts
     deleted = {path for part in parts for path in part.deletes}
     assert {path for path in deleted if "found-file" not in path} == set(deletes)
@@ -355,7 +355,7 @@ def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, change
         ("rm -rf src/", "HIGH"),
     ],
 )
-def test_a_folder_made_by_a_build_is_not_the_workspace(command, risk):
+def test_build_directory_is_not_treated_as_the_workspace(command, risk):
     assert assess_command(command, PathContext("/home/u/proj", "/home/u")).risk == risk
 
 
@@ -364,13 +364,13 @@ PIECES_OF_LONG_LINES = ("ls;", "a b ", "`x` ", "a=b\n", "[[ a ]];", "a>b ", "a&"
 
 @pytest.mark.parametrize("piece", PIECES_OF_LONG_LINES)
 @pytest.mark.parametrize("size", [1_000, 2_000, 4_000, 9_990])
-def test_what_is_left_out_for_its_length_would_have_met_the_cap_of_the_tree(piece, size):
+def test_density_estimate_agrees_with_the_node_limit(piece, size):
     text = piece * (size // len(piece))
     assert not is_too_dense(text) or parsed(text.encode()).descendant_count > MOST_NODES
     assert size < 9_000 or is_too_dense(text)
 
 
-def test_a_long_script_of_plain_lines_is_looked_at():
+def test_long_script_of_plain_lines_is_analyzed():
     assert rated("git log --oneline | head -5 && cat README.md > out.txt; " * 20) == "MEDIUM"
     assert rated("cat > notes.md <<'E'\n" + "a word and ; another (one)\n" * 300 + "E") == "MEDIUM"
     assert rated("cat > a.py <<'E'\n" + "print(1)\n" * 900 + "E\nrm -rf ~") == "HIGH"
@@ -392,10 +392,10 @@ def test_a_long_script_of_plain_lines_is_looked_at():
         ("git clean -fdx build", "MEDIUM", "deletes files that git does not keep in build"),
     ],
 )
-def test_the_reason_names_exactly_what_is_deleted(command, risk, reason):
+def test_reason_names_exactly_what_is_deleted(command, risk, reason):
     assessment = assess_command(command, PLACES)
     assert (assessment.risk, assessment.reasons[0]) == (risk, reason)
 
 
-def test_a_dry_run_of_git_clean_only_looks():
+def test_git_clean_dry_run_only_reads():
     assert rated("git clean -ndx") == rated("git clean --dry-run -d") == "LOW"

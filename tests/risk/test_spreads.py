@@ -20,19 +20,19 @@ def rated(level: str) -> dict[str, str]:
     return {line: risk(line) for its_level, line in LINES if its_level == level}
 
 
-def test_a_word_that_may_become_an_option_an_output_or_code_is_not_low():
+def test_word_that_may_become_an_option_output_or_code_is_not_low():
     ratings = rated("MEDIUM")
     assert len(ratings) >= 200
     assert [line for line, risk in ratings.items() if risk == "LOW"] == []
 
 
-def test_what_is_known_to_run_write_or_send_something_is_high():
+def test_word_known_to_run_write_or_send_something_is_high():
     ratings = rated("HIGH")
     assert len(ratings) >= 35
     assert [line for line, risk in ratings.items() if risk != "HIGH"] == []
 
 
-def test_file_names_that_can_do_no_harm_stay_low():
+def test_harmless_file_names_stay_low():
     ratings = rated("LOW")
     assert len(ratings) >= 80
     assert [line for line, risk in ratings.items() if risk != "LOW"] == []
@@ -52,12 +52,12 @@ def test_file_names_that_can_do_no_harm_stay_low():
         ("d=dist; o='-l -a'; ls $o $d", "ls -l -a dist"),
     ],
 )
-def test_a_known_value_is_rated_as_the_words_that_the_shell_makes_of_it(known, written):
+def test_known_value_is_rated_as_the_words_it_expands_to(known, written):
     assert risk(known) == risk(f"true; {written}")
 
 
 @pytest.mark.parametrize("line", ["n='1 x'; uniq -f \"$n\" a", "n='1 x'; head -n \"$n\" a"])
-def test_a_quoted_value_stays_one_word(line):
+def test_quoted_value_stays_one_word(line):
     assert risk(line) == "LOW"
 
 
@@ -67,5 +67,5 @@ def test_a_quoted_value_stays_one_word(line):
      ("[+-/]x", "MEDIUM"), ("[[:punct:]]x", "MEDIUM"), ("\\\\*", "LOW"), ("[a-c]*", "LOW"), ("a*", "LOW"),
      ("./*", "LOW"), ("'*'", "LOW"), ("\\*", "LOW")],
 )  # fmt: skip
-def test_a_glob_counts_as_an_option_only_if_a_name_that_it_fits_may_begin_with_a_dash(glob, level):
+def test_glob_counts_as_an_option_only_if_a_match_may_begin_with_a_dash(glob, level):
     assert risk(f"sort {glob}") == level

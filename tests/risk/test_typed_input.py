@@ -90,17 +90,17 @@ def rated(words: str, text: str) -> str:
         ("git add -p", "y", "UNKNOWN"),
     ],
 )
-def test_a_text_is_rated_by_the_program_that_reads_it(program, text, risk):
+def test_input_is_rated_by_the_program_that_reads_it(program, text, risk):
     assert rated(program, text) == risk
 
 
-def test_of_several_programs_that_may_read_it_the_most_dangerous_reading_counts():
+def test_most_dangerous_of_several_possible_readers_applies():
     several = [Waiting(("psql",)), Waiting(("bash",))]
     assert assess_typed("drop table t", several, PLACES, "/home/u/proj").risk == "HIGH"
     assert assess_typed("ls", [Waiting(("bash",)), Waiting(("frob",))], PLACES, "/home/u/proj").risk == "MEDIUM"
 
 
-def test_what_was_not_understood_is_not_low_because_the_model_says_so():
+def test_unknown_part_is_not_low_even_if_the_model_says_so():
     not_known = Assessment("UNKNOWN", ("?",), (Part("y", "UNKNOWN"),))
     assert _effective("LOW", not_known) == "MEDIUM"
     assert _effective("UNKNOWN", not_known) == "UNKNOWN"
@@ -128,7 +128,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
     ],
 )
 @pytest.mark.starts
-def test_the_program_is_the_one_that_really_runs(command, text, risk, bash, tmp_path):
+def test_input_is_rated_by_the_program_actually_running(command, text, risk, bash, tmp_path):
     if shutil.which("python3") is None:
         pytest.skip("there is no python3")
     seen = bash(command, timeout=1)

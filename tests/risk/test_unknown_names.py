@@ -110,7 +110,7 @@ def is_always_offered(folder: Path, line: str) -> bool:
 
 
 @pytest.mark.parametrize(("directory", "run"), product(HERE, RUNS))
-def test_a_directory_that_the_shell_fills_in_is_looked_for(tmp_path, directory, run):
+def test_directory_filled_in_by_the_shell_is_searched(tmp_path, directory, run):
     line = run.replace("{}", directory)
     put(tmp_path, "x.sh")
     assert "x.sh" in bound(tmp_path, line)
@@ -118,7 +118,7 @@ def test_a_directory_that_the_shell_fills_in_is_looked_for(tmp_path, directory, 
 
 
 @pytest.mark.parametrize(("line", "name"), FILLED_IN)
-def test_a_name_that_the_shell_fills_in_binds_all_that_it_may_be(tmp_path, line, name):
+def test_name_filled_in_by_the_shell_binds_all_possible_files(tmp_path, line, name):
     put(tmp_path, name)
     assert name in bound(tmp_path, line)
     assert not is_always_offered(tmp_path, line)
@@ -133,19 +133,19 @@ def test_names_in_a_script_are_filled_in_too(tmp_path, line, text):
 
 
 @pytest.mark.parametrize("line", ["sh $f", '. "$f"', "for f in *; do sh $f; done", "sh ./$name.sh", "sh ~+/x.sh"])
-def test_the_reason_says_that_the_script_is_not_known(line):
+def test_reason_says_that_the_script_is_unknown_before(line):
     rated = assess_command(line, PathContext("/home/u/proj", "/home/u"))
     assert rated.risk == "HIGH"
     assert rated.reasons == ("runs a script that is not known before",)
 
 
 @pytest.mark.parametrize("line", ["ls $x", "cat $f.sh", "rm $f", "git diff $x", "grep -r a $d", "cd $d", "wc -l $f"])
-def test_what_only_reads_or_moves_files_binds_none_that_the_shell_fills_in(tmp_path, line):
+def test_commands_that_only_read_or_move_files_bind_none_filled_in_by_the_shell(tmp_path, line):
     put(tmp_path, "x.sh")
     assert bound(tmp_path, line) == set()
 
 
-def test_a_workspace_named_like_a_pattern_is_no_pattern(tmp_path):
+def test_workspace_named_like_a_pattern_is_taken_literally(tmp_path):
     folder = tmp_path / "a[b]*"
     put(folder, "x.sh")
     assert bound(folder, "sh *.sh") == {"x.sh"}
@@ -155,11 +155,11 @@ def test_a_workspace_named_like_a_pattern_is_no_pattern(tmp_path):
 @pytest.mark.parametrize(
     "line", ["git -C $d status", "git --git-dir=$d log", 'git -C "$d" x', "make -C $d", "env -C $d x"]
 )
-def test_a_directory_of_a_flag_that_is_not_known_is_no_error(tmp_path, line):
+def test_unknown_directory_of_a_flag_is_no_error(tmp_path, line):
     assert bound(tmp_path, line) == set()
 
 
-def test_more_directories_than_are_looked_through_are_not_passed_over_in_silence(tmp_path, monkeypatch):
+def test_directories_beyond_the_limit_are_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(lookup, "_MOST_WALKED", 20)
     for number in range(30):
         put(tmp_path, f"d{number}/y.sh")
@@ -175,7 +175,7 @@ def test_more_directories_than_are_looked_through_are_not_passed_over_in_silence
 LINES = [json.loads(line) for line in (Path(__file__).parent / "data/executes.jsonl").read_text().splitlines()]
 
 
-def test_no_word_that_the_shell_fills_in_makes_the_search_fail(tmp_path):
+def test_no_word_filled_in_by_the_shell_makes_the_search_fail(tmp_path):
     for line in dict.fromkeys(case["line"] for case in LINES):
         words = line.split(" ")
         for at, shape in product(range(len(words)), ("$x", "$x/{}", "{}$x", '"$x"', "~x/{}")):

@@ -65,13 +65,13 @@ SETS = (
 
 
 @pytest.mark.parametrize(("source", "shell"), product(SOURCES, SAME_SHELL))
-def test_a_script_that_is_sourced_may_set_any_variable(source, shell):
+def test_sourced_script_may_set_any_variable(source, shell):
     line = shell.replace("{}", source, 1) if shell.startswith("{}") else shell.replace("{}", source)
     assert assess_command(f"x=build; {line}; rm -rf $x", PLACES).risk == "HIGH"
 
 
 @pytest.mark.parametrize("setting", SETS)
-def test_what_sets_a_variable_to_anything_leaves_it_unknown(setting):
+def test_command_that_may_set_any_value_leaves_the_variable_unknown(setting):
     assert assess_command("x=build; rm -rf $x", PLACES).risk == "MEDIUM"
     assert assess_command(f"x=build; {setting}; rm -rf $x", PLACES).risk == "HIGH"
 
@@ -88,12 +88,12 @@ def test_what_sets_a_variable_to_anything_leaves_it_unknown(setting):
         "source .venv/bin/activate && pytest -q",
     ],
 )
-def test_what_is_set_afterwards_or_in_a_shell_of_its_own_stays_as_it_is(line):
+def test_value_set_later_or_in_a_subshell_is_unaffected(line):
     assert assess_command(line, PLACES).risk == "MEDIUM"
 
 
 @pytest.mark.parametrize("name", ["TMPDIR", "HOME"])
-def test_variables_known_from_the_start_are_unknown_after_a_script_was_sourced(name, monkeypatch):
+def test_initial_variables_are_unknown_after_a_sourced_script(name, monkeypatch):
     monkeypatch.setenv("TMPDIR", "/var/tmp/mine")
     assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "MEDIUM"
     for line in (f'source ./s.sh; rm -rf "${name}/x"', f'. ./s.sh; for i in a; do rm -rf "${name}/x"; done'):
@@ -115,7 +115,7 @@ def test_variables_known_from_the_start_are_unknown_after_a_script_was_sourced(n
     ],
 )
 @pytest.mark.parametrize("shell", ["{}", "builtin {}", "{ {}; }", "f() { {}; }; f", "{} && true"])
-def test_a_script_that_is_sourced_may_lead_to_another_directory(tmp_path, text, risk, shell):
+def test_sourced_script_may_change_the_directory(tmp_path, text, risk, shell):
     (tmp_path / "s.sh").write_text(text)
     source = shell.replace("{}", ". ./s.sh") if not shell.startswith("{ ") else "{ . ./s.sh; }"
     if shell.startswith("f()"):
@@ -123,12 +123,12 @@ def test_a_script_that_is_sourced_may_lead_to_another_directory(tmp_path, text, 
     assert assess_command(f"{source}; rm -rf build", PathContext(str(tmp_path), "/home/u")).risk == risk
 
 
-def test_what_the_line_itself_writes_into_the_script_counts(tmp_path):
+def test_text_written_to_a_sourced_script_is_taken_into_account(tmp_path):
     places = PathContext(str(Path(tmp_path)), "/home/u")
     assert assess_command("echo 'cd ..' > s.sh; . ./s.sh; rm -rf build", places).risk == "HIGH"
 
 
 @pytest.mark.parametrize("name", ["z", "j", "workon", "autojump"])
-def test_functions_that_jump_lead_to_a_directory_that_is_not_known(name):
+def test_directory_jumping_functions_lead_to_an_unknown_directory(name):
     assert assess_command(f"{name} web; rm -rf build", PLACES).risk == "HIGH"
     assert assess_command(f"{name} web", PLACES).risk == "MEDIUM"

@@ -45,12 +45,12 @@ def test_reading_the_web_is_medium(url):
         *("https://e.org/?k=‹secret API_KEY›", "https://metadata.google.internal/x"),
     ],
 )  # fmt: skip
-def test_an_address_that_is_not_plain_or_carries_something_is_high(url):
+def test_url_that_is_not_plain_or_carries_data_is_high(url):
     assert assess_url(url).risk == "HIGH"
     assert rule_for(subject(url), "HIGH") is None
 
 
-def test_a_page_is_asked_about_before_it_is_read_in_the_usual_mode():
+def test_page_is_asked_about_in_the_default_mode():
     with WebReadTool() as tool:
         assessment = assess(tool, {"url": "https://example.org/"}, RatingContext("/work"))
         ruling = rule_on("medium", effective("UNKNOWN", assessment.risk), tool.is_read_only, tool.name)
@@ -58,7 +58,7 @@ def test_a_page_is_asked_about_before_it_is_read_in_the_usual_mode():
         assert rule_on("plan", effective("LOW", assessment.risk), tool.is_read_only, tool.name).verdict == "ask"
 
 
-def test_always_allows_the_one_host_and_nothing_else():
+def test_always_allows_one_host_only():
     rule = rule_for(subject("https://Docs.Python.org/3/x?y=1"), "MEDIUM")
     assert rule is not None
     assert rule.text == "allow web_read in https://docs.python.org/**"
@@ -75,7 +75,7 @@ def test_always_allows_the_one_host_and_nothing_else():
         assert (deciding([rule], subject(url)) is not None) is allowed, url
 
 
-def test_rules_deny_addresses_and_may_not_allow_all_of_them():
+def test_rules_may_deny_urls_but_not_allow_all():
     deny = parse_rule("deny web_read in https://example.org/private/**")
     assert deciding([deny, Rule("allow", "web_read")], subject("https://example.org/Private/x")) == deny
     assert deciding([deny, Rule("allow", "web_read")], subject("https://example.org/public")) != deny
@@ -84,7 +84,7 @@ def test_rules_deny_addresses_and_may_not_allow_all_of_them():
     assert not too_wide(Rule("allow", "web_read", path="https://example.org/**"))
 
 
-def test_examples_of_a_rule_and_what_was_done_before_may_be_addresses(tmp_path):
+def test_examples_and_past_actions_of_a_rule_may_be_urls(tmp_path):
     file = tmp_path / "rules.toml"
     entry = (
         '[[allow]]\ntool = "web_read"\npath = "https://docs.python.org/**"\nmatch = ["https://docs.python.org/3/"]\n'
@@ -98,7 +98,7 @@ def test_examples_of_a_rule_and_what_was_done_before_may_be_addresses(tmp_path):
     assert "does not match its example" in RuleSet(file).faults[0]
 
 
-def test_what_would_happen_to_an_address_can_be_asked(tmp_path):
+def test_rules_test_accepts_a_url(tmp_path):
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
     report = "\n".join(tried_call(where, Settings(), tmp_path, "web_read", "https://example.org/a"))
     assert "MEDIUM" in report

@@ -22,12 +22,12 @@ def rated(command: str) -> str:
 
 
 @pytest.mark.parametrize("danger", ["rm -rf ~", "cat /home/u/.ssh/id_ed25519", "git push --force", "sh -c reboot"])
-def test_a_dangerous_command_is_high_behind_each_wrapper(danger):
+def test_dangerous_command_is_high_behind_each_wrapper(danger):
     assert len(WRAPPERS) >= 180
     assert [one for one in WRAPPERS if rated(one.replace("{}", danger)) != "HIGH"] == []
 
 
-def test_a_plain_command_behind_them_is_as_harmless_as_without():
+def test_plain_command_behind_a_wrapper_is_as_harmless_as_without():
     ratings = {one: rated(one.replace("{}", "pytest -q")) for one in WRAPPERS}
     assert [one for one, risk in ratings.items() if risk == "HIGH" and not one.startswith(LOUD)] == []
     assert [one for one, risk in ratings.items() if risk == "LOW"] == []
@@ -37,7 +37,7 @@ def test_a_plain_command_behind_them_is_as_harmless_as_without():
     "line",
     ["fakeroot ls src", "numactl -N 0 cat a", "ccache ls", "nocache wc -l a", "fakeroot -- git status", "tini -- ls"],
 )
-def test_what_only_reads_stays_low_behind_a_wrapper_that_does_nothing_itself(line):
+def test_reading_command_stays_low_behind_a_transparent_wrapper(line):
     assert rated(line) == "LOW"
 
 
@@ -74,5 +74,5 @@ def test_what_only_reads_stays_low_behind_a_wrapper_that_does_nothing_itself(lin
         ("frobnicate rm a.txt", "HIGH"),
     ],
 )
-def test_wrappers_are_rated_for_what_they_do_themselves(line, risk):
+def test_wrappers_are_rated_for_their_own_effects(line, risk):
     assert rated(line) == risk

@@ -37,7 +37,7 @@ def guarded(workspace: Path, tool: str, arguments: dict[str, str], rated: Assess
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_command_that_writes_to_one_of_two_names_is_asked_about_in_every_mode(workspace: Path, line: str) -> None:
+def test_command_that_writes_to_a_hard_link_is_asked_about_in_every_mode(workspace: Path, line: str) -> None:
     places = PathContext(str(workspace), str(workspace.parent))
     arguments = {"command": line}
     assert guarded(workspace, "execute_bash", arguments, assess_command(line, places)) == str(workspace / "notes")
@@ -46,7 +46,7 @@ def test_a_command_that_writes_to_one_of_two_names_is_asked_about_in_every_mode(
 
 
 @pytest.mark.parametrize("operation", ["str_replace", "insert", "undo_edit", "edit"])
-def test_an_edit_of_one_of_two_names_is_asked_about_in_every_mode(workspace: Path, operation: str) -> None:
+def test_edit_of_a_hard_link_is_asked_about_in_every_mode(workspace: Path, operation: str) -> None:
     places, path = PathContext(str(workspace), str(workspace.parent)), str(workspace / "notes")
     arguments = {"command": operation, "path": path}
     rated = assess_file(operation, path, places)
@@ -58,14 +58,14 @@ def test_an_edit_of_one_of_two_names_is_asked_about_in_every_mode(workspace: Pat
     assert not guarded(workspace, "str_replace_editor", arguments, assess_file(operation, other, places))
 
 
-def test_python_that_writes_to_one_of_two_names_is_asked_about_in_every_mode(workspace: Path) -> None:
+def test_python_that_writes_to_a_hard_link_is_asked_about_in_every_mode(workspace: Path) -> None:
     places = PathContext(str(workspace), str(workspace.parent))
     code = "from pathlib import Path\nPath('notes').write_text('evil')\n"
     assert guarded(workspace, "python_execute", {}, assess_python(code, places)) == str(workspace / "notes")
     assert not guarded(workspace, "python_execute", {}, assess_python(code.replace("notes", "alone"), places))
 
 
-def test_reading_or_deleting_one_of_two_names_is_as_ever(workspace: Path) -> None:
+def test_reading_or_deleting_a_hard_link_is_rated_as_usual(workspace: Path) -> None:
     places = PathContext(str(workspace), str(workspace.parent))
     for line in ("cat notes", "rm notes", "python3 notes"):
         assert not guarded(workspace, "execute_bash", {"command": line}, assess_command(line, places))

@@ -54,7 +54,7 @@ def verdict(rule: str, line: str, workspace: Path) -> str:
 
 
 @pytest.mark.parametrize(("expected", "rule", "line"), LINES)
-def test_a_deny_rule_counts_where_only_files_say_what_runs(expected, rule, line, workspace):
+def test_deny_rule_applies_to_commands_that_only_files_show(expected, rule, line, workspace):
     decision = verdict(RULES.get(rule, rule), line, workspace)
     assert decision in {"deny", "ask"} if expected == "*" else decision == expected
 
@@ -62,11 +62,11 @@ def test_a_deny_rule_counts_where_only_files_say_what_runs(expected, rule, line,
 @pytest.mark.parametrize(
     ("target", "expected"), [("again", "ask"), ("test lint", "none"), ("%.o", "ask"), ("-j4 test", "none")]
 )
-def test_of_recipes_those_count_that_are_asked_for(target, expected, workspace):
+def test_only_recipes_of_requested_targets_are_matched(target, expected, workspace):
     assert verdict(RULES["push"], f"make {target}", workspace) == expected
 
 
-def test_a_tool_that_opens_a_hard_link_is_denied(workspace):
+def test_tool_that_opens_a_hard_link_is_denied(workspace):
     rule = parse_rule("deny in secret/**")
     for path, expected in ((f"{workspace}/hard", "deny"), (f"{workspace}/lib/q", "")):
         subject = Subject("str_replace_editor", {"path": path}, (), (path,), str(workspace), "/home/u")
@@ -74,7 +74,7 @@ def test_a_tool_that_opens_a_hard_link_is_denied(workspace):
         assert (decisive.verdict if decisive else "") == expected
 
 
-def test_a_script_that_is_too_long_to_be_read_at_once_is_held_against_rules(workspace):
+def test_script_of_any_length_is_matched_against_rules(workspace):
     (workspace / "long.sh").write_text("#!/bin/sh\n" + "ls -la\n" * 5_000 + "git push\n")
     assert verdict(RULES["push"], "sh long.sh", workspace) == "ask"
 

@@ -15,14 +15,14 @@ MODES = ("ask", "medium", "high", "never", "plan")
 
 
 @pytest.mark.parametrize(("model", "local"), list(product(RATINGS, (*RATINGS, None))))
-def test_the_effective_risk_is_the_highest_rating(model, local):
+def test_effective_risk_is_the_highest_rating(model, local):
     mode = effective(model, local)
     assert HEIGHT[mode] == max(HEIGHT[model], HEIGHT[local] if local else 0)
     assert (mode == "UNKNOWN") == (model == "UNKNOWN" and local in ("UNKNOWN", None))
 
 
 @given(model=st.sampled_from(RATINGS), lower=st.sampled_from(RATINGS), higher=st.sampled_from(RATINGS))
-def test_the_local_rating_can_only_raise(model, lower, higher):
+def test_local_rating_can_only_raise_the_risk(model, lower, higher):
     lower, higher = sorted((lower, higher), key=HEIGHT.__getitem__)
     assert HEIGHT[effective(model, lower)] <= HEIGHT[effective(model, higher)]
     assert HEIGHT[effective(model, lower)] >= HEIGHT[effective(model, None)]
@@ -37,17 +37,17 @@ def test_the_local_rating_can_only_raise(model, lower, higher):
         ("never", ()),
     ],
 )
-def test_each_mode_asks_from_its_own_height(mode, asked):
+def test_each_mode_asks_from_its_own_risk_level(mode, asked):
     ratings = {risk: rule_on(mode, risk, False, "execute_bash").verdict for risk in RATINGS}
     assert ratings == {risk: "ask" if risk in asked else "allow" for risk in RATINGS}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_read_only_tools_never_ask_about_what_is_low(mode):
+def test_low_calls_of_read_only_tools_are_never_asked_about(mode):
     assert rule_on(mode, "LOW", True, "look").verdict == "allow"
 
 
-def test_a_read_only_tool_that_reads_elsewhere_is_asked_about_as_its_risk_says():
+def test_read_only_tool_that_reads_elsewhere_is_asked_about_by_its_risk():
     assert rule_on("medium", "MEDIUM", True, "grep").verdict == "ask"
     assert rule_on("high", "MEDIUM", True, "grep").verdict == "allow"
     assert rule_on("high", "HIGH", True, "grep").verdict == "ask"
@@ -55,7 +55,7 @@ def test_a_read_only_tool_that_reads_elsewhere_is_asked_about_as_its_risk_says()
 
 
 @pytest.mark.parametrize(("mode", "risk"), list(product(MODES, RATINGS)))
-def test_a_rule_denies_and_asks_in_every_mode(mode, risk):
+def test_rules_deny_and_ask_in_every_mode(mode, risk):
     for verdict in ("deny", "ask"):
         ruling = rule_on(mode, risk, True, "look", rule=Rule(verdict, "look", reason="It is not ours."))
         assert (ruling.verdict, ruling.by, ruling.rule) == (verdict, "rule", f"{verdict} look")
@@ -64,7 +64,7 @@ def test_a_rule_denies_and_asks_in_every_mode(mode, risk):
 
 
 @pytest.mark.parametrize(("mode", "risk"), list(product(MODES, RATINGS)))
-def test_a_rule_allows_nothing_that_is_high_and_nothing_in_modes_that_are_stricter(mode, risk):
+def test_rules_never_allow_high_risk_or_override_stricter_modes(mode, risk):
     ruling = rule_on(mode, risk, False, "x", rule=Rule("allow", "x"))
     if mode in ("medium", "high", "never") and risk != "HIGH":
         assert (ruling.verdict, ruling.by, ruling.rule) == ("allow", "rule", "allow x")
@@ -73,20 +73,20 @@ def test_a_rule_allows_nothing_that_is_high_and_nothing_in_modes_that_are_strict
 
 
 @pytest.mark.parametrize("mode", ["medium", "high", "never"])
-def test_where_rules_may_be_lost_only_what_reads_goes_without_a_question(mode):
+def test_possibly_lost_rules_cause_questions_above_low(mode):
     for rule in (None, Rule("allow", "x")):
         assert rule_on(mode, "LOW", False, "x", rule=rule, caution="broken").verdict == "allow"
         assert rule_on(mode, "MEDIUM", False, "x", rule=rule, caution="broken").verdict == "ask"
 
 
 @pytest.mark.parametrize("risk", RATINGS)
-def test_plan_mode_denies_what_writes_with_a_reason_for_the_model(risk):
+def test_plan_mode_denies_writes_with_a_reason_for_the_model(risk):
     ruling = rule_on("plan", risk, False, "execute_bash")
     assert ruling.verdict == "deny"
     assert "execute_bash was not run" in ruling.reason
 
 
-def test_a_rule_reads_like_the_mode_on_the_screen():
+def test_ruling_names_the_mode_as_the_screen_does():
     assert rule_on("medium", "HIGH", False, "execute_bash").rule == 'mode "Ask (medium+)"'
     assert set(MODE_NAMES) == set(MODES)
 
@@ -94,5 +94,5 @@ def test_a_rule_reads_like_the_mode_on_the_screen():
 @pytest.mark.parametrize(
     ("risk", "verdict"), [("LOW", "allow"), ("MEDIUM", "ask"), ("HIGH", "ask"), ("UNKNOWN", "ask")]
 )
-def test_plan_mode_lets_a_tool_that_may_write_read(risk, verdict):
+def test_plan_mode_allows_reading_calls_of_a_writing_tool(risk, verdict):
     assert rule_on("plan", risk, False, "str_replace_editor", reads=True).verdict == verdict

@@ -87,7 +87,7 @@ def guarded(subject: Subject, *rules: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_configures_agents_editors_and_ci_is_protected_however_it_is_written(name):
+def test_configuration_of_agents_editors_and_ci_is_protected_however_it_is_written(name):
     for path in (f"{W}/{name}", f"{W}/{name.upper()}"):
         assert assess_file("create", path, PLACES).risk == "HIGH"
         assert guarded(edit(path)) == path
@@ -100,12 +100,12 @@ def test_what_configures_agents_editors_and_ci_is_protected_however_it_is_writte
     "name",
     ["src/app.py", "README.md", "docs/agents.txt", "src/run/a.py", "editor.json", "tests/conftest.py", "Cargo.toml"],
 )
-def test_other_files_of_the_workspace_are_not(name):
+def test_other_workspace_files_are_not_protected(name):
     assert assess_file("create", f"{W}/{name}", PLACES).risk == "MEDIUM"
     assert guarded(edit(f"{W}/{name}")) == ""
 
 
-def test_the_configuration_of_git_and_the_whole_workspace_are_protected_too():
+def test_git_configuration_and_the_whole_workspace_are_protected():
     for line in (
         "git config core.hooksPath x",
         "git config --global alias.x y",
@@ -118,7 +118,7 @@ def test_the_configuration_of_git_and_the_whole_workspace_are_protected_too():
 
 
 @pytest.mark.parametrize("mode", ["medium", "high", "never", "ask"])
-def test_a_protected_path_is_asked_about_in_every_mode(mode):
+def test_protected_path_is_asked_about_in_every_mode(mode):
     ruling = rule_on(mode, "HIGH", False, "x", protected=f"{W}/.envrc")
     assert ruling.verdict == "ask"
     if mode == "never":
@@ -142,14 +142,14 @@ def test_a_protected_path_is_asked_about_in_every_mode(mode):
         ("ask in .github/workflows/ci.yml", False),
     ],
 )
-def test_only_a_rule_of_the_person_that_names_the_path_lifts_that(rule, lifts):
+def test_only_a_users_rule_that_names_the_path_allows_it(rule, lifts):
     path = f"{W}/.github/workflows/ci.yml"
     assert (guarded(edit(path), rule) == "") is lifts
     directory = parse_rule(rule, "folder")
     assert guarded_by([directory], edit(path)) == path
 
 
-def test_one_path_that_no_rule_names_is_enough():
+def test_one_path_without_a_rule_is_enough_to_ask():
     both = command_subject("cp a .envrc && cp b .vscode/tasks.json", W, HOME)
     assert guarded(both, "allow in .envrc") == f"{W}/.vscode/tasks.json"
     assert guarded(both, "allow in .envrc", "allow in .vscode/**") == ""
@@ -161,7 +161,7 @@ def typed(text: str, tmp_path) -> Assessment:
 
 
 @pytest.mark.parametrize("key", ["", "UP", "TAB", "ESC", "BS", "PGDN", "C-a", "C-U", "C-l"])
-def test_a_key_that_submits_nothing_is_low(key, tmp_path):
+def test_key_that_submits_nothing_is_low(key, tmp_path):
     assert typed(key, tmp_path).risk == "LOW"
 
 
@@ -176,20 +176,20 @@ def test_a_key_that_submits_nothing_is_low(key, tmp_path):
         ("C-x", "knows the meaning"),
     ],
 )
-def test_a_key_that_does_something_is_medium_and_says_what(key, reason, tmp_path):
+def test_key_with_an_effect_is_medium_and_named(key, reason, tmp_path):
     rating = typed(key, tmp_path)
     assert rating.risk == "MEDIUM"
     assert reason in rating.reasons[0]
 
 
 @pytest.mark.parametrize("text", ["up", "enter", "y", "yes"])
-def test_what_is_no_key_is_text_that_is_sent(text, tmp_path):
+def test_text_that_is_no_key_is_rated_as_input(text, tmp_path):
     assert typed(text, tmp_path).risk == "UNKNOWN", "nothing runs that could read it"
     assert typed("rm -rf ~", tmp_path).risk == "HIGH"
 
 
 @pytest.mark.parametrize("mode", ["medium", "high"])
-def test_what_nobody_can_rate_is_asked_about_unless_the_setting_says_no(mode):
+def test_unknown_risk_is_asked_about_unless_the_setting_disables_that(mode):
     assert rule_on(mode, "UNKNOWN", False, "x").verdict == "ask"
     assert rule_on(mode, "UNKNOWN", False, "x", confirm_unknown=False).verdict == "allow"
     assert rule_on(mode, "HIGH", False, "x", confirm_unknown=False).verdict == "ask"
@@ -197,7 +197,7 @@ def test_what_nobody_can_rate_is_asked_about_unless_the_setting_says_no(mode):
     assert rule_on("plan", "UNKNOWN", False, "x", confirm_unknown=False).verdict == "deny"
 
 
-def test_the_setting_is_read_from_file_and_environment(sandbox):
+def test_setting_is_read_from_file_and_environment(sandbox):
     assert Settings().confirm_unknown is True
     assert RuleSet().confirm_unknown is True
     sandbox.locations.settings_file.parent.mkdir(parents=True, exist_ok=True)

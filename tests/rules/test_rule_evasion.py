@@ -36,12 +36,12 @@ def workspace(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize(("expected", "line"), lines("denied_push.txt"))
-def test_a_denied_command_is_denied_or_asked_about_in_all_its_forms(expected, line, workspace):
+def test_denied_command_is_denied_or_asked_about_in_all_forms(expected, line, workspace):
     assert verdict(line, "deny $ git push *", workspace) == expected
 
 
 @pytest.mark.parametrize(("expected", "line"), lines("denied_folder.txt"))
-def test_a_denied_folder_is_denied_or_asked_about_however_it_is_named(expected, line, workspace):
+def test_denied_directory_is_denied_or_asked_about_however_it_is_named(expected, line, workspace):
     line = line.replace("WORKSPACE", str(workspace))
     assert verdict(line, "deny in secret/**", workspace) == expected
     if expected != "none":
@@ -60,18 +60,18 @@ def test_a_denied_folder_is_denied_or_asked_about_however_it_is_named(expected, 
         ("cargo b", "cargo build *"),
     ],
 )
-def test_another_word_for_the_same_does_not_pass_a_rule(line, rule, workspace):
+def test_synonyms_do_not_evade_a_rule(line, rule, workspace):
     assert verdict(line, f"deny $ {rule}", workspace) in {"deny", "ask"}
 
 
 @pytest.mark.parametrize(("expected", "line"), lines("allowed_prefix.txt"))
-def test_the_star_of_an_allow_rule_takes_in_no_option_that_writes_runs_or_loads(expected, line, workspace):
+def test_star_in_an_allow_rule_covers_no_option_that_writes_runs_or_loads(expected, line, workspace):
     words = line.split()
     count = 2 if words[0] in TWO_WORDS and not words[1].startswith("-") else 1
     assert verdict(line, f"allow $ {' '.join(words[:count])} *", workspace) == expected
 
 
-def test_an_option_that_the_rule_spells_is_allowed_once(workspace):
+def test_option_spelled_out_in_the_rule_is_allowed_once(workspace):
     rule = "allow $ pytest -p no:cacheprovider *"
     assert verdict("pytest -p no:cacheprovider -q", rule, workspace) == "allow"
     assert verdict("pytest -p no:cacheprovider -p evil", rule, workspace) == "none"
@@ -80,5 +80,5 @@ def test_an_option_that_the_rule_spells_is_allowed_once(workspace):
 
 
 @pytest.mark.parametrize("line", ["npm install @types/node", "git log @", "gh issue list --assignee @me"])
-def test_an_at_that_is_no_file_is_a_word_like_others(line, workspace):
+def test_at_sign_without_a_file_is_an_ordinary_word(line, workspace):
     assert verdict(line, f"allow $ {' '.join(line.split()[:2])} *", workspace) == "allow"

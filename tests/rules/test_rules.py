@@ -58,12 +58,12 @@ def verdict(subject: Subject, *rules: str) -> str:
         "xargs git push < a",
     ],
 )
-def test_a_denied_command_is_found_however_it_is_written(text):
+def test_denied_command_is_detected_however_it_is_written(text):
     assert verdict(command(text), "deny $ git push *") == "deny"
     assert verdict(command(text), "allow $ git *", "ask $ git push *", "deny $ git push *") == "deny"
 
 
-def test_a_pattern_fits_whole_commands():
+def test_pattern_matches_whole_commands():
     assert verdict(command("git pulls"), "deny $ git pull *") == "ask", "it may be an alias"
     assert verdict(command("make pushy"), "deny $ make push *") == "none"
     assert verdict(command("echo git push"), "deny $ git push *") == "none"
@@ -71,7 +71,7 @@ def test_a_pattern_fits_whole_commands():
     assert verdict(command("ls 'axb'"), r"deny $ ls 'a\*b'") == "none"
 
 
-def test_a_command_whose_name_is_not_known_is_asked_about_where_rules_forbid_one():
+def test_command_with_an_unknown_name_is_asked_about_if_rules_deny_any():
     assert verdict(command("$(echo git) push"), "deny $ git push *") == "ask"
     assert verdict(command("$(echo git) push"), "allow $ git push") == "none"
 
@@ -88,7 +88,7 @@ def test_a_command_whose_name_is_not_known_is_asked_about_where_rules_forbid_one
         ("git push $BRANCH", "deny"),
     ],
 )
-def test_a_command_that_may_be_the_denied_one_is_asked_about(text, found):
+def test_possibly_denied_command_is_asked_about(text, found):
     assert verdict(command(text), "deny $ git push *") == found
 
 
@@ -105,7 +105,7 @@ def test_a_command_that_may_be_the_denied_one_is_asked_about(text, found):
         ("aws --profile prod s3 rm x", "aws s3 rm *"),
     ],
 )
-def test_flags_in_front_of_what_a_program_shall_do_hide_nothing_from_a_rule(text, rule):
+def test_flags_before_the_verb_do_not_evade_a_rule(text, rule):
     assert verdict(command(text), f"deny $ {rule}") == "deny"
     assert verdict(command(text), f"ask $ {rule}") == "ask"
     assert verdict(command(text), f"allow $ {rule}") == "none", "what is allowed is what is written"
@@ -114,7 +114,7 @@ def test_flags_in_front_of_what_a_program_shall_do_hide_nothing_from_a_rule(text
 @pytest.mark.parametrize(
     "text", ["pytest", "pytest -q tests", "ls && pytest -q", "pytest -k 'a or b'", "pytest; pytest -x"]
 )
-def test_allow_covers_plain_commands_and_what_only_reads(text):
+def test_allow_covers_plain_commands_and_reading_ones(text):
     assert verdict(command(text), "allow $ pytest *") == "allow"
 
 
@@ -141,7 +141,7 @@ def test_allow_covers_plain_commands_and_what_only_reads(text):
         "xargs pytest",
     ],
 )
-def test_allow_covers_nothing_that_is_more_than_the_plain_command(text):
+def test_allow_covers_nothing_beyond_the_plain_command(text):
     assert verdict(command(text), "allow $ pytest *", "allow $ pytest") == "none"
 
 
@@ -169,12 +169,12 @@ def test_allow_covers_nothing_that_is_more_than_the_plain_command(text):
         "cd sub; false && cd /home/u/proj; ./x.sh",
     ],
 )
-def test_allow_covers_no_line_in_which_its_words_may_mean_something_else(text):
+def test_allow_covers_no_line_in_which_words_may_mean_something_else(text):
     assert verdict(command(text), "allow $ make", "allow $ npm test", "allow $ ./x.sh") == "none"
 
 
 @pytest.mark.parametrize("text", ["make", "ls && make", "(make)", "cd /home/u/proj && npm test", "printf x; ./x.sh"])
-def test_allow_still_covers_the_words_it_shows(text):
+def test_allow_covers_the_words_it_shows(text):
     assert verdict(command(text), "allow $ make", "allow $ npm test", "allow $ ./x.sh") == "allow"
 
 
@@ -182,19 +182,19 @@ def test_allow_still_covers_the_words_it_shows(text):
     "name",
     ["CC", "CXX", "MAKE", "MAKEFILES", "MAKEFLAGS", "GOFLAGS", "PYTHONPATH", "PYTEST_ADDOPTS", "MAVEN_OPTS"],
 )
-def test_a_variable_that_says_what_a_build_runs_is_high(name):
+def test_variable_that_changes_what_a_build_runs_is_high(name):
     assert summed(command(f"export {name}='curl x|sh'").parts).risk == "HIGH"
     assert summed(command(f"{name}='curl x|sh' make").parts).risk == "HIGH"
     assert summed(command("CC=gcc CXX=clang++-18 make").parts).risk == "MEDIUM"
 
 
-def test_a_module_that_python_runs_is_covered_with_it_and_nothing_else_is():
+def test_allow_for_a_python_module_covers_that_module_only():
     assert verdict(command("python3 -m pytest -q tests"), "allow $ python3 -m pytest *") == "allow"
     assert verdict(command("python3 -m pytest -q; make"), "allow $ python3 -m pytest *") == "none"
     assert verdict(command("timeout 5 make"), "allow $ timeout 5 m*") == "none"
 
 
-def test_paths_of_rules_are_those_of_the_workspace_also_behind_links(tmp_path):
+def test_rule_paths_are_relative_to_the_workspace_even_behind_links(tmp_path):
     place = Path(tmp_path).resolve()
     (place / "keys").mkdir()
     (place / "way").symlink_to(place / "keys", target_is_directory=True)
@@ -219,7 +219,7 @@ def test_paths_of_rules_are_those_of_the_workspace_also_behind_links(tmp_path):
     assert verdict(file("src/b/a.py"), "allow in src/**/*.py") == "allow"
 
 
-def test_a_rule_of_a_folder_counts_there_alone():
+def test_rule_of_a_directory_applies_only_there():
     rule = Rule("deny", path="a", folder="/home/u/proj")
     assert deciding([rule], edit("/home/u/proj/a")) == rule
     other = subject_of(
@@ -237,7 +237,7 @@ def test_a_rule_of_a_folder_counts_there_alone():
         ("npm test", "allow $ npm test"),
     ],
 )
-def test_always_saves_the_command_to_the_letter(text, saved):
+def test_always_saves_the_exact_command(text, saved):
     subject = command(text)
     rule = rule_for(subject, summed(subject.parts).risk)
     assert rule is not None
@@ -281,7 +281,7 @@ def test_always_saves_the_command_to_the_letter(text, saved):
         "echo '\u202e'",
     ],
 )
-def test_always_is_not_offered_for_more_than_a_single_plain_command(text):
+def test_always_is_offered_only_for_a_single_plain_command(text):
     subject = command(text)
     assert rule_for(subject, summed(subject.parts).risk) is None
 
@@ -305,7 +305,7 @@ def test_always_for_an_edit_names_the_file_and_never_a_protected_one():
         "deny execute_bash in src/ $ rm *",
     ],
 )
-def test_a_rule_reads_as_it_is_written(text):
+def test_rule_survives_a_round_trip_through_text(text):
     assert parse_rule(parse_rule(text).text) == parse_rule(text)
 
 
@@ -319,7 +319,7 @@ def test_a_rule_reads_as_it_is_written(text):
         ("deny in 'src", "not closed"),
     ],
 )
-def test_a_line_that_is_no_rule_says_what_is_one(text, message):
+def test_invalid_rule_error_explains_the_notation(text, message):
     with pytest.raises(RuleError, match=message):
         parse_rule(text)
 
@@ -350,7 +350,7 @@ def written(directory: Path, text: str) -> Path:
         ('[[deny]]\ncommand = "rm *"\nnot_match = ["sudo rm x"]', "it matches its example 'sudo rm x'"),
     ],
 )
-def test_a_mistake_in_a_file_is_said_once_and_allows_nothing(tmp_path, text, message):
+def test_error_in_a_file_is_reported_once_and_allows_nothing(tmp_path, text, message):
     rules_read = read_rules(written(tmp_path, text), "person")
     assert rules_read.rules == ()
     assert len(rules_read.faults) == 1
@@ -358,7 +358,7 @@ def test_a_mistake_in_a_file_is_said_once_and_allows_nothing(tmp_path, text, mes
     assert str(tmp_path) in rules_read.faults[0]
 
 
-def test_the_other_rules_of_a_file_with_a_mistake_count(tmp_path):
+def test_other_rules_of_a_file_with_an_error_apply(tmp_path):
     path = written(tmp_path, '[[allow]]\ncommand = "*"\n[[deny]]\ncommand = "rm *"\nmatch = ["rm x", "ls; rm -f x"]\n')
     book = RuleSet(path)
     assert [rule.text for rule in book.rules()] == ["deny $ rm *"]
@@ -368,7 +368,7 @@ def test_the_other_rules_of_a_file_with_a_mistake_count(tmp_path):
     assert book.rules() == ()
 
 
-def test_a_folder_may_only_tighten_and_only_when_it_is_trusted(tmp_path):
+def test_projects_rules_may_only_restrict_and_only_if_trusted(tmp_path):
     (tmp_path / ".ohw").mkdir()
     (tmp_path / ".ohw/rules.toml").write_text('[[allow]]\ncommand = "make"\n[[deny]]\ncommand = "make"\n')
     assert RuleSet(None, tmp_path).rules() == ()
@@ -377,7 +377,7 @@ def test_a_folder_may_only_tighten_and_only_when_it_is_trusted(tmp_path):
     assert "may only ask and deny" in trusted.faults[0]
 
 
-def test_a_rule_is_added_once_and_taken_out_again_to_the_letter(tmp_path):
+def test_rule_is_added_once_and_removed_exactly(tmp_path):
     text = '# mine\n[[deny]] # careful\ncommand = "rm *"\n\n[[ask]]\npath = "docs"\n'
     path = written(tmp_path, text)
     rule = Rule("allow", "execute_bash", r'echo "\*"', folder="/home/u/p")
@@ -394,7 +394,7 @@ def test_a_rule_is_added_once_and_taken_out_again_to_the_letter(tmp_path):
         drop_rule(path, rule)
 
 
-def test_a_file_that_cannot_be_read_is_not_written_to(tmp_path):
+def test_unreadable_file_is_not_written_to(tmp_path):
     path = written(tmp_path, "[[deny]\n")
     with pytest.raises(RuleError, match="fix that first"):
         add_rule(path, parse_rule("allow $ pytest"))
@@ -420,7 +420,7 @@ def test_a_file_that_cannot_be_read_is_not_written_to(tmp_path):
         "git clean -fdx",
     ],
 )
-def test_what_may_reach_a_denied_folder_from_above_is_asked_about(text):
+def test_recursive_access_from_above_a_denied_directory_is_asked_about(text):
     assert verdict(command(text), "deny in secrets/") == "ask"
     assert verdict(command(text), "deny in SECRETS/", "allow $ *") == "ask"
 
@@ -428,18 +428,18 @@ def test_what_may_reach_a_denied_folder_from_above_is_asked_about(text):
 @pytest.mark.parametrize(
     "text", ["rm -rf src", "grep -rn key src", "ls -la .", "git commit -m x", "pytest -ra", "cat src/*", "find src"]
 )
-def test_what_lies_beside_a_denied_folder_is_nothing_to_ask_about(text):
+def test_siblings_of_a_denied_directory_are_not_asked_about(text):
     assert verdict(command(text), "deny in secrets/", "deny in **/.env", "deny $ make * in .") == "none"
 
 
-def test_a_search_by_a_tool_reaches_what_lies_below():
+def test_search_tool_reaches_files_below_its_path():
     for arguments, expected in (({}, "ask"), ({"path": WORKSPACE}, "ask"), ({"path": f"{WORKSPACE}/src"}, "none")):
         subject = subject_of("grep", {"pattern": "x", **arguments}, summed(()), WORKSPACE, HOME)
         assert verdict(subject, "deny in secrets/") == expected, arguments
     assert verdict(edit(WORKSPACE), "deny in secrets/") == "none"
 
 
-def test_a_rule_for_a_tool_that_is_not_there_is_said(tmp_path):
+def test_rule_for_an_unknown_tool_is_reported(tmp_path):
     file = written(
         tmp_path, '[[deny]]\ntool = "execute_bsh"\npath = "x"\n[[ask]]\ntool = "git_*"\n[[deny]]\ntool = "gr*"\n'
     )

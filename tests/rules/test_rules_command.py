@@ -19,7 +19,7 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_rules_are_listed_with_where_they_are_from(rules, capsys):
+def test_rules_are_listed_with_their_origin(rules, capsys):
     assert main(["rules"]) == 0
     assert f"Write some to {rules}" in capsys.readouterr().out
     rules.write_text(
@@ -30,7 +30,7 @@ def test_rules_are_listed_with_where_they_are_from(rules, capsys):
     assert lines == [f"allow $ pytest *  {rules}", f"deny in keys      {rules}, in {Path.cwd()}"]
 
 
-def test_a_file_with_mistakes_is_told_and_the_code_says_so(rules, capsys):
+def test_file_with_errors_is_reported_and_sets_the_exit_code(rules, capsys):
     rules.write_text('[[allow]]\ncomand = "pytest"\n')
     assert main(["rules"]) == 1
     out, errors = capsys.readouterr()
@@ -38,7 +38,7 @@ def test_a_file_with_mistakes_is_told_and_the_code_says_so(rules, capsys):
     assert f"{rules}: rule 1 (allow): there is no key 'comand' (did you mean 'command'?)" in errors
 
 
-def test_rules_of_a_folder_that_is_not_trusted_are_named_and_left_out(rules, capsys):
+def test_rules_of_an_untrusted_directory_are_listed_and_ignored(rules, capsys):
     (Path.cwd() / ".ohw").mkdir()
     (Path.cwd() / ".ohw/rules.toml").write_text('[[deny]]\ncommand = "make"\n')
     assert main(["rules", "test", "make"]) == 0
@@ -50,7 +50,7 @@ def test_rules_of_a_folder_that_is_not_trusted_are_named_and_left_out(rules, cap
     assert "is denied" in capsys.readouterr().out
 
 
-def test_commands_are_tried_and_not_run(rules, capsys, tmp_path):
+def test_rules_test_tries_commands_without_running_them(rules, capsys, tmp_path):
     rules.write_text('[[allow]]\ncommand = "touch *"\n[[deny]]\ncommand = "git push *"\n')
     assert main(["rules", "test", "touch made", "git push", "rm -rf ~", "ls"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("    ") or " by " in line]
@@ -63,12 +63,12 @@ def test_commands_are_tried_and_not_run(rules, capsys, tmp_path):
     assert not (Path.cwd() / "made").exists()
 
 
-def test_a_word_that_is_no_action_is_refused(rules, capsys):
+def test_rules_command_refuses_an_unknown_action(rules, capsys):
     assert main(["rules", "tst"]) == 2
     assert "choose from" in capsys.readouterr().err
 
 
-def test_a_call_of_a_tool_is_tried_on_a_path(rules, capsys):
+def test_rules_test_tries_a_tool_call_on_a_path(rules, capsys):
     rules.write_text('[[deny]]\npath = "secrets/"\n')
     assert main(["rules", "test", "--path", "secrets/key"]) == 0
     assert capsys.readouterr().out.startswith("is denied")
@@ -82,7 +82,7 @@ def test_a_call_of_a_tool_is_tried_on_a_path(rules, capsys):
     assert "did you mean 'grep'?" in capsys.readouterr().err
 
 
-def test_a_misspelt_tool_is_said_beside_the_list(rules, capsys):
+def test_misspelled_tool_is_reported_beside_the_list(rules, capsys):
     rules.write_text('[[deny]]\ntool = "gerp"\n')
     assert main(["rules"]) == 1
     assert "there is no tool named 'gerp' (did you mean 'grep'?)" in capsys.readouterr().err

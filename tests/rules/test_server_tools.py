@@ -29,12 +29,12 @@ def verdict(rule: str, subject: Subject) -> str:
 
 
 @pytest.mark.parametrize("rule", ["allow create_issue", "allow in src/**", "allow create_issue in src/**"])
-def test_a_rule_without_the_server_allows_no_tool_of_a_server(rule):
+def test_rule_without_a_server_allows_no_server_tool(rule):
     assert verdict(rule, subject("github")) == "none"
     assert verdict(rule, subject("github", arguments={"path": "src/a"})) == "none"
 
 
-def test_a_rule_allows_the_tool_of_the_server_that_it_names_alone():
+def test_rule_allows_only_the_tool_of_the_named_server():
     assert verdict("allow github/create_issue", subject("github")) == "allow"
     assert verdict("allow github/create_issue", subject("evil")) == "none"
     assert verdict("allow github/create_issue", subject("github", "delete_issue")) == "none"
@@ -43,12 +43,12 @@ def test_a_rule_allows_the_tool_of_the_server_that_it_names_alone():
 
 
 @pytest.mark.parametrize("rule", ["create_issue", "github/create_issue", "github/*", "create_*", "*"])
-def test_ask_and_deny_need_no_server(rule):
+def test_ask_and_deny_rules_need_no_server(rule):
     assert verdict(f"deny {rule}", subject("github")) == "deny"
     assert verdict(f"ask {rule}", subject("github")) == "ask"
 
 
-def test_the_rule_for_always_names_the_server():
+def test_rule_saved_by_always_names_the_server():
     rule = rule_for(subject("github"), "MEDIUM")
     assert rule == Rule("allow", "github/create_issue")
     assert parse_rule(rule.text) == rule
@@ -57,16 +57,16 @@ def test_the_rule_for_always_names_the_server():
 
 
 @pytest.mark.parametrize("name", ["a b", "x*", "a/b", "\u202ex"])
-def test_there_is_no_rule_for_always_for_a_tool_with_an_odd_name(name):
+def test_always_is_not_offered_for_a_tool_with_an_odd_name(name):
     assert rule_for(subject("github", name, "called"), "MEDIUM") is None
 
 
-def test_a_tool_of_ours_goes_by_its_name():
+def test_built_in_tool_is_allowed_by_its_name():
     ours = subject_of("web_read", {}, Assessment("MEDIUM"), WORKSPACE, "/home/u")
     assert verdict("allow web_read", ours) == "allow"
 
 
-def test_a_rule_with_a_server_is_saved_read_and_found_by_its_tool(tmp_path):
+def test_rule_with_a_server_is_saved_read_and_found_by_its_tool(tmp_path):
     file = tmp_path / "rules.toml"
     rule = Rule(
         "allow", "github/create_issue", match=("github/create_issue",), not_match=("evil/create_issue", "create_issue")

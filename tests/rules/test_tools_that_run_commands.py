@@ -74,7 +74,7 @@ PUSHES = [
 
 @pytest.mark.parametrize(("tool", "arguments"), PUSHES)
 @pytest.mark.parametrize("kind", ["deny", "ask"])
-def test_a_rule_for_commands_counts_for_every_tool_that_runs_them(tmp_path, tool, arguments, kind):
+def test_command_rule_applies_to_every_tool_that_runs_commands(tmp_path, tool, arguments, kind):
     assert verdict(f"{kind} $ git push *", tool(), arguments, tmp_path) == kind
     assert verdict(f"{kind} execute_bash $ git push *", tool(), arguments, tmp_path) == kind
 
@@ -91,25 +91,25 @@ def test_other_commands_of_such_tools_are_not_denied(tmp_path, tool, arguments):
     assert verdict("deny $ git push *", tool(), arguments, tmp_path) != "deny"
 
 
-def test_what_only_running_it_shows_is_asked_about(tmp_path):
+def test_commands_known_only_at_run_time_are_asked_about(tmp_path):
     assert verdict("deny $ git push *", TaskTool(), {"target": "git $VERB"}, tmp_path) == "ask"
     (tmp_path / "push.sh").write_text("git push\n")
     assert verdict("deny $ git push *", TaskTool(), {"target": "sh push.sh"}, tmp_path) == "ask"
     assert verdict("deny $ git push *", IPythonTool(), {"code": "!sh push.sh"}, tmp_path) == "ask"
 
 
-def test_a_directory_that_such_a_command_takes_in_whole_is_asked_about(tmp_path):
+def test_command_that_takes_in_a_whole_directory_is_asked_about(tmp_path):
     (tmp_path / "secret").mkdir()
     for tool, arguments in [(TaskTool, {"target": "rm -r ."}), (IPythonTool, {"code": "!grep -r x ."})]:
         assert verdict("deny in secret/**", tool(), arguments, tmp_path) in {"ask", "deny"}
 
 
-def test_an_allow_rule_for_commands_allows_the_shell_alone(tmp_path):
+def test_command_allow_rule_allows_only_the_shell(tmp_path):
     assert verdict("allow $ pytest *", TaskTool(), {"target": "pytest -q"}, tmp_path) == "none"
     assert verdict("allow $ pytest *", BashTool(), {"command": "pytest -q"}, tmp_path) == "allow"
 
 
-def test_writes_to_unknown_paths_by_such_a_tool_are_asked_about_in_every_mode(tmp_path):
+def test_writes_of_such_a_tool_to_unknown_paths_are_asked_about_in_every_mode(tmp_path):
     for tool, arguments in [
         (TaskTool, {"target": "cp x $d/pre-commit"}),
         (IPythonTool, {"code": "%%bash\ncp x $d/pre-commit"}),

@@ -69,7 +69,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("line", UNKNOWN)
-def test_a_write_to_an_unknown_path_is_asked_about_in_every_mode(work, line):
+def test_write_to_an_unknown_path_is_asked_about_in_every_mode(work, line):
     reason = asked(work, line)
     assert reason
     for mode in ("never", "high", "medium"):
@@ -123,7 +123,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize("line", KNOWN)
-def test_everyday_commands_are_left_to_the_comparison(work, line):
+def test_everyday_commands_are_left_to_the_integrity_guard(work, line):
     assert asked(work, line) == ""
 
 
@@ -139,7 +139,7 @@ APPLIES = ["git apply {}", "git am {}", "patch -p1 < {}", "patch -p1 -i {}", "pa
     "path",
     [".vscode/tasks.json", ".git/hooks/pre-commit", "docs/AGENTS.md", ".GitHub/workflows/x.yml", "a b/.envrc"],
 )
-def test_a_patch_is_read(work, line, path):
+def test_paths_in_a_patch_are_read(work, line, path):
     command = line.format("x.patch")
     (work / "x.patch").write_text(GOOD)
     assert asked(work, command) == ""
@@ -165,7 +165,7 @@ def test_names_in_a_patch_are_found_however_they_are_written(work):
         assert "patch" in asked(work, "patch -p1 < x.patch"), text
 
 
-def test_a_patch_that_stands_in_the_line_or_is_written_by_it_is_no_way_round(work):
+def test_inline_or_freshly_written_patch_does_not_evade_the_check(work):
     assert "patch that changes" in asked(work, f"git apply <<'E'\n{patch_of('.envrc')}E")
     assert asked(work, f"git apply <<'E'\n{GOOD}E") == ""
     (work / "x.patch").write_text(GOOD)
@@ -178,7 +178,7 @@ def test_a_patch_that_stands_in_the_line_or_is_written_by_it_is_no_way_round(wor
 
 
 @pytest.mark.starts
-def test_a_patch_that_is_let_through_is_one_that_git_applies(work):
+def test_patch_that_passes_the_check_is_applied_by_git(work):
     subprocess.run(["git", "init", "-q", "."], cwd=work, check=True)
     (work / "src/x.py").write_text("a\n")
     (work / "x.patch").write_text(GOOD)

@@ -44,7 +44,7 @@ def _nothing_is_listed() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", SECRET)
-def test_a_secret_is_known_by_its_name_and_reaches_no_child(name):
+def test_variable_named_like_a_secret_reaches_no_child(name):
     env = {name: "x", "HOME": "/h"}
     assert holds_secret(name)
     assert child_environment(env) == {"HOME": "/h"}
@@ -57,7 +57,7 @@ def test_other_variables_are_passed_on(name):
     assert child_environment({name: "x"}) == {name: "x"}
 
 
-def test_what_the_settings_list_is_passed_on():
+def test_variables_listed_in_the_settings_are_passed_on():
     PASSED_ON.set(("GITHUB_TOKEN",))
     env = {"GITHUB_TOKEN": "x", "NPM_TOKEN": "y"}
     assert child_environment(env) == {"GITHUB_TOKEN": "x"}
@@ -84,7 +84,7 @@ NO_LOGINS = {
 
 
 @pytest.mark.parametrize("name", LOGINS)
-def test_a_url_with_a_password_reaches_no_child_unless_it_is_listed(name):
+def test_url_with_a_password_reaches_no_child_unless_listed(name):
     env = {name: LOGINS[name], "HOME": "/h"}
     assert child_environment(env) == {"HOME": "/h"}
     assert name not in shell_environment(env, "nonce")
@@ -92,11 +92,11 @@ def test_a_url_with_a_password_reaches_no_child_unless_it_is_listed(name):
     assert child_environment(env) == env
 
 
-def test_a_url_without_a_password_is_passed_on():
+def test_url_without_a_password_is_passed_on():
     assert child_environment(NO_LOGINS) == NO_LOGINS
 
 
-def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
+def test_package_index_url_with_a_login_reaches_no_server():
     env = {
         "PIP_INDEX_URL": "https://me:hunter2@x.example/index",
         "UV_INDEX_URL": "https://x.example/index",
@@ -107,7 +107,7 @@ def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():
     assert {"UV_INDEX_URL", "HTTPS_PROXY"} <= set(environment)
 
 
-def test_a_process_gets_no_secret_unless_its_environment_was_chosen(monkeypatch):
+def test_process_gets_no_secret_unless_its_environment_is_explicit(monkeypatch):
     """One function starts all of them (`tests.contracts.test_program`); only our own engine is given the keys."""
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     show = ["sh", "-c", "echo =$SOME_API_KEY="]

@@ -136,13 +136,13 @@ user@host:~/src$ ls
 
 
 @pytest.mark.parametrize("name", SHAPED)
-def test_a_key_of_a_known_shape_is_masked(name):
+def test_key_of_a_known_shape_is_masked(name):
     key, said = SHAPED[name]
     assert SecretMasker().masked(f"a {key}, b") == f"a {mask(said)}, b"
 
 
 @pytest.mark.parametrize("name", SPOKEN)
-def test_a_secret_is_known_by_what_stands_around_it(name):
+def test_secret_is_recognized_by_its_context(name):
     text, secret = SPOKEN[name]
     masked = SecretMasker().masked(text.format(secret))
     assert secret not in masked
@@ -150,7 +150,7 @@ def test_a_secret_is_known_by_what_stands_around_it(name):
     assert masked.startswith(before) and masked.endswith(after)  # noqa: PT018 - one promise
 
 
-def test_a_private_key_goes_as_a_whole_even_when_its_end_is_missing():
+def test_private_key_is_masked_completely_even_without_its_end():
     begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
     for text in (f"x\n{begin}\nMIIE\nabcd\n{end}\ny", f"x\n{begin}\nMIIE\nabcd"):
         assert "MIIE" not in SecretMasker().masked(text)
@@ -159,12 +159,12 @@ def test_a_private_key_goes_as_a_whole_even_when_its_end_is_missing():
 
 
 @pytest.mark.parametrize("line", ORDINARY.strip().splitlines())
-def test_what_is_no_secret_stays(line):
+def test_text_without_secrets_is_unchanged(line):
     assert SecretMasker().masked(line) == line
 
 
 @pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
-def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
+def test_only_the_value_of_a_secret_setting_is_masked(line):
     masked = SecretMasker().masked(line)
     assert re.split("‹secret [^›]+›", masked) == VALUES.split(line)
     assert "‹secret" in masked
@@ -172,7 +172,7 @@ def test_the_value_of_a_setting_of_such_a_name_is_masked_and_nothing_else(line):
 
 @pytest.mark.parametrize("line", SETTINGS.strip("\n").splitlines())
 @pytest.mark.parametrize("size", [1, 3, 7])
-def test_a_setting_that_comes_in_pieces_is_masked_as_one_that_comes_whole(line, size):
+def test_setting_in_chunks_is_masked_like_a_complete_one(line, size):
     text = f"one\n{line}\ntwo\n"
     stream = SecretStream(SecretMasker())
     masked = "".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.rest()
@@ -180,7 +180,7 @@ def test_a_setting_that_comes_in_pieces_is_masked_as_one_that_comes_whole(line, 
 
 
 @pytest.mark.parametrize("size", [1, 5, 11, 40])
-def test_a_netrc_over_several_lines_is_masked_whole_and_in_pieces(size):
+def test_netrc_over_several_lines_is_masked_complete_and_in_chunks(size):
     text = "machine x.example\n  login me\n  password hunter2\nmachine y\nlogin you\npassword tr0ub4dor\n"
     assert not VALUES.search(SecretMasker().masked(text))
     stream = SecretStream(SecretMasker())
@@ -188,13 +188,13 @@ def test_a_netrc_over_several_lines_is_masked_whole_and_in_pieces(size):
     assert masked == SecretMasker().masked(text)
 
 
-def test_a_prompt_for_a_password_is_shown_at_once():
+def test_password_prompt_is_shown_at_once():
     stream = SecretStream(SecretMasker())
     assert stream.feed("[sudo] password for me: ") == "[sudo] password for me: "
     assert SecretStream(SecretMasker()).feed("Password: ") == "Password: "
 
 
-def test_hardly_a_line_of_ordinary_code_is_masked():
+def test_ordinary_code_is_rarely_masked():
     """Less than one line in 10,000, in this repository and in three packages of others."""
     here = Path(workbench.__file__).parent
     roots = [here, *(Path(find_spec(name).origin).parent for name in ("textual", "mcp", "pydantic"))]
@@ -210,7 +210,7 @@ def test_hardly_a_line_of_ordinary_code_is_masked():
         assert len(masked) <= lines / 10_000, (root, masked)
 
 
-def test_values_that_are_known_are_masked_by_their_name():
+def test_known_values_are_masked_by_name():
     secrets = SecretMasker()
     secrets.add_all({"OPENAI_API_KEY": "abcdefgh12345", "HOME": "/home/u", "EDITOR": "emacs-28", "A_TOKEN": "short"})
     secrets.add("key of fast", "zyxwv-98765")
@@ -218,14 +218,14 @@ def test_values_that_are_known_are_masked_by_their_name():
     assert secrets.masked("/home/u emacs-28 short") == "/home/u emacs-28 short"
 
 
-def test_plain_data_is_masked_in_its_texts_alone():
+def test_only_strings_of_plain_data_are_masked():
     secrets = SecretMasker()
     secrets.add("K", "abcdefgh12345")
     data = {"content": [{"type": "text", "text": "abcdefgh12345"}, {"type": "image", "data": "abcdefgh12345"}], "n": 1}
     assert secrets.masked_data(data)["content"] == [{"type": "text", "text": mask("K")}, data["content"][1]]
 
 
-def test_a_mask_in_arguments_is_found():
+def test_mask_in_arguments_is_detected():
     assert masks_in(["a", {"edits": [{"new": f"K={mask('K')}"}]}]) == mask("K")
     assert masks_in(["a ‹b› secret", 3, None]) is None
 
@@ -237,7 +237,7 @@ TEXTS = st.lists(
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(TEXTS.map("".join), st.lists(st.integers(0, 200), max_size=12))
-def test_a_secret_that_comes_in_pieces_is_masked_as_one_that_comes_whole(text, cuts):
+def test_secret_in_chunks_is_masked_like_a_complete_one(text, cuts):
     secrets = SecretMasker()
     secrets.add("K", "abcdefgh12345")
     stream = SecretStream(secrets)
@@ -246,23 +246,23 @@ def test_a_secret_that_comes_in_pieces_is_masked_as_one_that_comes_whole(text, c
     assert masked == secrets.masked(text)
 
 
-def test_a_question_at_the_end_of_a_line_is_shown_at_once():
+def test_question_at_the_end_of_a_line_is_shown_at_once():
     assert SecretStream(SecretMasker()).feed("Continue? [y/n] ") == "Continue? [y/n] "
 
 
-def test_a_line_without_an_end_is_not_held_for_ever():
+def test_endless_line_is_not_held_back_forever():
     stream = SecretStream(SecretMasker())
     assert sum(len(stream.feed("x" * 1000)) for _ in range(100)) > 90_000
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.text(alphabet=string.printable + "é‹›\x1b", max_size=200))
-def test_masking_is_total_and_done_once(text):
+def test_masking_accepts_any_text_and_is_idempotent(text):
     once = SecretMasker().masked(text)
     assert SecretMasker().masked(once) == once
 
 
-def test_masking_is_quick():
+def test_masking_is_fast():
     secrets = SecretMasker()
     for number in range(10):
         secrets.add(f"K{number}", f"value-of-key-{number:04}")
@@ -333,7 +333,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_secret_is_masked_as_people_and_programs_write_it(name):
+def test_secret_is_masked_in_the_forms_people_and_programs_write(name):
     form, value = WRITTEN[name]
     text = form.format(value)
     whole = SecretMasker().masked(text)
@@ -349,7 +349,7 @@ COMMANDS = [line.split("\t", 1) for line in (DATA / "secret_commands.txt").read_
 
 
 @pytest.mark.parametrize(("value", "line"), COMMANDS)
-def test_a_secret_is_masked_among_the_words_of_a_command(value, line):
+def test_secret_is_masked_among_the_words_of_a_command(value, line):
     assert value not in SecretMasker().masked(line)
     for size in (1, 7):
         stream = SecretStream(SecretMasker())
@@ -411,7 +411,7 @@ java -Dtoken.count=12 -jar x2.jar
 
 
 @pytest.mark.parametrize("line", PLAIN)
-def test_what_is_written_alike_stays(line):
+def test_similar_text_without_a_secret_is_unchanged(line):
     assert SecretMasker().masked(line) == line
 
 
@@ -431,7 +431,7 @@ KNOWN_VALUE = "Zq7-Kp93mVx/2Lw8Rt5Y"
         f"  {KNOWN_VALUE[:7]}\n    {KNOWN_VALUE[7:14]}\n    {KNOWN_VALUE[14:]}",
     ],
 )
-def test_a_known_value_is_masked_encoded_or_wrapped(text):
+def test_known_value_is_masked_when_encoded_or_wrapped(text):
     secrets = SecretMasker()
     secrets.add("MY_KEY", KNOWN_VALUE)
     masked = secrets.masked(f"before\n{text}\nbehind")
@@ -439,7 +439,7 @@ def test_a_known_value_is_masked_encoded_or_wrapped(text):
     assert secrets.may_stand_in(text) or "\n" in text
 
 
-def test_a_known_value_of_several_lines_is_masked_in_a_long_text():
+def test_known_multi_line_value_is_masked_in_a_long_text():
     secrets = SecretMasker()
     value = "first-line-1234\nsecond-line-5678"
     secrets.add("A_TOKEN", value)
@@ -447,7 +447,7 @@ def test_a_known_value_of_several_lines_is_masked_in_a_long_text():
     assert value not in secrets.masked(text)
 
 
-def test_a_secret_is_found_among_lines_that_are_alike_but_for_their_digits():
+def test_secret_is_found_among_lines_that_differ_only_in_digits():
     key = "ghp_" + "a1B2c3D4e5" * 4
     text = "".join(f"worker-{number} of 10000 is ready\n" for number in range(3_000))
     for line in (f"token {key}", "worker-77 password=Tr0ub4dor3x", "vault login s3cr3tT0ken9xQ7z"):
