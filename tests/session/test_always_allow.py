@@ -27,7 +27,7 @@ def decisions(d) -> list[tuple[str, str, str]]:
     return [(event.verdict, event.by, event.rule) for event in d.log() if event.kind == "action_decided"]
 
 
-def test_always_decides_the_action_and_lets_the_next_same_one_run_by_rule(harness):
+def test_always_approves_the_action_and_the_next_same_one_runs_by_the_rule(harness):
     d = waiting(harness)
     assert d.session.question.assessed.always == RULE
     always(d)
@@ -35,7 +35,7 @@ def test_always_decides_the_action_and_lets_the_next_same_one_run_by_rule(harnes
     assert d.notes == ["one", "one"]
 
 
-def test_a_rule_of_the_session_is_in_its_log_and_counts_after_it_is_opened_again(harness):
+def test_session_rule_is_in_the_log_and_applies_after_reopening(harness):
     d = harness(calls(NOTE), says("ok"), calls(NOTE), says("ok"), calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
@@ -52,7 +52,7 @@ def test_a_rule_of_the_session_is_in_its_log_and_counts_after_it_is_opened_again
 
 
 @pytest.mark.parametrize(("scope", "elsewhere"), [("folder", False), ("person", True)])
-def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(harness, tmp_path, scope, elsewhere):
+def test_rule_for_project_or_user_is_saved_in_the_users_file(harness, tmp_path, scope, elsewhere):
     path = tmp_path / "config/rules.toml"
     d = waiting(harness, rules=RuleSet(path, tmp_path))
     always(d, scope=scope)
@@ -63,7 +63,7 @@ def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(harness, tmp_p
 
 
 @pytest.mark.parametrize("rule", ["allow note in a", "allow $ rm *", "", "nonsense"])
-def test_no_other_rule_than_the_one_that_was_shown_is_saved(harness, rule):
+def test_only_the_rule_that_was_shown_is_saved(harness, rule):
     d = waiting(harness)
     with pytest.raises(CommandError, match="not the rule that was shown"):
         always(d, rule=rule)
@@ -71,7 +71,7 @@ def test_no_other_rule_than_the_one_that_was_shown_is_saved(harness, rule):
     assert d.session._log.state.rules == ()
 
 
-def test_a_rule_that_cannot_be_saved_approves_nothing(harness, tmp_path):
+def test_rule_that_cannot_be_saved_approves_nothing(harness, tmp_path):
     (tmp_path / "config").write_text("no folder")
     d = waiting(harness, rules=RuleSet(tmp_path / "config/rules.toml", tmp_path))
     with pytest.raises(CommandError, match="Not a directory"):
@@ -80,14 +80,14 @@ def test_a_rule_that_cannot_be_saved_approves_nothing(harness, tmp_path):
     assert d.notes == []
 
 
-def test_always_is_not_offered_for_what_is_high_nor_where_everything_is_asked(harness):
+def test_always_is_not_offered_for_high_risk_or_in_ask_every_time_mode(harness):
     high = harness(calls(("note", {"text": "one"}, "HIGH")))
     high.session.send("go")
     high.run()
     assert high.session.question.assessed.always == ""
 
 
-def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_model_why(harness, tmp_path):
+def test_deny_rule_applies_in_never_ask_mode_and_tells_the_model_why(harness, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[deny]]\ntool = "note"\nreason = "Notes are kept elsewhere."\n')
     d = harness(calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
@@ -98,7 +98,7 @@ def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_mode
     assert "Notes are kept elsewhere." in d.results()[0]
 
 
-def test_a_rule_written_while_a_session_is_open_counts_from_then_on(harness, tmp_path):
+def test_rule_written_during_a_session_applies_from_then_on(harness, tmp_path):
     path = tmp_path / "rules.toml"
     d = harness(calls(NOTE), says("ok"), calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
@@ -110,7 +110,7 @@ def test_a_rule_written_while_a_session_is_open_counts_from_then_on(harness, tmp
     assert d.session.question.assessed.rule == "ask note"
 
 
-def test_a_file_with_mistakes_makes_everything_that_changes_something_asked_about(harness, tmp_path):
+def test_rules_file_with_errors_makes_every_change_ask(harness, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[deny]]\ntol = "note"\n')
     d = harness(calls(NOTE, ("look", {})), mode="never", rules=RuleSet(path, tmp_path))

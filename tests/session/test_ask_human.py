@@ -37,7 +37,7 @@ def results(d: Harness) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["ask", "medium", "high", "never", "plan"])
-def test_a_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mode):
+def test_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mode):
     d = asking(calls(ASK), says("ok"), mode=mode)
     assert d.session.phase == "deciding"
     assert d.session.question.asks_user
@@ -51,13 +51,13 @@ def test_a_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mod
     assert (d.session.phase, d.session.ended) == ("idle", "waiting")
 
 
-def test_an_answer_may_be_any_text(asking):
+def test_answer_may_be_any_text(asking):
     d = asking(calls(ASK), says("ok"))
     answer(d, "neither: 3 shades of grey\nand \ud800 white")
     assert results(d) == ["neither: 3 shades of grey\nand \ufffd white"]
 
 
-def test_a_message_is_no_answer_it_is_queued_behind_the_question(asking):
+def test_message_is_no_answer_and_is_queued_behind_the_question(asking):
     d = asking(calls(ASK), says("ok"))
     d.session.send("red")
     d.run()
@@ -68,7 +68,7 @@ def test_a_message_is_no_answer_it_is_queued_behind_the_question(asking):
     assert d.agent.requests[-1][-1] == {"role": "user", "content": "red"}
 
 
-def test_only_an_answer_settles_it(asking):
+def test_only_an_answer_closes_the_question(asking):
     d = asking(calls(ASK))
     waiting = d.session.question
     action_id, fingerprint = waiting.proposed.action_id, waiting.assessed.fingerprint
@@ -86,7 +86,7 @@ def test_only_an_answer_settles_it(asking):
     assert d.results() == ["blue"]
 
 
-def test_an_answer_approves_nothing(asking):
+def test_answer_approves_no_action(asking):
     d = asking(calls(("note", {"text": "one"}, "HIGH")))
     with pytest.raises(CommandError, match="needs a decision"):
         d.session.answer(d.session.question.proposed.action_id, "yes")
@@ -105,7 +105,7 @@ def test_questions_of_one_batch_are_asked_one_after_the_other(asking):
     assert results(d) == ["red", "noted one", "yes", "noted one"]
 
 
-def test_a_change_of_the_mode_leaves_the_question_open(asking):
+def test_mode_change_leaves_the_question_open(asking):
     d = asking(calls(ASK), says("ok"))
     for mode in ("never", "plan", "ask"):
         d.session.set(mode=mode)
@@ -116,7 +116,7 @@ def test_a_change_of_the_mode_leaves_the_question_open(asking):
     assert results(d) == ["red"]
 
 
-def test_an_interrupt_ends_it(asking):
+def test_interrupt_ends_the_question(asking):
     d = asking(calls(ASK, NOTE), says("ok"), mode="never")
     action_id = d.session.question.proposed.action_id
     d.session.interrupt()
@@ -129,7 +129,7 @@ def test_an_interrupt_ends_it(asking):
     assert d.notes == []
 
 
-def test_it_is_asked_again_after_a_kill_and_answered_then(asking):
+def test_question_is_asked_again_after_a_kill_and_answered_then(asking):
     d = asking(calls(NOTE, ASK), says("ok"), mode="never")
     before = d.kinds()
     d.reopen()
@@ -149,13 +149,13 @@ def test_it_is_asked_again_after_a_kill_and_answered_then(asking):
         ({"question": "?", "options": ["a", ""]}, "options[1]"),
     ],
 )
-def test_a_question_that_cannot_be_shown_is_an_error_for_the_model(asking, arguments, why):
+def test_invalid_question_is_an_error_for_the_model(asking, arguments, why):
     d = asking(calls(("ask_human", arguments)), says("ok"))
     assert d.session.phase == "idle"
     assert why in results(d)[0]
 
 
-def test_options_written_as_text_are_a_list(asking):
+def test_options_written_as_text_are_parsed_as_a_list(asking):
     d = asking(calls(("ask_human", {"question": "?", "options": '["a", "b"]'})), says("ok"))
     assert d.session.question.asks_user
     answer(d, "b")

@@ -48,7 +48,7 @@ def command(text: str):
 
 
 @pytest.mark.parametrize("text", ["cat a.txt", "mkdir -p made/deep", "cp a.txt b.txt && cat b.txt"])
-def test_a_command_that_a_mode_allows_is_rated_once_until_it_runs(with_bash, tmp_path, rated, text):
+def test_command_allowed_by_a_mode_is_rated_once_until_it_runs(with_bash, tmp_path, rated, text):
     (tmp_path / "a.txt").write_text("x\n")
     one = with_bash(command(text), says("done"), mode="never")
     one.session.send("go")
@@ -57,7 +57,7 @@ def test_a_command_that_a_mode_allows_is_rated_once_until_it_runs(with_bash, tmp
     assert rated[text] == 1
 
 
-def test_a_command_that_is_asked_about_is_rated_once_until_it_runs(with_bash, tmp_path, rated):
+def test_command_that_needs_approval_is_rated_once_until_it_runs(with_bash, tmp_path, rated):
     one = with_bash(command("mkdir made"), says("done"), mode="ask")
     one.session.send("go")
     one.run()
@@ -66,7 +66,7 @@ def test_a_command_that_is_asked_about_is_rated_once_until_it_runs(with_bash, tm
     assert rated["mkdir made"] == 1
 
 
-def test_a_link_that_leads_elsewhere_after_the_question_is_rated_again(with_bash, tmp_path, rated):
+def test_link_retargeted_after_the_question_is_rated_again(with_bash, tmp_path, rated):
     (tmp_path / "inside").mkdir()
     (tmp_path / "target").symlink_to(tmp_path / "inside")
     one = with_bash(command("touch target/new.txt"), says("done"), mode="ask")
@@ -80,7 +80,7 @@ def test_a_link_that_leads_elsewhere_after_the_question_is_rated_again(with_bash
     assert one.session.question.assessed.risk == "HIGH"
 
 
-def test_a_script_that_changes_after_the_question_is_asked_about_again(with_bash, tmp_path, rated):
+def test_script_changed_after_the_question_is_asked_about_again(with_bash, tmp_path, rated):
     script = tmp_path / "run.sh"
     script.write_text("echo one > out.txt\n")
     one = with_bash(command("sh run.sh"), says("done"), mode="ask")
@@ -92,7 +92,7 @@ def test_a_script_that_changes_after_the_question_is_asked_about_again(with_bash
     assert not (tmp_path / "out.txt").exists()
 
 
-def test_modes_and_rules_are_applied_to_a_rating_that_is_reused(with_bash, tmp_path, rated):
+def test_modes_and_rules_are_applied_to_a_reused_rating(with_bash, tmp_path, rated):
     one = with_bash(command("mkdir made"), command("mkdir made"), says("done"), mode="never")
     one.session.send("go")
     one.hook = lambda event: event.kind == "action_observed" and one.session._log.state.__setattr__("mode", "ask")
@@ -107,7 +107,7 @@ def test_modes_and_rules_are_applied_to_a_rating_that_is_reused(with_bash, tmp_p
         ("cp new.py made.py", "made.py", lambda path: path.symlink_to("/etc")),
     ],
 )
-def test_what_appears_at_a_path_that_the_rating_looked_at_is_noticed(tmp_path, rated, text, name, change):
+def test_change_at_a_path_that_a_rating_depends_on_causes_a_new_rating(tmp_path, rated, text, name, change):
     state = State()
     state.workspace = str(tmp_path)
     tool = BashTool(working_dir=str(tmp_path))
@@ -121,7 +121,7 @@ def test_what_appears_at_a_path_that_the_rating_looked_at_is_noticed(tmp_path, r
     tool.close()
 
 
-def test_answers_that_differ_while_they_are_recorded_hold_no_more(tmp_path):
+def test_contradictory_recorded_answers_are_invalid(tmp_path):
     path = tmp_path / "a"
     with recorded_stat.recording() as found:
         assert not recorded_stat.exists(str(path))
@@ -138,7 +138,7 @@ _METHODS = {"exists", "is_file", "is_dir", "is_symlink", "read_text", "read_byte
 _SCANS = {f"protected_{name}" for name in ("changes", "entries", "files", "repositories", "state")}
 
 
-def test_a_rating_asks_the_file_system_through_facts_alone():
+def test_ratings_query_the_file_system_only_through_recorded_functions():
     """Every file that a rating depends on is recorded; otherwise an outdated rating could be reused."""
     asked = []
     for path in sorted((ROOT / "workbench/risk").rglob("*.py")):

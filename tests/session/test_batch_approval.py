@@ -42,7 +42,7 @@ def results(d: Harness) -> list[str]:
     return [m["content"].splitlines()[0] for m in d.agent.requests[-1] if m["role"] == "tool"]
 
 
-def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_waits_for_its_turn(harness):
+def test_all_questions_of_a_batch_open_at_once_and_allowed_actions_wait_their_turn(harness):
     d = went(harness, calls(note("zero", "LOW"), *THREE[:2], ("look", {}), note("low", "LOW"), THREE[2]), says("ok"))
     assert d.notes == ["zero"], "what stands before the first question runs at once, what stands behind it does not"
     assert asked(d) == ["one", "two", "three"]
@@ -54,7 +54,7 @@ def test_all_that_must_be_asked_is_asked_at_once_and_what_is_allowed_behind_it_w
 
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (2, 0, 1)])
-def test_decisions_come_in_any_order_and_actions_run_in_theirs(harness, order):
+def test_decisions_may_come_in_any_order_and_actions_run_in_theirs(harness, order):
     d = went(harness, calls(*THREE), says("ok"))
     three = d.waiting()
     for at in order:
@@ -66,7 +66,7 @@ def test_decisions_come_in_any_order_and_actions_run_in_theirs(harness, order):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(harness):
+def test_rejection_is_reported_in_its_place_and_decides_nothing_else(harness):
     d = went(harness, calls(*THREE), says("ok"))
     one, two, three = d.waiting()
     d.decide(two, "rejected", note="not that")
@@ -86,7 +86,7 @@ def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(harness):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_decision_counts_once_and_only_for_what_was_shown(harness):
+def test_decision_applies_once_and_only_to_what_was_shown(harness):
     d = went(harness, calls(*THREE), says("ok"))
     _, two, three = d.waiting()
     d.decide(three)
@@ -97,7 +97,7 @@ def test_a_decision_counts_once_and_only_for_what_was_shown(harness):
     assert asked(d) == ["one", "two"]
 
 
-def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_so(harness):
+def test_restart_keeps_open_questions_and_decisions(harness):
     d = went(harness, calls(*THREE), says("ok"))
     d.decide(d.waiting()[1])
     before, assessments = d.kinds(), [action.assessed for action in d.waiting()]
@@ -111,7 +111,7 @@ def test_the_same_questions_are_open_after_a_restart_and_what_was_decided_stays_
     assert d.notes == ["one", "two"]
 
 
-def test_an_interrupt_ends_all_of_them(harness):
+def test_interrupt_ends_all_questions(harness):
     d = went(harness, calls(*THREE), says("ok"))
     d.decide(d.waiting()[2])
     d.session.interrupt()
@@ -122,7 +122,7 @@ def test_an_interrupt_ends_all_of_them(harness):
     assert results(d) == ["This call was not run: the user interrupted."] * 3
 
 
-def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(harness, tmp_path: Path):
+def test_edit_of_a_file_that_an_earlier_action_writes_is_shown_again(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     write = {"path": str(file), "text": "mine"}
@@ -141,7 +141,7 @@ def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(harness, tmp
     assert file.read_text() == "mine"
 
 
-def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_changed_the_file(harness, tmp_path: Path):
+def test_edit_approved_ahead_is_asked_again_if_an_earlier_one_changed_the_file(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     two = [("write", {"path": str(file), "text": text}, "HIGH") for text in ("first", "second")]
@@ -156,7 +156,7 @@ def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_chan
     assert file.read_text() == "first"
 
 
-def test_what_is_still_allowed_is_not_asked_again(harness, tmp_path: Path):
+def test_approved_action_still_allowed_is_not_asked_again(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     two = [("write", {"path": str(file), "text": text}, "MEDIUM") for text in ("first", "second")]
@@ -199,7 +199,7 @@ def bash(command: str, risk: str = "MEDIUM") -> tuple:
     return ("execute_bash", {"command": command}, risk)
 
 
-def test_a_command_is_asked_again_in_the_folder_an_earlier_one_went_to(shelled, tmp_path: Path):
+def test_command_is_asked_again_if_an_earlier_one_changed_the_directory(shelled, tmp_path: Path):
     (tmp_path / "sub").mkdir()
     d = shelled(calls(bash("cd sub", "HIGH"), bash("touch here", "HIGH")), says("ok"))
     first, second = d.waiting()
@@ -212,7 +212,7 @@ def test_a_command_is_asked_again_in_the_folder_an_earlier_one_went_to(shelled, 
     assert (tmp_path / "sub" / "here").exists()
 
 
-def test_a_command_that_became_more_dangerous_since_it_was_approved_is_asked_again(shelled, tmp_path: Path):
+def test_command_riskier_than_when_approved_is_asked_again(shelled, tmp_path: Path):
     (tmp_path / "build").mkdir()
     delete = bash("rm -f build/no-such-file-of-the-tests")
     d = shelled(calls(bash("rmdir build && ln -s /etc build", "HIGH"), delete), says("ok"))
@@ -228,7 +228,7 @@ def test_a_command_that_became_more_dangerous_since_it_was_approved_is_asked_aga
     assert "rejected" in results(d)[1]
 
 
-def test_an_answer_to_a_question_shown_less_dangerous_approves_nothing(shelled, tmp_path: Path):
+def test_answer_to_a_question_shown_with_a_lower_risk_approves_nothing(shelled, tmp_path: Path):
     (tmp_path / "build").mkdir()
     delete = bash("rm -f build/no-such-file-of-the-tests")
     d = shelled(calls(bash("rmdir build && ln -s /etc build", "HIGH"), delete), says("ok"))
@@ -247,7 +247,7 @@ def test_an_answer_to_a_question_shown_less_dangerous_approves_nothing(shelled, 
     assert len(results(d)) == 2, "the answer to what is shown now holds"
 
 
-def test_what_was_approved_ahead_is_asked_again_when_the_same_is_refused_after_it(shelled, tmp_path: Path):
+def test_action_approved_ahead_is_asked_again_after_a_refusal_of_the_same(shelled, tmp_path: Path):
     (tmp_path / "a.txt").write_text("x")
     d = shelled(calls(bash("rm a.txt"), bash("mv a.txt b.txt")), says("ok"))
     delete, move = d.waiting()
@@ -261,7 +261,7 @@ def test_what_was_approved_ahead_is_asked_again_when_the_same_is_refused_after_i
     assert (tmp_path / "b.txt").exists()
 
 
-def test_an_edit_that_cannot_be_made_yet_is_asked_about_when_it_can(shelled, tmp_path: Path):
+def test_edit_not_possible_yet_is_asked_about_once_it_is(shelled, tmp_path: Path):
     file = str(tmp_path / "new.txt")
     made = bash("echo one > new.txt")
     changed = {"command": "str_replace", "path": file, "old_str": "one", "new_str": "two"}
@@ -276,7 +276,7 @@ def test_an_edit_that_cannot_be_made_yet_is_asked_about_when_it_can(shelled, tmp
     assert (tmp_path / "third").exists()
 
 
-def test_a_question_about_an_edit_that_can_no_longer_be_made_is_taken_back(shelled, tmp_path: Path):
+def test_question_about_an_edit_no_longer_possible_is_withdrawn(shelled, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("one\n")
     edit = {"command": "str_replace", "path": str(file), "old_str": "one", "new_str": "two"}
@@ -288,7 +288,7 @@ def test_a_question_about_an_edit_that_can_no_longer_be_made_is_taken_back(shell
     assert "a.txt" in results(d)[1]
 
 
-def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_it_fits(shelled, tmp_path: Path):
+def test_always_rule_leaves_waiting_actions_and_counts_its_matches(shelled, tmp_path: Path):
     d = shelled(calls(bash("make a"), bash("touch other"), bash("make a")), says("ok"))
     first, _, _ = d.waiting()
     rule = first.assessed.always
@@ -302,7 +302,7 @@ def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_
     assert len(results(d)) == 3
 
 
-def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_fits(harness):
+def test_mode_that_would_allow_waiting_actions_decides_none_and_counts_them(harness):
     d = went(harness, calls(*THREE), says("ok"))
     d.session.set(mode="never")
     d.run()
@@ -313,14 +313,14 @@ def test_a_mode_that_would_allow_all_of_them_decides_none_and_says_how_many_it_f
     assert d.notes == ["one", "two", "three"]
 
 
-def test_nothing_is_asked_ahead_behind_a_call_that_ends_the_run(harness):
+def test_nothing_is_asked_ahead_after_a_call_that_ends_the_run(harness):
     d = went(harness, calls(note("one"), ("finish", {"message": "done"}), note("two")), says("ok"))
     assert asked(d) == ["one"]
     d.answer()
     assert (d.notes, d.session.ended) == (["one"], "finished")
 
 
-def test_that_a_tool_refuses_what_was_approved_is_told_to_the_person_too(shelled, tmp_path: Path):
+def test_user_is_notified_that_a_tool_refused_an_approved_action(shelled, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("one\n")
     edit = {"command": "str_replace", "path": str(file), "old_str": "one", "new_str": "two"}
@@ -356,7 +356,7 @@ def stacked(harness, tmp_path: Path):
     return d
 
 
-def test_the_second_edit_of_a_file_is_shown_on_top_of_the_first_and_asked_about_once(stacked):
+def test_second_edit_of_a_file_is_shown_on_top_of_the_first_and_asked_once(stacked):
     first, second = stacked.waiting()
     assert second.assessed.preview[0].before == first.assessed.preview[0].after
     assert "a.txt is shown as an action before this one will leave it" in second.assessed.reasons[0]
@@ -369,7 +369,7 @@ def test_the_second_edit_of_a_file_is_shown_on_top_of_the_first_and_asked_about_
     assert "two\nthree\n" in text
 
 
-def test_of_the_second_edit_a_part_can_be_taken_before_the_first_is_written(stacked):
+def test_second_edit_may_be_accepted_in_part_before_the_first_is_written(stacked):
     first, second = stacked.waiting()
     mine = second.assessed.preview[0].after.replace("three\n", "my three\n")
     stacked.decide(second, "edited", written=(FileText(path=str(stacked.file), text=mine),))
@@ -378,7 +378,7 @@ def test_of_the_second_edit_a_part_can_be_taken_before_the_first_is_written(stac
     assert (stacked.file.read_text(), stacked.waiting()) == (mine, [])
 
 
-def test_when_the_first_edit_is_rejected_the_second_is_not_written_as_it_was_shown(stacked):
+def test_second_edit_is_not_written_as_shown_if_the_first_is_rejected(stacked):
     first, second = stacked.waiting()
     before = stacked.file.read_text()
     stacked.decide(second)
@@ -388,7 +388,7 @@ def test_when_the_first_edit_is_rejected_the_second_is_not_written_as_it_was_sho
     assert "old_str" in results(stacked)[1] or "not found" in results(stacked)[1]
 
 
-def test_when_of_the_first_edit_other_text_is_written_the_second_is_shown_on_top_of_that(stacked):
+def test_second_edit_is_shown_on_top_of_the_edited_first_one(stacked):
     first, second = stacked.waiting()
     mine = first.assessed.preview[0].after.replace("line 20\n", "twenty\n")
     stacked.decide(first, "edited", written=(FileText(path=str(stacked.file), text=mine),))
@@ -402,7 +402,7 @@ def test_when_of_the_first_edit_other_text_is_written_the_second_is_shown_on_top
     assert stacked.file.read_text() == anew.assessed.preview[0].after
 
 
-def test_after_somebody_elses_change_between_the_two_edits_the_second_is_not_written(stacked):
+def test_second_edit_is_not_written_after_a_change_by_another_program(stacked):
     first, second = stacked.waiting()
 
     def meddle(event) -> None:
@@ -418,7 +418,7 @@ def test_after_somebody_elses_change_between_the_two_edits_the_second_is_not_wri
     assert "has changed since it was last shown to you" in results(stacked)[1]
 
 
-def test_an_edit_of_a_file_that_an_earlier_action_makes_is_asked_about_beside_it(harness, tmp_path: Path):
+def test_edit_of_a_file_that_an_earlier_action_creates_is_asked_together(harness, tmp_path: Path):
     file = tmp_path / "new.txt"
     make = ("str_replace_editor", {"command": "create", "path": str(file), "file_text": "one\ntwo\n"}, "HIGH")
     d = harness(calls(make, replaced(file, "two", "three")), says("ok"))

@@ -41,7 +41,7 @@ def test_ids_are_readable_and_safe():
             session_path(places(Path("/nowhere")), bad)
 
 
-def test_the_lock_is_held_by_one_and_names_its_holder(tmp_path: Path):
+def test_lock_has_one_holder_and_names_it(tmp_path: Path):
     path = tmp_path / "a.session"
     lock = SessionLock.acquire(path)
     with pytest.raises(SessionInUse, match="in use by process"):
@@ -54,7 +54,7 @@ def test_the_lock_is_held_by_one_and_names_its_holder(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_list_has_every_session_and_names_the_damaged(tmp_path: Path):
+def test_list_contains_every_session_and_marks_damaged_ones(tmp_path: Path):
     where = places(tmp_path)
     answer = ModelResponded(response_id="r", model="m", text="hello", cost=0.25)
     written(where, "20260101-a-1111", UserMessage(text="fix\nit"), answer, answer, RunEnded(reason="finished"))
@@ -83,7 +83,7 @@ def test_the_list_has_every_session_and_names_the_damaged(tmp_path: Path):
     assert chosen.id == "20260102-b-2222"
 
 
-def test_a_workspace_must_be_a_folder_one_can_write(tmp_path: Path):
+def test_workspace_must_be_a_writable_directory(tmp_path: Path):
     file = tmp_path / "file"
     file.write_text("")
     assert checked_workspace(tmp_path) == tmp_path.resolve()

@@ -58,7 +58,7 @@ def dead(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("moment", ["locked", "empty", "tables"])
-def test_a_session_killed_while_it_was_made_is_not_listed_and_goes(locations: Locations, moment: str):
+def test_session_killed_during_creation_is_not_listed_and_is_deleted(locations: Locations, moment: str):
     path = session_path(locations, "one")
     subprocess.run([sys.executable, "-c", KILLED, str(path), moment], check=False)
     assert list_sessions(locations) == []
@@ -66,7 +66,7 @@ def test_a_session_killed_while_it_was_made_is_not_listed_and_goes(locations: Lo
     assert list(locations.sessions.iterdir()) == []
 
 
-def test_unfinished_files_of_killed_sessions_go_and_nothing_else(locations: Locations):
+def test_only_unfinished_files_of_killed_sessions_are_deleted(locations: Locations):
     state, versions = locations.data / "state" / "one", locations.data / "versions" / "v"
     stored = [state / "undo/a/1", state / "shown/b", state / "outputs/output.tmp.txt", versions / "index-one"]
     left = [state / "undo/a/2.tmp", state / "shown/b.tmp", state / "drafts.json.tmp", versions / "index-one-kept-ab"]
@@ -82,7 +82,7 @@ def test_unfinished_files_of_killed_sessions_go_and_nothing_else(locations: Loca
     assert [entry.id for entry in list_sessions(locations)] == ["one"]
 
 
-def test_a_session_that_lives_is_left_alone(locations: Locations):
+def test_running_session_is_left_alone(locations: Locations):
     path = session_path(locations, "one")
     lock = SessionLock.acquire(path)
     path.touch()
@@ -95,7 +95,9 @@ def test_a_session_that_lives_is_left_alone(locations: Locations):
     lock.release()
 
 
-def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch, dead: subprocess.Popen[bytes]):
+def test_temporary_directories_of_ended_processes_are_deleted(
+    tmp_path: Path, monkeypatch, dead: subprocess.Popen[bytes]
+):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     namespace = leftovers.mark().partition("-")[2]
     gone = tmp_path / f"ohw-shell-{dead.pid}-{namespace}-x"
@@ -115,7 +117,7 @@ def test_temporary_folders_of_dead_processes_go(tmp_path: Path, monkeypatch, dea
     assert all((directory / "file").exists() for directory in (*stay, link))
 
 
-def test_what_the_shells_of_dead_processes_left_running_ends(
+def test_processes_left_by_shells_of_ended_processes_are_killed(
     tmp_path: Path, monkeypatch, dead: subprocess.Popen[bytes]
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -135,7 +137,7 @@ def test_what_the_shells_of_dead_processes_left_running_ends(
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_says_so(locations: Locations, monkeypatch, number: int):
+def test_file_system_without_locks_is_reported(locations: Locations, monkeypatch, number: int):
     def refuse(*_):
         raise OSError(number, os.strerror(number))
 
@@ -145,7 +147,7 @@ def test_a_file_system_without_locks_says_so(locations: Locations, monkeypatch, 
     assert not isinstance(caught.value, SessionInUse)
 
 
-def test_what_a_killed_edit_left_in_the_users_folder_goes(
+def test_temporary_files_of_a_killed_edit_in_the_users_directory_are_deleted(
     locations: Locations, tmp_path: Path, dead: subprocess.Popen[bytes]
 ):
     namespace = leftovers.mark().partition("-")[2]
@@ -181,7 +183,7 @@ def kept_file(locations: Locations, session: str, name: str, days: float, size: 
     return path
 
 
-def test_what_tools_kept_goes_after_thirty_days_but_never_of_an_open_session(locations: Locations):
+def test_tool_files_are_deleted_after_thirty_days_except_of_open_sessions(locations: Locations):
     old = [kept_file(locations, "one", name, 31) for name in ("outputs/a.txt", "undo/f/1", "cells/plot.png")]
     users = [kept_file(locations, "one", name, 400) for name in ("put-back/1-hosts", "draft", "comments.json")]
     new = kept_file(locations, "one", "outputs/b.txt", 29)
@@ -206,7 +208,7 @@ def test_what_tools_kept_goes_after_thirty_days_but_never_of_an_open_session(loc
     assert list(locations.sessions.iterdir()) == [], "no lock is left"
 
 
-def test_the_oldest_that_tools_kept_goes_first_where_there_is_too_much(locations: Locations):
+def test_oldest_tool_files_are_deleted_first_above_the_size_limit(locations: Locations):
     third = RETENTION_BYTES // 3
     of_open = kept_file(locations, "open", "outputs/a", 20, third)
     oldest = kept_file(locations, "one", "outputs/b", 10, third)
@@ -222,7 +224,7 @@ def test_the_oldest_that_tools_kept_goes_first_where_there_is_too_much(locations
     assert all(path.exists() for path in newer)
 
 
-def test_a_start_prunes_what_tools_kept_once_an_hour(locations: Locations):
+def test_startup_prunes_tool_files_once_an_hour(locations: Locations):
     old = kept_file(locations, "one", "outputs/a", 31)
     sweep(locations)
     until = time.monotonic() + 20

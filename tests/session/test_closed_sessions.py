@@ -28,7 +28,7 @@ def write_session(where: Locations, name: str, *texts: str) -> Path:
     return path
 
 
-def test_words_are_found_in_all_sessions_with_what_stands_around_them(where):
+def test_search_finds_words_in_all_sessions_with_context(where):
     write_session(where, "a", "mend the Parser please", "nothing here")
     write_session(where, "b", "other work", "long " * 50 + "\n  the parser\x1b[31m failed at line 3")
     write_session(where, "c", "unrelated", "nothing")
@@ -41,7 +41,7 @@ def test_words_are_found_in_all_sessions_with_what_stands_around_them(where):
     assert [each.session for each in search_all(where, "parser failed")] == ["b"]
 
 
-def test_a_search_that_is_stopped_looks_no_further_and_damaged_files_are_passed_over(where):
+def test_stopped_search_ends_and_damaged_files_are_skipped(where):
     for name in ("a", "b", "c"):
         write_session(where, name, "needle", "needle")
     session_path(where, "b").write_bytes(b"torn" * 2_000)
@@ -52,7 +52,7 @@ def test_a_search_that_is_stopped_looks_no_further_and_damaged_files_are_passed_
     assert len(results) == 1
 
 
-def test_a_title_takes_the_place_of_the_first_message_and_goes_again(where):
+def test_title_replaces_the_first_message_until_it_is_removed(where):
     write_session(where, "a", "first words", "x")
     rename(where, "a", "Parser, second try")
     assert find_session(where, "a").title == "Parser, second try"
@@ -60,7 +60,7 @@ def test_a_title_takes_the_place_of_the_first_message_and_goes_again(where):
     assert find_session(where, "a").title == "first words"
 
 
-def test_what_somebody_works_in_is_neither_renamed_nor_deleted(where):
+def test_session_in_use_is_neither_renamed_nor_deleted(where):
     path = write_session(where, "a", "first words", "x")
     before = path.read_bytes()
     lock = SessionLock.acquire(path)
@@ -71,7 +71,7 @@ def test_what_somebody_works_in_is_neither_renamed_nor_deleted(where):
     assert path.read_bytes() == before
 
 
-def test_a_deleted_session_leaves_nothing_and_a_damaged_one_can_be_deleted(where):
+def test_deleted_session_leaves_nothing_and_a_damaged_one_can_be_deleted(where):
     write_session(where, "a", "words", "x")
     state_directory(where, "a").mkdir(parents=True)
     (state_directory(where, "a") / "undo").write_text("x")
@@ -84,7 +84,7 @@ def test_a_deleted_session_leaves_nothing_and_a_damaged_one_can_be_deleted(where
     assert not state_directory(where, "a").exists()
 
 
-def test_the_list_comes_one_by_one_with_what_changed_last_first(where):
+def test_sessions_are_listed_one_by_one_most_recent_first(where):
     for name in ("a", "b", "c"):
         write_session(where, name, f"words of {name}", "x")
     session_path(where, "d").write_bytes(b"torn" * 2_000)

@@ -52,7 +52,7 @@ def spoken(request: list[dict]) -> str:
     return " ".join(str(message["content"]) for message in request if message["role"] != "tool")
 
 
-def test_the_tool_has_the_history_condensed_before_the_next_call(begun):
+def test_condensation_tool_condenses_before_the_next_call(begun):
     d = begun(*looks(9), calls(ASK), says("I go on."))
     d.run()
     (event,) = condensings(d)
@@ -71,7 +71,7 @@ def test_the_tool_has_the_history_condensed_before_the_next_call(begun):
     assert "is summarized" in d.results()[-1]
 
 
-def test_the_recent_half_is_kept_word_for_word(begun):
+def test_recent_half_is_kept_verbatim(begun):
     d = begun(*looks(20), calls(ASK), says("I go on."))
     d.run()
     before, after = d.agent.requests[-2:]
@@ -82,7 +82,7 @@ def test_the_recent_half_is_kept_word_for_word(begun):
         assert f"look {number} " not in spoken(after) + " "
 
 
-def test_the_log_keeps_everything_and_gives_the_same_messages_again(begun):
+def test_log_keeps_everything_and_replays_to_the_same_messages(begun):
     d = begun(*looks(9), calls(ASK), says("I go on."))
     d.run()
     assert len([event for event in d.log() if event.kind == "model_responded"]) == 11
@@ -92,7 +92,7 @@ def test_the_log_keeps_everything_and_gives_the_same_messages_again(begun):
     assert d.agent.requests[-1][:-2] == d.agent.requests[-2]
 
 
-def test_what_is_summed_up_goes_to_the_model_as_a_record_with_the_sections_asked_for(begun):
+def test_condensed_part_is_sent_as_a_record_with_the_requested_sections(begun):
     d = begun(*looks(9), calls(ASK), says("I go on."))
     d.run()
     (request,) = d.agent.model.requests
@@ -105,7 +105,7 @@ def test_what_is_summed_up_goes_to_the_model_as_a_record_with_the_sections_asked
     assert "look 8" not in record["content"]
 
 
-def test_condensed_again_the_first_summary_is_part_of_the_next(begun):
+def test_second_condensation_includes_the_first_summary(begun):
     second = says("GOAL\nstill go")
     d = begun(*looks(9), calls(ASK), *looks(9), calls(ASK), says("I go on."), summaries=(SUMMARY, second))
     d.run()
@@ -117,14 +117,14 @@ def test_condensed_again_the_first_summary_is_part_of_the_next(begun):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_short_history_is_left_as_it_is(begun):
+def test_short_history_is_not_condensed(begun):
     d = begun(calls(ASK), says("I go on."), summaries=())
     d.run()
     assert condensings(d) == []
     assert d.session.ended == "waiting"
 
 
-def test_more_messages_than_the_limit_are_condensed_and_stay_below_it(begun):
+def test_history_above_the_message_limit_is_condensed_below_it(begun):
     d = begun(*looks(60), says("done"), summaries=[SUMMARY] * 50, condense_events=20, max_steps=100)
     d.run()
     assert d.session.ended == "waiting"
@@ -133,7 +133,7 @@ def test_more_messages_than_the_limit_are_condensed_and_stay_below_it(begun):
     assert all(faults_of(request) == [] for request in d.agent.requests)
 
 
-def test_a_window_that_fills_up_is_made_room_in(begun):
+def test_filling_context_window_is_condensed(begun):
     full = calls(LOOK, usage=ModelUsage(7_990, 100, window=10_000))
     d = begun(*looks(9, usage=ModelUsage(7_000, 100, window=10_000)), full, says("done"))
     d.run()
@@ -143,13 +143,13 @@ def test_a_window_that_fills_up_is_made_room_in(begun):
 
 
 @pytest.mark.parametrize("more", [{"condense_percent": 0}, {"context_window": 1_000_000}])
-def test_the_settings_say_when_a_window_is_full(begun, more):
+def test_settings_define_when_a_window_is_full(begun, more):
     d = begun(*looks(9, usage=ModelUsage(9_900, 90, window=10_000)), says("done"), summaries=(), **more)
     d.run()
     assert condensings(d) == []
 
 
-def test_a_request_that_does_not_fit_is_condensed_once_and_sent_again(begun):
+def test_oversized_request_is_condensed_once_and_sent_again(begun):
     d = begun(*looks(9), ContextOverflow("too long"), says("It fits."))
     d.run()
     (event,) = condensings(d)
@@ -158,7 +158,7 @@ def test_a_request_that_does_not_fit_is_condensed_once_and_sent_again(begun):
     assert len(d.agent.requests[-1]) < len(d.agent.requests[-2])
 
 
-def test_when_it_does_not_fit_then_either_the_person_is_asked_and_may_have_it_condensed_again(begun):
+def test_request_still_too_large_pauses_and_may_be_condensed_again(begun):
     too_long = ContextOverflow("too long")
     d = begun(*looks(20), too_long, too_long, too_long, says("It fits."), summaries=[SUMMARY] * 2)
     d.run()
@@ -171,14 +171,14 @@ def test_when_it_does_not_fit_then_either_the_person_is_asked_and_may_have_it_co
     assert d.session.ended == "waiting"
 
 
-def test_a_single_message_that_does_not_fit_is_told(begun):
+def test_single_message_that_does_not_fit_is_reported(begun):
     d = begun(ContextOverflow("the request is larger than the window"), summaries=())
     d.run()
     end = d.log()[-1]
     assert (end.reason, end.detail) == ("error", "the request is larger than the window")
 
 
-def test_a_record_that_does_not_fit_is_shortened(begun):
+def test_record_that_does_not_fit_is_shortened(begun):
     d = begun(*looks(9), calls(ASK), says("ok"), summaries=(ContextOverflow("x"), ContextOverflow("x"), SUMMARY))
     d.run()
     assert len(condensings(d)) == 1
@@ -193,7 +193,7 @@ def test_a_record_that_does_not_fit_is_shortened(begun):
         (says("GOAL: half", incomplete=True), "wrote no summary"),
     ],
 )
-def test_a_summary_that_fails_ends_the_run_and_forgets_nothing(begun, summary, message):
+def test_failed_summary_ends_the_run_and_loses_nothing(begun, summary, message):
     d = begun(*looks(9), calls(ASK), says("I go on."), summaries=(summary, SUMMARY))
     d.run()
     end = d.log()[-1]
@@ -205,7 +205,7 @@ def test_a_summary_that_fails_ends_the_run_and_forgets_nothing(begun, summary, m
     assert d.session.ended == "waiting"
 
 
-def test_an_interrupt_reaches_the_summary(begun):
+def test_interrupt_reaches_the_summary_call(begun):
     began = threading.Event()
 
     def hangs(request, on_delta, cancel):
@@ -224,7 +224,7 @@ def test_an_interrupt_reaches_the_summary(begun):
     assert condensings(d) == []
 
 
-def test_the_open_question_stays_and_nothing_is_condensed_over_it(begun):
+def test_open_question_prevents_condensing(begun):
     d = begun(*looks(9), calls(ASK, ("note", {"text": "a"}, "HIGH"), LOOK), says("I go on."))
     d.run()
     assert d.session.phase == "deciding"
@@ -235,7 +235,7 @@ def test_the_open_question_stays_and_nothing_is_condensed_over_it(begun):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_what_the_person_says_meanwhile_is_not_summed_up(begun):
+def test_message_sent_during_condensing_is_not_condensed(begun):
     def summary(request, on_delta, cancel):
         d.session.send("and mind the gap")
         return SUMMARY
@@ -246,12 +246,12 @@ def test_what_the_person_says_meanwhile_is_not_summed_up(begun):
     assert d.session.ended == "waiting"
 
 
-def test_a_summary_is_well_formed_and_not_endless():
+def test_summary_is_well_formed_and_bounded():
     assert summary_of(says(" one \ud800 ")) == "one �"
     assert len(summary_of(says("x" * 100_000))) < 21_000
 
 
-def test_pictures_and_odd_messages_are_named_in_the_record():
+def test_pictures_and_unusual_messages_are_named_in_the_record():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aa"}}
     request = summary_request([{"role": "user", "content": [{"type": "text", "text": "see"}, picture]}], 1_000)
     assert "USER: see\nUSER: (an image)" in request.messages[1]["content"]
@@ -259,7 +259,7 @@ def test_pictures_and_odd_messages_are_named_in_the_record():
 
 @settings(max_examples=400, deadline=None)
 @given(logs, st.integers(0, 30), st.integers(0, 30), st.integers(0, 25))
-def test_no_condensing_whatever_it_names_splits_a_call_from_its_result(log, first, last, at):
+def test_no_condensation_separates_a_call_from_its_result(log, first, last, at):
     log.insert(at, HistoryCondensed(first=first, last=last, summary="sum"))
     log = [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
     assert faults_of(messages(log)) == []
@@ -267,7 +267,7 @@ def test_no_condensing_whatever_it_names_splits_a_call_from_its_result(log, firs
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(logs, min_size=2, max_size=4))
-def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
+def test_condensed_part_is_whole_batches_and_the_rest_stays_verbatim(parts):
     log = [event for part in parts for event in part]
     log = [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
     history = MessageHistory()
@@ -289,7 +289,7 @@ def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     assert faults_of(after) == []
 
 
-def test_the_person_has_it_condensed_at_once_between_two_runs(begun):
+def test_user_can_condense_at_once_between_two_runs(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."))
     d.run()
     d.session.condense()
@@ -305,7 +305,7 @@ def test_the_person_has_it_condensed_at_once_between_two_runs(begun):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_wish_while_a_question_waits_is_kept_until_the_next_call(begun):
+def test_condensation_requested_during_a_question_waits_for_the_next_call(begun):
     d = begun(*looks(9), calls(("note", {"text": "a"}, "HIGH")), says("I go on."))
     d.run()
     assert d.session.phase == "deciding"
@@ -316,7 +316,7 @@ def test_a_wish_while_a_question_waits_is_kept_until_the_next_call(begun):
     assert SUMMARY.text in spoken(d.agent.requests[-1])
 
 
-def test_a_short_history_is_not_condensed_and_that_is_said(begun):
+def test_request_to_condense_a_short_history_is_declined_with_a_notice(begun):
     d = begun(says("Hello."))
     d.run()
     before = d.kinds()
@@ -325,7 +325,7 @@ def test_a_short_history_is_not_condensed_and_that_is_said(begun):
     assert d.kinds() == before
 
 
-def test_a_wish_that_fails_is_told_and_a_message_goes_on(begun):
+def test_failed_requested_condensation_is_reported_and_a_message_continues(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."), summaries=(says(""),))
     d.run()
     d.session.condense()
@@ -335,7 +335,7 @@ def test_a_wish_that_fails_is_told_and_a_message_goes_on(begun):
     assert d.session.phase == "idle"
 
 
-def test_a_restart_forgets_a_wish_that_was_not_carried_out(begun):
+def test_restart_drops_a_pending_condensation_request(begun):
     d = begun(*looks(9), says("Done so far."))
     d.run()
     d.session.condense()
@@ -344,7 +344,7 @@ def test_a_restart_forgets_a_wish_that_was_not_carried_out(begun):
     assert d.kinds()[-2:] == ["condensing_asked", "run_ended"]
 
 
-def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(begun):
+def test_undone_condensation_sends_the_whole_history_again(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."), says("And on."))
     d.run()
     whole = list(d.agent.requests[-1])
@@ -365,7 +365,7 @@ def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(b
         d.session.condense(undo=True)
 
 
-def test_what_was_said_after_a_condensing_stays_when_it_is_taken_back(begun):
+def test_messages_after_a_condensation_survive_its_undo(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."), says("And on."))
     d.run()
     whole = list(d.agent.requests[-1])
@@ -386,7 +386,7 @@ def test_what_was_said_after_a_condensing_stays_when_it_is_taken_back(begun):
     assert faults_of(again) == []
 
 
-def test_taken_back_it_is_not_condensed_by_a_limit_again_and_by_a_full_window_it_is(begun):
+def test_undone_condensation_is_repeated_for_a_full_window_but_not_for_a_limit(begun):
     d = begun(
         *looks(9), says("Done."), *looks(3), says("More."), ContextOverflow("x"), says("Last."), condense_events=16
     )
@@ -403,7 +403,7 @@ def test_taken_back_it_is_not_condensed_by_a_limit_again_and_by_a_full_window_it
     assert d.session.ended == "waiting"
 
 
-def test_without_a_condensing_there_is_none_to_take_back(begun):
+def test_undo_without_a_condensation_is_refused(begun):
     d = begun(*looks(9), says("Done so far."))
     d.run()
     with pytest.raises(CommandError, match="no compaction to undo"):

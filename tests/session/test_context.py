@@ -25,7 +25,7 @@ def result(text: str) -> ActionObserved:
     return ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": text}]})
 
 
-def test_the_parts_of_a_request_make_up_what_the_provider_counted(harness):
+def test_parts_of_a_request_sum_up_to_the_providers_count(harness):
     d = harness(calls(LOOK, usage=ModelUsage(1_000, 5)), says("Done.", usage=ModelUsage(1_400, 5)))
     d.session.send("x" * 400)
     d.run()
@@ -35,20 +35,20 @@ def test_the_parts_of_a_request_make_up_what_the_provider_counted(harness):
     assert second.system + second.tools + second.messages + second.tool_output == 1_400
 
 
-def test_without_a_count_of_the_provider_the_parts_are_estimated(harness):
+def test_parts_are_estimated_without_a_providers_count(harness):
     d = harness(says("Done."))
     d.session.send("x" * 400)
     d.run()
     assert answers(d)[0].parts == ContextParts(system=100, tools=200, messages=100)
 
 
-def test_only_what_is_sent_of_a_long_result_counts():
+def test_only_the_sent_part_of_a_long_result_counts():
     count = PartCount(max_observe=200)
     count.apply(result("y" * 5_000))
     assert count.parts((0, 0), None).tool_output == 50
 
 
-def test_a_session_that_is_opened_again_knows_them(harness):
+def test_reopened_session_has_the_same_parts(harness):
     d = harness(calls(LOOK), says("Done."), says("Yes."))
     d.session.send("go")
     d.run()
@@ -60,7 +60,7 @@ def test_a_session_that_is_opened_again_knows_them(harness):
     assert after.parts.tool_output == before.parts.tool_output
 
 
-def test_a_summary_takes_the_place_of_what_it_stands_for(harness):
+def test_summary_replaces_the_condensed_part_in_the_counts(harness):
     long = [calls(LOOK, text="z" * 2_000) for _ in range(9)]
     d = harness(*long, says("Done."), stop_loops=False, condense_events=18)
     d.agent.model.summaries = [says("GOAL\ngo")]
@@ -74,7 +74,7 @@ def test_a_summary_takes_the_place_of_what_it_stands_for(harness):
 
 
 @pytest.mark.parametrize("counted", [0, 7, None])
-def test_odd_counts_give_no_part_below_nothing(counted):
+def test_odd_counts_never_give_a_negative_part(counted):
     count = PartCount(max_observe=200)
     count.apply(UserMessage(text="go"))
     count.apply(ModelResponded(response_id="r", model="m", tool_calls=(RawToolCall(id="c", name="n", arguments="{}"),)))

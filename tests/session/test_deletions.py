@@ -89,12 +89,12 @@ def assessed(losses, tmp_path):
         ("rm tracked.txt", 1),
     ],
 )
-def test_a_copy_is_kept_of_all_that_is_deleted(losses, assessed, command, count):
+def test_every_deleted_file_is_copied(losses, assessed, command, count):
     copy = losses.keep(assessed(command), command, "one")
     assert (copy.count if copy else 0) == count
 
 
-def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses, assessed, tmp_path):
+def test_file_changed_after_the_last_version_is_copied_as_it_is(losses, assessed, tmp_path):
     """Times and size of the file do not matter: another program may write it at any moment before the command."""
     file = tmp_path / "work/tracked.txt"
     times = file.stat().st_mtime_ns
@@ -111,7 +111,7 @@ def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses,
             os.utime(file, ns=(times, times))
 
 
-def test_outside_of_the_workspace_no_copy_is_kept_and_that_is_said(losses, assessed, tmp_path):
+def test_files_outside_the_workspace_are_not_copied_and_that_is_reported(losses, assessed, tmp_path):
     inside, outside = tmp_path / "work", tmp_path / "elsewhere"
     outside.mkdir()
     (outside / "a.txt").write_text("a")
@@ -123,7 +123,7 @@ def test_outside_of_the_workspace_no_copy_is_kept_and_that_is_said(losses, asses
         assert losses.keep(assessed(command), command, "one") is None
 
 
-def test_through_a_link_what_lies_behind_it_is_kept(losses, assessed, tmp_path):
+def test_file_behind_a_link_is_copied(losses, assessed, tmp_path):
     (tmp_path / "work/link.log").symlink_to("a.log")
     (tmp_path / "work/folder").symlink_to("build")
     for command, named in (("echo > link.log", "a.log"), ("rm folder/b.log", "build/b.log")):
@@ -131,7 +131,7 @@ def test_through_a_link_what_lies_behind_it_is_kept(losses, assessed, tmp_path):
         assert named in {change.path for change in losses.copies._repository.files_of(copy.version)}
 
 
-def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason(losses, assessed, tmp_path):
+def test_file_that_cannot_be_copied_is_named_beside_the_commands_own_reason(losses, assessed, tmp_path):
     with (tmp_path / "work/model.log").open("wb") as file:
         file.truncate(150_000_000)
     explanation = losses.explain(assessed("mytool model.log"))
@@ -140,7 +140,7 @@ def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason
     assert ("can NOT be restored" in reason, explanation.doubt) == (True, "")
 
 
-def test_what_is_held_already_is_told_too(losses, assessed):
+def test_deletion_of_files_already_held_is_reported_too(losses, assessed):
     assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (`ohw restore` restores it)")
     assert "1 of them not in git; a copy is kept" in reason_of(losses, assessed, "rm tracked.txt a.log")[0]
 
@@ -158,9 +158,7 @@ def test_what_is_held_already_is_told_too(losses, assessed):
         ("git status", set()),
     ],
 )
-def test_of_what_git_itself_writes_over_a_copy_is_kept_where_no_version_holds_it(
-    losses, assessed, tmp_path, command, files
-):
+def test_files_overwritten_by_git_are_copied_if_no_version_holds_them(losses, assessed, tmp_path, command, files):
     work = tmp_path / "work"
 
     def git(*arguments: str) -> None:
@@ -187,7 +185,7 @@ def test_of_what_git_itself_writes_over_a_copy_is_kept_where_no_version_holds_it
     assert {change.path for change in copied_files} - {"new.bin"} | ({"new.bin"} & files) == files
 
 
-def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
+def test_many_files_and_odd_names_are_all_copied(losses, assessed, tmp_path):
     for number in range(1_150):
         (tmp_path / "work" / f"{number}.log").write_text("x")
     (tmp_path / "work" / "d[raw].log").write_text("x")
@@ -196,13 +194,13 @@ def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
         assert copy.count == count, command
 
 
-def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
+def test_reason_names_what_is_deleted_even_if_the_command_does_not(losses, assessed):
     assessment = losses.explain(assessed("git clean -fdX")).assessment
     assert assessment.parts[0].reason.startswith("deletes ")
     assert "a copy is kept" in assessment.parts[0].reason
 
 
-def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_asked_about(losses, assessed, tmp_path):
+def test_files_of_a_directory_with_git_history_are_copied_and_the_history_is_asked_about(losses, assessed, tmp_path):
     inner = tmp_path / "work/vendor/lib"
     (inner / ".git").mkdir(parents=True)
     (inner / ".git/HEAD").write_text("ref: refs/heads/main\n")
@@ -224,7 +222,7 @@ def reason_of(losses, assessed, command: str) -> tuple[str, str]:
         ("for f in *.log; do rm $f; done", "deletes files in ./ that are not known before it runs"),
     ],
 )
-def test_where_it_is_not_known_what_goes_all_that_git_does_not_hold_is_kept_and_said(losses, assessed, command, reason):
+def test_unknown_deletions_copy_and_report_everything_git_does_not_hold(losses, assessed, command, reason):
     count = "2 files" if "./" in reason else "1 file"
     assert reason_of(losses, assessed, command) == (
         f"{reason} (a copy is kept of the {count} that git does not hold)",
@@ -232,7 +230,7 @@ def test_where_it_is_not_known_what_goes_all_that_git_does_not_hold_is_kept_and_
     )
 
 
-def test_of_files_that_are_too_many_together_the_smallest_are_kept_and_the_others_named(losses, assessed, tmp_path):
+def test_smallest_files_are_copied_if_there_are_too_many_and_others_named(losses, assessed, tmp_path):
     with (tmp_path / "work/data.log").open("wb") as file:
         file.truncate(150_000_000)
     (tmp_path / "work/node_modules").mkdir()
@@ -247,7 +245,7 @@ def test_of_files_that_are_too_many_together_the_smallest_are_kept_and_the_other
 
 @pytest.mark.parametrize("command", ["rm a.log", "rm $f", "rm -r build", "ls | xargs rm"])
 @pytest.mark.parametrize("fault", ["damaged", "no git"])
-def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, assessed, monkeypatch, command, fault):
+def test_failed_copy_is_reported_and_asks(losses, assessed, monkeypatch, command, fault):
     if fault == "damaged":
         Path(losses.copies._repository.directory / "index-one").write_bytes(b"DIRC damaged")
     else:
@@ -258,7 +256,7 @@ def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, asse
     assert doubt == "what it deletes could not be restored"
 
 
-def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(losses, assessed, tmp_path):
+def test_generated_and_merely_changed_files_are_no_reason_to_ask(losses, assessed, tmp_path):
     directory = tmp_path / "work/node_modules"
     directory.mkdir()
     with (directory / "large").open("wb") as file:
@@ -269,7 +267,7 @@ def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(
     assert losses.explain(assessed("echo new > a.log")).doubt == ""
 
 
-def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, tmp_path):
+def test_git_clean_and_find_delete_exactly_what_they_name(losses, assessed, tmp_path):
     work = tmp_path / "work"
     (work / "docs" / ".old").mkdir(parents=True)
     for name in ("docs/kept.md", "docs/new.log", "docs/.old/deep.log", "docs/draft.md"):
@@ -287,7 +285,7 @@ def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, t
         assert reason.startswith(f"deletes {files} ("), (command, reason)
 
 
-def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_path):
+def test_copy_is_made_before_the_first_version_too(losses, assessed, tmp_path):
     locations = Locations.from_environment({"HOME": str(tmp_path / "home")})
     fresh = DeletionSurvey(SnapshotRepository(locations, losses.copies._repository.workspace, "two"))
     shutil.rmtree(losses.copies._repository.directory)

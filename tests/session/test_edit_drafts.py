@@ -113,7 +113,7 @@ def draft(*paths: Path, **more: Any) -> ModelResponse:
     return calls(*(("edit_file", {"path": str(path), "content": "return 3", **more}, "MEDIUM") for path in paths))
 
 
-def test_what_was_shown_is_written_and_the_model_merged_it_once(bench, tmp_path):
+def test_shown_draft_is_written_and_merged_by_the_model_once(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), MERGED, END)
     one.session.send("go")
     one.run()
@@ -131,7 +131,7 @@ def test_what_was_shown_is_written_and_the_model_merged_it_once(bench, tmp_path)
     assert one.results()[0].files_changed[0].after == NEW
 
 
-def test_a_draft_that_is_allowed_by_the_mode_is_merged_and_written(bench, tmp_path):
+def test_draft_allowed_by_the_mode_is_merged_and_written(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), MERGED, END, mode="never")
     one.session.send("go")
     one.run()
@@ -139,7 +139,7 @@ def test_a_draft_that_is_allowed_by_the_mode_is_merged_and_written(bench, tmp_pa
     assert len(model.requests) == 3
 
 
-def test_a_rejected_draft_writes_nothing(bench, tmp_path):
+def test_rejected_draft_writes_nothing(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), MERGED, END)
     one.session.send("go")
     one.run()
@@ -148,7 +148,7 @@ def test_a_rejected_draft_writes_nothing(bench, tmp_path):
     assert "not so" in str(model.requests[2].messages)
 
 
-def test_in_plan_mode_no_model_is_asked_for_a_draft(bench, tmp_path):
+def test_plan_mode_asks_no_model_for_a_draft(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), END, mode="plan")
     one.session.send("go")
     one.run()
@@ -156,7 +156,7 @@ def test_in_plan_mode_no_model_is_asked_for_a_draft(bench, tmp_path):
     assert len(model.requests) == 2
 
 
-def test_nobody_is_asked_about_a_draft_that_cannot_be_merged(bench, tmp_path):
+def test_draft_that_cannot_be_merged_is_not_asked_about(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), says("no."), draft(tmp_path / "a.py", start=9), END)
     one.session.send("go")
     one.run()
@@ -178,7 +178,7 @@ def test_nobody_is_asked_about_a_draft_that_cannot_be_merged(bench, tmp_path):
         (says("<merged>\ndef g():\n    return 3\n</merged>", incomplete=True), "broke off"),
     ],
 )
-def test_a_call_for_a_draft_that_fails_is_a_result_that_says_why(bench, tmp_path, answer, message):
+def test_failed_model_call_for_a_draft_is_a_result_with_the_reason(bench, tmp_path, answer, message):
     one, _ = bench(draft(tmp_path / "a.py"), answer, END, mode="never")
     one.session.send("go")
     one.run()
@@ -187,7 +187,7 @@ def test_a_call_for_a_draft_that_fails_is_a_result_that_says_why(bench, tmp_path
     assert one.file.read_text() == TEXT
 
 
-def test_an_interrupt_ends_the_call_for_a_draft(bench, tmp_path):
+def test_interrupt_ends_the_model_call_for_a_draft(bench, tmp_path):
     began = threading.Event()
 
     def stall(cancel: Cancel) -> ModelResponse:
@@ -211,7 +211,7 @@ def test_an_interrupt_ends_the_call_for_a_draft(bench, tmp_path):
     assert one.session.phase == "idle"
 
 
-def test_a_question_that_was_open_is_decided_after_a_restart_without_a_new_draft(bench, tmp_path):
+def test_open_question_is_decided_after_a_restart_without_a_new_draft(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), MERGED, END)
     one.session.send("go")
     one.run()
@@ -222,7 +222,7 @@ def test_a_question_that_was_open_is_decided_after_a_restart_without_a_new_draft
     assert len(model.requests) == 3
 
 
-def test_a_file_changed_while_the_person_reads_is_merged_and_asked_about_again(bench, tmp_path):
+def test_file_changed_during_the_question_is_merged_and_asked_again(bench, tmp_path):
     other = says("<merged>\ndef g():\n    return 33\n</merged>")
     one, model = bench(draft(tmp_path / "a.py"), MERGED, other, END)
     one.session.send("go")
@@ -237,7 +237,7 @@ def test_a_file_changed_while_the_person_reads_is_merged_and_asked_about_again(b
     assert len(model.requests) == 4
 
 
-def test_a_draft_the_person_rewrote_cannot_be_approved_unseen(bench, tmp_path):
+def test_draft_rewritten_by_the_user_cannot_be_approved_unseen(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), MERGED, END)
     one.session.send("go")
     one.run()
@@ -247,7 +247,7 @@ def test_a_draft_the_person_rewrote_cannot_be_approved_unseen(bench, tmp_path):
     assert len(model.requests) == 2
 
 
-def test_two_drafts_of_one_answer_are_each_merged_and_asked_about_in_turn(bench, tmp_path):
+def test_two_drafts_of_one_response_are_merged_and_asked_in_turn(bench, tmp_path):
     (tmp_path / "b.py").write_text("x = 1\n")
     both = draft(tmp_path / "a.py", tmp_path / "b.py")
     one, model = bench(both, MERGED, says("<merged>\nx = 2\n</merged>"), END)
@@ -260,7 +260,7 @@ def test_two_drafts_of_one_answer_are_each_merged_and_asked_about_in_turn(bench,
     assert (one.file.read_text(), (tmp_path / "b.py").read_text()) == (NEW, "x = 2\n")
 
 
-def test_the_offline_model_merges_too(tmp_path, monkeypatch):
+def test_offline_model_merges_drafts_too(tmp_path, monkeypatch):
     monkeypatch.setenv("OHW_SCRIPT_PACE", "0")
     script = tmp_path / "script.toml"
     script.write_text(f"""

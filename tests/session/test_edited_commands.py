@@ -26,14 +26,14 @@ def decisions(d) -> list[str]:
     return [event.verdict for event in d.log() if event.kind == "action_decided"]
 
 
-def test_a_change_of_the_same_risk_runs_as_it_was_written(asked, tmp_path):
+def test_edited_command_of_the_same_risk_runs_as_written(asked, tmp_path):
     edit(asked, "touch other")
     assert decisions(asked) == ["edited"]
     assert (tmp_path / "other").exists()
     assert not (tmp_path / "made").exists()
 
 
-def test_a_riskier_command_is_shown_with_its_own_rating_and_runs_only_when_it_is_approved_again(asked, tmp_path):
+def test_riskier_edited_command_is_shown_again_and_needs_another_approval(asked, tmp_path):
     edit(asked, "touch other && rm -rf ~/no-such-place-of-this-test")
     again = asked.session.question.assessed
     assert again.risk == "HIGH"
@@ -47,14 +47,14 @@ def test_a_riskier_command_is_shown_with_its_own_rating_and_runs_only_when_it_is
     assert not (tmp_path / "made").exists()
 
 
-def test_a_riskier_command_can_still_be_rejected(asked, tmp_path):
+def test_riskier_edited_command_can_be_rejected(asked, tmp_path):
     edit(asked, "rm -rf ~/no-such-place-of-this-test")
     asked.answer("rejected", note="never mind")
     assert decisions(asked) == ["rejected"]
     assert asked.session.phase == "idle"
 
 
-def test_a_high_one_is_asked_about_each_time_it_is_changed(asked):
+def test_high_risk_command_is_asked_about_after_each_edit(asked):
     edit(asked, "rm -rf ~/no-such-place-of-this-test")
     edit(asked, "rm -rf ~/none-either-of-this-test")
     assert asked.session.question.assessed.edited == {"command": "rm -rf ~/none-either-of-this-test"}

@@ -24,7 +24,7 @@ def lines(tmp_path):
         return list(export_lines(store))
 
 
-def test_an_exported_session_comes_back_the_same(lines, tmp_path):
+def test_exported_session_is_imported_unchanged(lines, tmp_path):
     with (
         import_lines([*lines, "\n"], tmp_path / "b.ohw", model="m", mode="ask") as again,
         Store.open(tmp_path / "a.ohw") as first,
@@ -33,13 +33,13 @@ def test_an_exported_session_comes_back_the_same(lines, tmp_path):
 
 
 @pytest.mark.parametrize("bad", ["{", '{"kind": "unknown"}', "[]", "\x00"])
-def test_a_bad_line_is_named_and_leaves_no_file(lines, tmp_path, bad):
+def test_invalid_line_is_named_and_leaves_no_file(lines, tmp_path, bad):
     with pytest.raises(StoreError, match="event 3 of the import"):
         import_lines([*lines, bad], tmp_path / "b.ohw", model="m", mode="ask")
     assert not (tmp_path / "b.ohw").exists()
 
 
-def test_a_source_that_fails_leaves_no_file(lines, tmp_path):
+def test_failing_source_leaves_no_file(lines, tmp_path):
     def broken():
         yield lines[0]
         raise OSError("the disk went away")
@@ -49,7 +49,7 @@ def test_a_source_that_fails_leaves_no_file(lines, tmp_path):
     assert not (tmp_path / "two.ohw").exists()
 
 
-def test_a_missing_line_is_said(lines, tmp_path):
+def test_missing_line_is_reported(lines, tmp_path):
     with pytest.raises(StoreError, match="event 1 of the import is missing"):
         import_lines(lines[1:], tmp_path / "b.ohw", model="m", mode="ask")
 

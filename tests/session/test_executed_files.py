@@ -192,7 +192,7 @@ SCRIPTS = {
         ("command -- ./run.sh", "run.sh"),
     ],
 )
-def test_code_that_changes_between_question_and_start_is_asked_again(shell_harness, tmp_path, command, name):
+def test_code_changed_between_question_and_start_is_asked_again(shell_harness, tmp_path, command, name):
     put(tmp_path, SCRIPTS)
     one = shell_harness(command)
     file = tmp_path / name
@@ -203,7 +203,7 @@ def test_code_that_changes_between_question_and_start_is_asked_again(shell_harne
 @pytest.mark.parametrize(
     "command", ["./run.sh", "sh run.sh", "make t", "./outer.sh", "python3 -m pkg", "sh -c ./run.sh"]
 )
-def test_what_did_not_change_runs_after_one_question(shell_harness, tmp_path, command):
+def test_unchanged_code_runs_after_one_question(shell_harness, tmp_path, command):
     put(tmp_path, SCRIPTS)
     one = shell_harness(command)
     one.answer()
@@ -225,7 +225,7 @@ def test_what_did_not_change_runs_after_one_question(shell_harness, tmp_path, co
         ("false unknown app.log || echo x >> ran", "app.log"),
     ],
 )
-def test_data_that_changes_is_not_asked_about(shell_harness, tmp_path, command, name):
+def test_changed_data_is_not_asked_about(shell_harness, tmp_path, command, name):
     put(tmp_path, SCRIPTS)
     one = shell_harness(command)
     file = tmp_path / name
@@ -235,7 +235,7 @@ def test_data_that_changes_is_not_asked_about(shell_harness, tmp_path, command, 
     assert one.kinds().count("action_assessed") == 1
 
 
-def test_approved_again_it_runs_as_it_is_now(shell_harness, tmp_path):
+def test_code_approved_again_runs_as_it_is_now(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     one = shell_harness("./run.sh")
     (tmp_path / "run.sh").write_text(EVIL)
@@ -244,7 +244,7 @@ def test_approved_again_it_runs_as_it_is_now(shell_harness, tmp_path):
     assert ran(tmp_path) == ["evil"]
 
 
-def test_a_change_that_keeps_size_and_times_is_found(shell_harness, tmp_path):
+def test_change_that_keeps_size_and_times_is_detected(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     script = tmp_path / "run.sh"
     before = script.stat()
@@ -256,7 +256,7 @@ def test_a_change_that_keeps_size_and_times_is_found(shell_harness, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["./link", "sh link", "here/run.sh", "cd here && ./run.sh", "make t"])
-def test_a_link_that_leads_elsewhere_is_asked_again(shell_harness, tmp_path, command):
+def test_retargeted_link_is_asked_again(shell_harness, tmp_path, command):
     """The link itself or one above it changes; its target may even have the same content."""
     put(tmp_path, {"one/run.sh": ECHO, "two/run.sh": ECHO, "Makefile": "t:\n\t@here/run.sh\n"})
     for name, one, two in (("link", "one/run.sh", "two/run.sh"), ("here", "one", "two")):
@@ -268,7 +268,7 @@ def test_a_link_that_leads_elsewhere_is_asked_again(shell_harness, tmp_path, com
     assert "two" in reasons_asked_again(harness, tmp_path)
 
 
-def test_a_file_that_becomes_a_link_to_outside_is_asked_again(shell_harness, tmp_path, tmp_path_factory):
+def test_file_that_becomes_a_link_to_the_outside_is_asked_again(shell_harness, tmp_path, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     put(outside, {"run.sh": ECHO})
     put(tmp_path, {"run.sh": ECHO})
@@ -289,23 +289,21 @@ def test_a_file_that_becomes_a_link_to_outside_is_asked_again(shell_harness, tmp
         ("pytest tests", "tests/conftest.py"),
     ],
 )
-def test_code_that_appears_is_asked_again(shell_harness, tmp_path, command, name):
+def test_new_code_is_asked_again(shell_harness, tmp_path, command, name):
     put(tmp_path, {"Makefile": "include inc/*.mk\nt:\n\t@./run.sh\n", "inc/a.mk": "u:\n", "tests/test_a.py": ""})
     one = shell_harness(command)
     put(tmp_path, {name: EVIL})
     assert f"{name} is new" in reasons_asked_again(one, tmp_path)
 
 
-def test_code_that_is_deleted_is_asked_again(shell_harness, tmp_path):
+def test_deleted_code_is_asked_again(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     one = shell_harness("./run.sh")
     (tmp_path / "run.sh").unlink()
     assert "run.sh" in reasons_asked_again(one, tmp_path)
 
 
-def test_a_question_asked_ahead_is_asked_again_when_an_earlier_action_changes_its_script(
-    harness, shell_harness, tmp_path
-):
+def test_question_asked_ahead_is_repeated_if_an_earlier_action_changes_its_script(harness, shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     one = shell_harness()
     two = [("execute_bash", {"command": command}, "HIGH") for command in ("sed -i s/good/evil/ run.sh", "./run.sh")]
@@ -320,7 +318,7 @@ def test_a_question_asked_ahead_is_asked_again_when_an_earlier_action_changes_it
     assert "run.sh changed" in " ".join(one.session.question.assessed.reasons)
 
 
-def test_a_script_that_an_earlier_action_of_the_answer_writes_is_bound_as_that_was_shown(shell_harness, tmp_path):
+def test_approval_is_bound_to_a_script_as_an_earlier_action_will_write_it(shell_harness, tmp_path):
     script = tmp_path / "run.sh"
     put(tmp_path, {"run.sh": "old"})
     one = shell_harness()
@@ -334,7 +332,7 @@ def test_a_script_that_an_earlier_action_of_the_answer_writes_is_bound_as_that_w
     assert ran(tmp_path) == ["good"]
 
 
-def test_what_a_mode_allows_is_bound_as_well_but_never_asked_about_for_that(shell_harness, tmp_path):
+def test_action_allowed_by_a_mode_is_bound_to_its_files_without_asking(shell_harness, tmp_path):
     """What a mode allows is bound to its files too, but they are no reason to ask."""
     put(tmp_path, {"run.sh": ECHO})
     one = shell_harness("./run.sh", mode="never")
@@ -342,7 +340,7 @@ def test_what_a_mode_allows_is_bound_as_well_but_never_asked_about_for_that(shel
     assert one.session.question is None
 
 
-def test_a_swap_at_the_moment_of_the_decision_is_found(shell_harness, tmp_path):
+def test_swap_at_the_moment_of_the_decision_is_detected(shell_harness, tmp_path):
     """The file is swapped while the decision is recorded, the last moment before the command starts."""
     put(tmp_path, {"run.sh": ECHO})
     other = tmp_path / "other"
@@ -363,7 +361,7 @@ def test_a_swap_at_the_moment_of_the_decision_is_found(shell_harness, tmp_path):
     ("command", "name"),
     [("./run.sh", "run.sh"), ("sh run.sh", "run.sh"), ("make t", "Makefile"), ("make t", "run.sh"), ("./link", "link")],
 )
-def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
+def test_swap_after_the_last_check_before_the_start_is_detected(
     shell_harness, tmp_path, monkeypatch, command, name, mode
 ):
     """The file is swapped after the start is recorded, when the decision was already compared."""
@@ -387,7 +385,7 @@ def test_a_swap_behind_the_last_look_before_the_start_is_found_where_it_is_run(
     assert f"{name} changed" in result.observation["content"][0]["text"] or "no link" in str(result.observation)
 
 
-def test_an_edited_command_is_bound_to_its_own_scripts(shell_harness, tmp_path):
+def test_edited_command_is_bound_to_its_own_scripts(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO, "other.sh": ECHO})
     one = shell_harness("./run.sh")
 
@@ -401,7 +399,7 @@ def test_an_edited_command_is_bound_to_its_own_scripts(shell_harness, tmp_path):
     assert one.session.question is not None
 
 
-def test_what_can_be_executed_and_not_read_a_pipe_and_a_loop_of_links_do_not_block(shell_harness, tmp_path):
+def test_unreadable_executables_pipes_and_link_loops_do_not_block(shell_harness, tmp_path):
     put(tmp_path, {"run.sh": ECHO})
     os.mkfifo(tmp_path / "pipe.sh")
     (tmp_path / "loop.sh").symlink_to("loop.sh")
@@ -412,7 +410,7 @@ def test_what_can_be_executed_and_not_read_a_pipe_and_a_loop_of_links_do_not_blo
     assert ran(tmp_path) == []
 
 
-def test_a_question_says_that_not_all_files_are_compared(shell_harness, tmp_path, monkeypatch):
+def test_question_says_that_not_all_files_are_compared(shell_harness, tmp_path, monkeypatch):
     monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 20)
     put(tmp_path, {"Makefile": "all:\n\techo x\n", **{f"src/{number}.c": "" for number in range(30)}})
     one = shell_harness("make")

@@ -67,7 +67,7 @@ def write(one, name: str, text: str):
     return calls(("write", {"path": str(one.work / name), "text": text}))
 
 
-def test_what_an_action_changes_beside_its_preview_is_told(recorded, tmp_path):
+def test_changes_beyond_the_preview_of_an_action_are_reported(recorded, tmp_path):
     one = recorded()
     (one.work / "old.txt").write_text("before\n")
 
@@ -87,7 +87,7 @@ def test_what_an_action_changes_beside_its_preview_is_told(recorded, tmp_path):
     assert after.version not in ("", first.version)
 
 
-def test_what_the_result_tells_of_is_not_told_twice(recorded):
+def test_changes_in_the_result_are_not_reported_twice(recorded):
     one = recorded()
     one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
     one.session.send("go")
@@ -96,7 +96,7 @@ def test_what_the_result_tells_of_is_not_told_twice(recorded):
     assert versions(one)[1].files == ()
 
 
-def test_the_next_action_that_writes_waits_for_the_version_before_it(recorded):
+def test_next_writing_action_waits_for_the_version_before_it(recorded):
     one = recorded()
     one.agent.script += [write(one, "a.txt", "1"), write(one, "a.txt", "2"), write(one, "a.txt", "3"), says("done")]
     one.session.send("go")
@@ -120,7 +120,7 @@ class Late(ScriptedWatcher):
             seen |= new
 
 
-def test_a_slow_watcher_costs_an_action_none_of_its_changes(recorded, monkeypatch):
+def test_slow_watcher_loses_no_change_of_an_action(recorded, monkeypatch):
     monkeypatch.setattr(snapshots, "_CHEAP", -1.0)  # as in a directory that is slow to scan
     one = recorded(changes=Late())
     one.agent.script += [write(one, "a.txt", "1"), write(one, "b.txt", "2"), says("done")]
@@ -133,7 +133,7 @@ def test_a_slow_watcher_costs_an_action_none_of_its_changes(recorded, monkeypatc
     assert [[change.path for change in changes] for changes in trees] == [["a.txt"], ["b.txt"]]
 
 
-def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):
+def test_changes_by_others_are_separate_and_belong_to_no_action(recorded):
     listener = ScriptedWatcher()
     one = recorded(says("done"), changes=listener)
     (one.work / "a.txt").write_text("1\n")
@@ -148,7 +148,7 @@ def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):
     assert [(file.before, file.after) for file in others(one)[0].files] == [("1\n", "2\n")]
 
 
-def test_what_the_person_takes_back_is_not_told_as_somebody_elses(recorded):
+def test_users_revert_is_not_reported_as_a_change_by_others(recorded):
     listener = ScriptedWatcher()
     one = recorded(says("done"), changes=listener)
     path = one.work / "a.txt"
@@ -163,7 +163,7 @@ def test_what_the_person_takes_back_is_not_told_as_somebody_elses(recorded):
     assert others(one) == []
 
 
-def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recorded, tmp_path):
+def test_changes_made_while_closed_are_reported_when_the_session_resumes(recorded, tmp_path):
     one = recorded(says("done"), says("again"))
     (one.work / "a.txt").write_text("1\n")
     one.session.send("go")
@@ -180,7 +180,7 @@ def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recor
     assert [file.after for event in others(one) for file in event.files] == ["2\n"]
 
 
-def test_a_watcher_that_fails_is_replaced_by_regular_looks_and_that_is_said(recorded):
+def test_failing_watcher_is_replaced_by_regular_scans_with_a_notice(recorded):
     listener = ScriptedWatcher()
     listener.fails = "No space left on device"
     one = recorded(says("done"), says("done"), changes=listener)
@@ -193,7 +193,7 @@ def test_a_watcher_that_fails_is_replaced_by_regular_looks_and_that_is_said(reco
     assert any("now and then" in text and "No space left" in text for text in notices)
 
 
-def test_a_watcher_that_misses_changes_is_replaced_too(recorded):
+def test_watcher_that_misses_changes_is_replaced_too(recorded):
     listener = ScriptedWatcher()
     one = recorded(says("done"), says("done"), says("done"), changes=listener)
     one.session.send("go")
@@ -210,7 +210,7 @@ def test_a_watcher_that_misses_changes_is_replaced_too(recorded):
     assert [file.after for event in others(one) for file in event.files] == ["1\n"]
 
 
-def test_without_git_there_are_no_versions_and_that_is_said_once(recorded, monkeypatch):
+def test_missing_git_means_no_versions_with_one_notice(recorded, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     one = recorded()
     one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
@@ -223,7 +223,7 @@ def test_without_git_there_are_no_versions_and_that_is_said_once(recorded, monke
     assert (one.work / "a.txt").read_text() == "new\n"
 
 
-def test_what_is_left_out_is_said_once(recorded):
+def test_omitted_files_are_reported_once(recorded):
     one = recorded(says("done"), says("done"))
     with (one.work / "large.bin").open("wb") as file:
         file.truncate(6_000_000)
@@ -236,7 +236,7 @@ def test_what_is_left_out_is_said_once(recorded):
     assert len(notices) == 1
 
 
-def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recorded, monkeypatch):
+def test_directory_too_large_for_versions_delays_nothing_and_is_reported(recorded, monkeypatch):
     hold = threading.Event()
     monkeypatch.setattr(SnapshotRepository, "snapshot", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
     one = recorded()
@@ -250,7 +250,7 @@ def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recor
     assert "take long" in notices[0]
 
 
-def test_a_file_too_large_for_versions_does_not_make_the_watcher_look_lost(recorded):
+def test_file_too_large_for_versions_does_not_make_the_watcher_look_broken(recorded):
     one = recorded(says("done"), says("done"), says("done"))
     with (one.work / "large.bin").open("wb") as file:
         file.truncate(6_000_000)
@@ -261,7 +261,7 @@ def test_a_file_too_large_for_versions_does_not_make_the_watcher_look_lost(recor
     assert [event.notice for event in versions(one) if "missed" in event.notice] == []
 
 
-def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded, tmp_path):
+def test_session_resumed_with_an_open_question_has_versions(recorded, tmp_path):
     one = recorded()
     one.agent.script += [write(one, "a.txt", "mine\n"), says("done")]
     (one.work / "a.txt").write_text("1\n")
@@ -280,7 +280,7 @@ def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded,
     assert [file.path for event in others(one) for file in event.files] == [str(one.work / "b.txt")]
 
 
-def test_what_the_persons_own_command_changes_is_told_of_it(recorded):
+def test_changes_by_the_users_own_command_are_attributed_to_it(recorded):
     one = recorded()
     one.tools["execute_bash"] = tool = BashTool(working_dir=str(one.work))
     one.session.user_commands.add("echo by hand > made.txt")
@@ -293,7 +293,7 @@ def test_what_the_persons_own_command_changes_is_told_of_it(recorded):
     assert others(one) == []
 
 
-def test_a_file_that_others_change_all_the_time_is_left_out_and_that_is_said_once(recorded):
+def test_file_changed_constantly_by_others_is_omitted_with_one_notice(recorded):
     listener = ScriptedWatcher()
     one = recorded(says("done"), changes=listener)
     path = one.work / "busy.txt"
@@ -311,7 +311,7 @@ def test_a_file_that_others_change_all_the_time_is_left_out_and_that_is_said_onc
     assert [text.endswith("busy.txt") for text in notices] == [True]
 
 
-def test_many_changes_at_once_are_found_by_looking_at_everything(recorded):
+def test_many_simultaneous_changes_are_found_by_a_full_scan(recorded):
     listener = ScriptedWatcher()
     one = recorded(says("done"), changes=listener)
     one.session.send("go")
@@ -324,7 +324,7 @@ def test_many_changes_at_once_are_found_by_looking_at_everything(recorded):
     assert [event.notice for event in versions(one) if event.notice] == []
 
 
-def test_a_look_that_fails_in_an_unknown_way_leaves_no_action_waiting(recorded, monkeypatch):
+def test_scan_that_fails_unexpectedly_blocks_no_action(recorded, monkeypatch):
     one = recorded()
 
     def broken(self, paths=None, *, timeout=30.0):

@@ -19,7 +19,7 @@ from workbench.session.turn.message_history import messages
 
 @settings(max_examples=200, deadline=None)
 @given(logs)
-def test_the_ledger_takes_any_order_of_events(log):
+def test_history_accepts_events_in_any_order(log):
     ledger = State()
     for event in log:
         ledger.apply(event)
@@ -44,7 +44,7 @@ def numbered(*log) -> list:
     return [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
 
 
-def test_a_whole_turn_is_told_in_its_order():
+def test_whole_turn_is_sent_in_order():
     log = numbered(UserMessage(text="go"), *answered(("a", '{"x": 1}'), text="Looking."), seen_as("a", "ok"))
     function = {"name": "look", "arguments": '{"x": 1}'}
     assert messages(log) == [
@@ -58,7 +58,7 @@ def test_a_whole_turn_is_told_in_its_order():
     ]
 
 
-def test_a_message_stands_before_the_answer_that_saw_it_and_behind_the_one_that_did_not():
+def test_message_precedes_the_response_that_saw_it_and_follows_one_that_did_not():
     first, second = UserMessage(text="one"), UserMessage(text="two")
     log = numbered(first, second, *answered(("a", "{}"), seen=1), seen_as("a", "ok"))
     assert [m["content"] for m in messages(log)] == ["one", None, "ok", "two"]
@@ -66,7 +66,7 @@ def test_a_message_stands_before_the_answer_that_saw_it_and_behind_the_one_that_
     assert [m["content"] for m in messages(log)] == ["one", "two", None, "ok"]
 
 
-def test_a_long_observation_is_cut_in_the_middle():
+def test_long_observation_is_cut_in_the_middle():
     text = "\n".join(f"line {number}" for number in range(20_000))
     log = numbered(UserMessage(text="go"), *answered(("a", "{}")), seen_as("a", text))
     content = messages(log)[-1]["content"]
@@ -76,18 +76,18 @@ def test_a_long_observation_is_cut_in_the_middle():
     assert "left out" in content
 
 
-def test_what_the_model_wrote_unreadably_is_shown_to_it_as_an_object():
+def test_unreadable_arguments_are_sent_back_inside_an_object():
     log = numbered(UserMessage(text="go"), *answered(("a", "{'x': 1,}")), seen_as("a", "no"))
     sent = messages(log)[1]["tool_calls"][0]["function"]["arguments"]
     assert json.loads(sent) == {"unreadable_arguments": "{'x': 1,}"}
 
 
-def test_an_abandoned_action_is_told_as_unknown():
+def test_abandoned_action_is_reported_as_unknown():
     log = numbered(UserMessage(text="go"), *answered(("a", "{}")), ActionAbandoned(action_id="a"))
     assert "unknown" in messages(log)[-1]["content"]
 
 
-def test_results_are_sent_in_the_order_of_their_calls_however_they_came():
+def test_results_are_sent_in_the_order_of_their_calls():
     calls = answered(("a", "{}"), ("b", "{}"), ("c", "{}"))
     log = numbered(UserMessage(text="go"), *calls, seen_as("c", "C"), seen_as("a", "A"), seen_as("b", "B"))
     assert [m["content"] for m in messages(log)[2:]] == ["A", "B", "C"]
@@ -95,7 +95,7 @@ def test_results_are_sent_in_the_order_of_their_calls_however_they_came():
     assert [m["tool_call_id"] for m in messages(log)[2:]] == ["a", "b", "c"], "one that is lost has its place too"
 
 
-def test_an_image_follows_its_batch():
+def test_image_follows_its_batch():
     image = {"type": "image", "data": "QQ==", "mime_type": "image/png"}
     shot = ActionObserved(action_id="a", observation={"content": [image]})
     log = numbered(UserMessage(text="go"), *answered(("a", "{}"), ("b", "{}")), shot, seen_as("b", "ok"))

@@ -33,7 +33,7 @@ def agreed(where: Locations, **more: object) -> OpenedSession:
     return open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None)
 
 
-def test_a_version_in_a_log_is_never_an_option_of_git(where: Locations, tmp_path: Path) -> None:
+def test_version_in_a_log_is_never_a_git_option(where: Locations, tmp_path: Path) -> None:
     workspace, precious = tmp_path / "work", tmp_path / "precious"
     workspace.mkdir()
     precious.write_text("mine\n")
@@ -57,7 +57,7 @@ def test_a_version_in_a_log_is_never_an_option_of_git(where: Locations, tmp_path
     assert precious.read_text() == "mine\n"
 
 
-def test_an_import_with_such_a_version_goes_on_and_writes_nothing(where: Locations, tmp_path: Path) -> None:
+def test_import_with_a_forged_version_continues_and_writes_nothing(where: Locations, tmp_path: Path) -> None:
     workspace, precious = tmp_path / "work", tmp_path / "precious"
     workspace.mkdir()
     precious.write_text("mine\n")
@@ -69,7 +69,7 @@ def test_an_import_with_such_a_version_goes_on_and_writes_nothing(where: Locatio
     assert precious.read_text() == "mine\n"
 
 
-def test_changes_of_a_sub_agent_outside_the_workspace_cannot_be_reverted_either(tmp_path: Path) -> None:
+def test_sub_agents_changes_outside_the_workspace_cannot_be_reverted(tmp_path: Path) -> None:
     workspace = tmp_path / "work"
     workspace.mkdir()
     files = [FileDelta(path=str(path), before="evil", after=None) for path in (workspace / "a", tmp_path / "outside")]
@@ -89,7 +89,7 @@ def test_changes_of_a_sub_agent_outside_the_workspace_cannot_be_reverted_either(
 
 @pytest.mark.parametrize("ending", ["-wal", "-journal", "-shm"])
 @pytest.mark.parametrize("how", ["owner", "mode", "link"])
-def test_what_sqlite_reads_beside_the_file_must_be_ours_too(
+def test_files_that_sqlite_reads_beside_a_session_must_be_the_users(
     where: Locations, tmp_path: Path, ending: str, how: str
 ) -> None:
     path = write_session(where, tmp_path)
@@ -110,7 +110,7 @@ def test_what_sqlite_reads_beside_the_file_must_be_ours_too(
         open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None)
 
 
-def test_a_list_takes_nothing_out_of_a_log_that_somebody_put_beside_a_session(where: Locations, tmp_path: Path) -> None:
+def test_listing_ignores_a_write_ahead_log_planted_beside_a_session(where: Locations, tmp_path: Path) -> None:
     path = write_session(where, tmp_path)
     before = path.read_bytes()
     copy = tmp_path / "copy"
@@ -127,16 +127,14 @@ def test_a_list_takes_nothing_out_of_a_log_that_somebody_put_beside_a_session(wh
     assert path.read_bytes() == before
 
 
-def test_a_folder_that_others_can_write_to_is_asked_about(where: Locations, tmp_path: Path) -> None:
+def test_directory_that_others_can_write_to_is_asked_about(where: Locations, tmp_path: Path) -> None:
     path = write_session(where, tmp_path)
     assert not not_ours(path)
     path.parent.chmod(0o770)
     assert "in a folder that other users can write to" in not_ours(path)
 
 
-def test_of_a_session_of_somebody_else_only_files_of_the_workspace_are_reverted(
-    where: Locations, tmp_path: Path
-) -> None:
+def test_foreign_session_can_revert_only_workspace_files(where: Locations, tmp_path: Path) -> None:
     workspace, outside = tmp_path / "work", tmp_path / "outside"
     (workspace / ".git/hooks").mkdir(parents=True)
     for path in (workspace / "a", workspace / ".git/hooks/pre-commit", outside):
@@ -153,7 +151,7 @@ def test_of_a_session_of_somebody_else_only_files_of_the_workspace_are_reverted(
     assert not list(tmp_path.rglob("elsewhere*"))
 
 
-def test_the_lock_overwrites_no_file_that_has_another_name(tmp_path: Path) -> None:
+def test_lock_overwrites_no_hard_linked_file(tmp_path: Path) -> None:
     precious, session = tmp_path / "precious", tmp_path / "a.session"
     precious.write_text("mine\n")
     lock_path(session).hardlink_to(precious)

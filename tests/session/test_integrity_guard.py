@@ -180,7 +180,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_way_writes_a_protected_file_unasked_when_nothing_is_ever_asked(watched, repo, home, way):
+def test_no_way_to_write_a_protected_file_unasked_in_never_ask_mode(watched, repo, home, way):
     one = watched(calls(("execute_bash", {"command": WAYS[way]})), says("done"))
     before = standing(repo, home)
     one.session.send("go")
@@ -198,7 +198,7 @@ def test_no_way_writes_a_protected_file_unasked_when_nothing_is_ever_asked(watch
     assert "protected" in observed_text(one)
 
 
-def test_a_cell_is_compared_too(watched, repo, home):
+def test_protected_files_are_compared_after_a_cell_too(watched, repo, home):
     code = "from pathlib import Path\nPath('.g' + 'it/hooks/pre-commit').write_text('evil')"
     one = watched(calls(("execute_ipython_cell", {"code": code})), says("done"))
     before = standing(repo, home)
@@ -208,7 +208,7 @@ def test_a_cell_is_compared_too(watched, repo, home):
     assert standing(repo, home) == before
 
 
-def test_what_is_put_back_has_its_content_mode_and_link_again_and_the_other_is_kept(watched, repo, home):
+def test_restored_file_has_its_content_mode_and_link_and_the_other_is_kept(watched, repo, home):
     (repo / ".vscode/x").symlink_to("tasks.json")
     (repo / ".vscode/tasks.json").chmod(0o640)
     script = (
@@ -235,7 +235,7 @@ def test_what_is_put_back_has_its_content_mode_and_link_again_and_the_other_is_k
 
 
 @pytest.mark.parametrize("mode", ["medium", "high", "ask"])
-def test_an_approval_covers_only_what_the_question_named(watched, repo, home, mode):
+def test_approval_covers_only_files_named_in_the_question(watched, repo, home, mode):
     one = watched(
         calls(("execute_bash", {"command": "python3 w.py; cp hook .git/hooks/commit-msg"})), says("done"), mode=mode
     )
@@ -248,7 +248,7 @@ def test_an_approval_covers_only_what_the_question_named(watched, repo, home, mo
     assert "commit-msg" not in notices_of(one)
 
 
-def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_action(watched, repo, home):
+def test_change_by_a_leftover_process_is_asked_about_before_the_next_action(watched, repo, home):
     slow = "(sleep 0.6; python3 w.py) > /dev/null 2>&1 &"
     one = watched(
         calls(("execute_bash", {"command": slow})),
@@ -271,7 +271,7 @@ def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_actio
     assert (repo / ".git/hooks/pre-commit").exists()
 
 
-def test_what_changes_between_the_last_action_and_the_end_is_said(watched, repo, home):
+def test_change_between_the_last_action_and_the_end_is_reported(watched, repo, home):
     def late(*_):
         time.sleep(0.1)
         (repo / ".envrc").write_text("evil")
@@ -300,7 +300,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("way", FINE)
-def test_everyday_work_with_git_leaves_nothing_to_put_back(watched, repo, home, way, monkeypatch):
+def test_everyday_git_work_leaves_nothing_to_restore(watched, repo, home, way, monkeypatch):
     (home / ".gitconfig").write_text("[user]\nname = t\nemail = t@example.org\n[protocol.file]\nallow = always\n")
     one = watched(calls(("execute_bash", {"command": FINE[way]})), says("done"))
     one.session.send("go")
@@ -312,7 +312,7 @@ def test_everyday_work_with_git_leaves_nothing_to_put_back(watched, repo, home, 
         assert not notices_of(one)
 
 
-def test_commands_of_the_user_change_what_they_like(watched, repo, home):
+def test_users_commands_may_change_protected_files_they_name(watched, repo, home):
     one = watched(says("done"))
     one.session.user_commands.add("cp hook .git/hooks/pre-commit")
     one.run()
@@ -320,7 +320,7 @@ def test_commands_of_the_user_change_what_they_like(watched, repo, home):
     assert not notices_of(one)
 
 
-def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(watched, repo, home):
+def test_change_that_a_users_command_does_not_name_stays_and_is_reported(watched, repo, home):
     one = watched(calls(("execute_bash", {"command": "touch made"})), says("done"))
     one.session.user_commands.add("python3 w.py")
     one.run()
@@ -331,7 +331,7 @@ def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(
     assert one.session.question is None
 
 
-def test_rules_that_the_workbench_saves_meanwhile_are_nothing_to_report(watched, repo, home):
+def test_rules_saved_by_the_workbench_are_not_reported(watched, repo, home):
     rules = home / ".config/ohw/rules.toml"
 
     def save(event) -> None:
@@ -346,7 +346,7 @@ def test_rules_that_the_workbench_saves_meanwhile_are_nothing_to_report(watched,
     assert not notices_of(one)
 
 
-def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched, repo, home):
+def test_users_revert_between_two_actions_is_not_reported(watched, repo, home):
     path = repo / ".vscode/tasks.json"
     script = calls(("execute_bash", {"command": "true"})), says("done")
     one = watched(*script, calls(("execute_bash", {"command": "touch after"})), says("done"))
@@ -380,7 +380,7 @@ OUTSIDE = {
 
 @pytest.mark.parametrize("mode", ["never", "high"])
 @pytest.mark.parametrize("which", OUTSIDE)
-def test_nothing_outside_the_workspace_is_touched_but_it_is_said_and_asked_about(watched, repo, home, which, mode):
+def test_changes_outside_the_workspace_are_only_reported_and_asked_about(watched, repo, home, which, mode):
     (home / "dotfiles").mkdir()
     (home / "dotfiles/zshrc").write_text("# mine\n")
     (home / ".zshrc").symlink_to("dotfiles/zshrc")
@@ -407,7 +407,7 @@ def test_nothing_outside_the_workspace_is_touched_but_it_is_said_and_asked_about
     assert one.session.ended
 
 
-def test_folders_that_come_to_be_protected_keep_the_files_they_had(watched, repo, home, tmp_path):
+def test_directories_that_become_protected_keep_their_files(watched, repo, home, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "theirs").write_text("theirs")
@@ -435,7 +435,7 @@ def test_folders_that_come_to_be_protected_keep_the_files_they_had(watched, repo
 
 
 @pytest.mark.parametrize("kind", ["submodule", "worktree", "above"])
-def test_other_repositories_of_the_workspace_are_compared(harness, repo, home, kind):
+def test_nested_repositories_of_the_workspace_are_compared(harness, repo, home, kind):
     place = repo / "sub"
     target = repo / ".git/hooks/pre-commit"
     if kind == "submodule":
@@ -464,7 +464,7 @@ def test_other_repositories_of_the_workspace_are_compared(harness, repo, home, k
     assert ("put back" if kind == "submodule" else "next action is asked about") in notices_of(one)
 
 
-def test_a_change_under_the_same_size_and_time_is_found(tmp_path, home):
+def test_change_with_the_same_size_and_time_is_detected(tmp_path, home):
     path = tmp_path / "work/.envrc"
     path.parent.mkdir()
     path.write_text("good")
@@ -495,7 +495,7 @@ def everything_in(directory: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize("before", [None, "old"])
 @pytest.mark.parametrize("name", [".vscode/precious", ".vscode/absent", ".vscode/sub/absent", "../theirs/precious"])
-def test_nothing_is_put_back_through_a_link_or_beside_the_workspace(tmp_path, before, name):
+def test_nothing_is_restored_through_a_link_or_outside_the_workspace(tmp_path, before, name):
     work, theirs, aside = tmp_path / "work", tmp_path / "theirs", tmp_path / "aside"
     for directory in (work, theirs, aside):
         directory.mkdir()
@@ -507,7 +507,7 @@ def test_nothing_is_put_back_through_a_link_or_beside_the_workspace(tmp_path, be
     assert everything_in(tmp_path) == now
 
 
-def test_a_file_that_changed_once_more_is_not_put_back(tmp_path):
+def test_file_changed_once_more_is_not_restored(tmp_path):
     work, aside = tmp_path / "work", tmp_path / "aside"
     work.mkdir()
     aside.mkdir()
@@ -518,7 +518,7 @@ def test_a_file_that_changed_once_more_is_not_put_back(tmp_path):
     assert (work / ".envrc").read_text() == "the user's own"
 
 
-def test_nothing_is_put_back_in_a_folder_that_took_the_place_of_the_workspace(tmp_path):
+def test_nothing_is_restored_in_a_directory_that_replaced_the_workspace(tmp_path):
     work, aside = tmp_path / "work", tmp_path / "aside"
     work.mkdir()
     aside.mkdir()
@@ -530,7 +530,7 @@ def test_nothing_is_put_back_in_a_folder_that_took_the_place_of_the_workspace(tm
     assert (work / ".envrc").exists()
 
 
-def test_nothing_is_put_back_where_the_place_for_the_copies_is_a_link(watched, repo, home, tmp_path):
+def test_nothing_is_restored_if_the_directory_for_copies_is_a_link(watched, repo, home, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "state").mkdir()
     (tmp_path / "state/put-back").symlink_to(tmp_path / "elsewhere")
@@ -542,7 +542,7 @@ def test_nothing_is_put_back_where_the_place_for_the_copies_is_a_link(watched, r
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_nothing_is_put_back_in_the_home_folder_though_it_is_the_workspace(harness, home, tmp_path):
+def test_nothing_is_restored_in_the_home_directory_even_as_workspace(harness, home, tmp_path):
     (home / "w.py").write_text("open('.bash' + 'rc', 'w').write('evil')\n")
     one = harness(
         calls(("execute_bash", {"command": "python3 w.py"})),
@@ -559,7 +559,7 @@ def test_nothing_is_put_back_in_the_home_folder_though_it_is_the_workspace(harne
     assert "next action is asked about" in notices_of(one)
 
 
-def test_hooks_behind_a_new_link_come_back_and_the_folder_it_leads_to_stays(watched, repo, home, tmp_path):
+def test_hooks_behind_a_new_link_are_restored_and_its_target_stays(watched, repo, home, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     for name in ("pre-commit", "pre-push"):
@@ -576,7 +576,7 @@ def test_hooks_behind_a_new_link_come_back_and_the_folder_it_leads_to_stays(watc
     assert sorted(path.read_text() for path in outside.iterdir()) == ["theirs", "theirs"]
 
 
-def test_a_scan_that_finds_nothing_new_reads_no_file_and_lists_no_directory(repo, home, monkeypatch):
+def test_scan_without_changes_reads_no_file_and_lists_no_directory(repo, home, monkeypatch):
     protected = ProtectedFiles(str(repo), str(home))
     protected.scan()
     later = time.time_ns() + 120_000_000_000
@@ -587,7 +587,7 @@ def test_a_scan_that_finds_nothing_new_reads_no_file_and_lists_no_directory(repo
     assert changes(before, protected.scan()) == []
 
 
-def test_too_many_changes_are_asked_about_instead_of_put_back(watched, repo, home):
+def test_too_many_changes_are_asked_about_instead_of_restored(watched, repo, home):
     many = "import os\nos.makedirs('.hus' + 'ky')\nfor n in range(30):\n    open('.hus' + f'ky/{n}', 'w').write('x')\n"
     (repo / "m.py").write_text(many)
     one = watched(calls(("execute_bash", {"command": "python3 m.py"})), calls(("execute_bash", {"command": "true"})))

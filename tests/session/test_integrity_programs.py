@@ -88,7 +88,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_script_changes_is_said(watched, environment, way):
+def test_change_by_a_script_is_reported(watched, environment, way):
     (environment / "rt.sh").write_text(f"{WAYS[way]}\n")
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
@@ -122,7 +122,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("way", HARMLESS)
-def test_what_tools_write_every_day_is_no_change(watched, environment, way):
+def test_everyday_writes_of_tools_are_no_change(watched, environment, way):
     (environment / "rt.sh").write_text(f"{HARMLESS[way]}\n")
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
@@ -130,7 +130,7 @@ def test_what_tools_write_every_day_is_no_change(watched, environment, way):
     assert not notices_of(one), observed_text(one)
 
 
-def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(watched, environment, home):
+def test_approved_installer_may_write_into_path(watched, environment, home):
     tool = environment.parent / "bin/pipx"
     tool.parent.mkdir()
     tool.write_text(f"#!/bin/sh\ncp {environment}/hook {home}/.local/bin/$2\n")
@@ -143,14 +143,14 @@ def test_what_an_installer_that_the_user_approved_puts_into_path_is_no_change(wa
     assert not notices_of(one), observed_text(one)
 
 
-def test_a_known_way_to_a_program_of_the_user_is_asked_about_in_every_mode(watched, environment):
+def test_known_way_to_write_a_users_program_is_asked_about_in_every_mode(watched, environment):
     one = watched(calls(("execute_bash", {"command": "cp hook ~/.local/bin/git"})), says("done"))
     one.session.send("go")
     one.run()
     assert one.session.question is not None
 
 
-def test_programs_of_others_are_not_compared(repo, home, monkeypatch):
+def test_programs_of_other_users_are_not_compared(repo, home, monkeypatch):
     (repo / "node_modules/.bin").mkdir(parents=True)
     monkeypatch.setenv("PATH", f"{repo}/node_modules/.bin:relative:/usr/bin:/no/such:{home}/none/yet")
     assert set(program_directories(str(home), str(repo))) == {
@@ -158,7 +158,7 @@ def test_programs_of_others_are_not_compared(repo, home, monkeypatch):
     }
 
 
-def test_what_is_not_compared_because_of_a_limit_is_said_once(watched, environment, home, monkeypatch):
+def test_files_not_compared_because_of_a_limit_are_reported_once(watched, environment, home, monkeypatch):
     monkeypatch.setattr(protected_files, "MOST_PROGRAMS", 5)
     monkeypatch.setattr(protected_files, "MOST_STATS", 200)
     for number in range(9):
@@ -182,7 +182,7 @@ def test_what_is_not_compared_because_of_a_limit_is_said_once(watched, environme
     assert "protected files beyond the first 200" in notices[-1]
 
 
-def test_of_a_directory_with_many_programs_the_names_are_compared(repo, home, monkeypatch):
+def test_only_names_are_compared_in_a_directory_with_many_programs(repo, home, monkeypatch):
     monkeypatch.setattr(protected_files, "MOST_PROGRAMS", 5)
     programs = home / "tools"
     programs.mkdir()
@@ -198,7 +198,7 @@ def test_of_a_directory_with_many_programs_the_names_are_compared(repo, home, mo
     assert [change.path for change in changes(now, protected.scan())] == [f"{programs}/a"]
 
 
-def test_our_own_versions_are_no_repository_of_the_project(home):
+def test_own_version_repository_is_not_a_repository_of_the_project(home):
     locations = Locations.from_environment()
     protected = ProtectedFiles(str(home), str(home), data=str(locations.data))
     before = protected.scan()
@@ -211,7 +211,7 @@ def test_our_own_versions_are_no_repository_of_the_project(home):
 @pytest.mark.parametrize(
     "path", [".vscode/tasks.json", "AGENTS.md", ".mcp.json", ".github/workflows/ci.yml", "nested/.git/hooks/pre-commit"]
 )
-def test_the_names_of_a_git_directory_protect_nothing_less(home, tmp_path, path):
+def test_names_of_a_git_directory_do_not_reduce_protection(home, tmp_path, path):
     work = tmp_path / "decoy"
     for name in ("objects", "refs", str(Path(path).parent)):
         (work / name).mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,7 @@ def test_the_names_of_a_git_directory_protect_nothing_less(home, tmp_path, path)
 @pytest.mark.parametrize(
     ("name", "content"), [("commondir", "../evil\n"), ("commondir", "../..\n"), ("gitdir", "../evil/.git\n")]
 )
-def test_a_pointer_of_git_is_everyday_work_in_a_new_worktree_alone(home, repo, name, content):
+def test_git_pointer_is_everyday_work_only_in_a_new_worktree(home, repo, name, content):
     protected = ProtectedFiles(str(repo), str(home))
     before = protected.scan()
     (repo / ".git" / name).write_text(content)
@@ -246,7 +246,7 @@ WRITTEN = (f"{SITE}/__editable___x_finder.py", ".venv/bin/git", f"{SITE}/_virtua
 
 
 @pytest.mark.parametrize("line", ["pip install -q -e .", "uv sync", "uv venv --clear", "virtualenv .venv"])
-def test_an_installer_that_the_line_names_writes_what_installers_write(watched, environment, monkeypatch, line):
+def test_installer_named_by_the_line_may_write_what_installers_write(watched, environment, monkeypatch, line):
     directory, name = environment.parent / "bin", line.partition(" ")[0]
     monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
     installer(directory, name, "; ".join(f"cp hook {path}" for path in WRITTEN))
@@ -266,7 +266,7 @@ def test_an_installer_that_the_line_names_writes_what_installers_write(watched, 
 @pytest.mark.parametrize(
     "line", ["bash rt.sh pip install", "./pip install x", "python3 rt.py venv", "env X=1 bash rt.sh uv sync"]
 )
-def test_the_words_of_an_installer_alone_permit_nothing(watched, environment, line):
+def test_words_of_an_installer_alone_permit_nothing(watched, environment, line):
     script = "; ".join(f"cp hook {path}" for path in WRITTEN)
     installer(environment, "pip", script)
     (environment / "rt.sh").write_text(script)
@@ -277,7 +277,7 @@ def test_the_words_of_an_installer_alone_permit_nothing(watched, environment, li
     assert all(Path(path).name in notices_of(one) for path in WRITTEN), observed_text(one)
 
 
-def test_a_deleted_program_of_the_workspace_hides_nothing_any_more(repo, home, monkeypatch):
+def test_deleted_program_of_the_workspace_no_longer_hides_a_system_program(repo, home, monkeypatch):
     program = repo / "tools/ls"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")

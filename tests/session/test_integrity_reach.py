@@ -50,7 +50,7 @@ SCRIPTED = {
 
 
 @pytest.mark.parametrize("way", SCRIPTED)
-def test_what_a_script_changes_is_said(watched, repo, home, way):  # noqa: F811
+def test_change_by_a_script_is_reported(watched, repo, home, way):  # noqa: F811
     (repo / "rt.sh").write_text(f"{SCRIPTED[way]}\n")
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
@@ -60,7 +60,7 @@ def test_what_a_script_changes_is_said(watched, repo, home, way):  # noqa: F811
     assert "protected" in observed_text(one)
 
 
-def test_what_a_new_link_leads_to_is_not_torn(watched, repo, home):  # noqa: F811
+def test_target_of_a_new_link_is_not_damaged(watched, repo, home):  # noqa: F811
     (repo / "rt.sh").write_text("mkdir x; echo mine > x/config.toml; ln -s x .cargo\n")
     one = watched(calls(("execute_bash", {"command": "bash ./rt.sh"})), says("done"))
     one.session.send("go")
@@ -69,7 +69,7 @@ def test_what_a_new_link_leads_to_is_not_torn(watched, repo, home):  # noqa: F81
     assert (repo / "x/config.toml").read_text() == "mine\n"
 
 
-def test_new_hooks_paths_make_no_file_a_deleted_one(repo, home):  # noqa: F811
+def test_new_hooks_path_does_not_make_files_look_deleted(repo, home):  # noqa: F811
     protected = ProtectedFiles(str(repo), str(home))
     before = protected.scan()
     git(repo, "config", "core.hooksPath", "evil")
@@ -127,7 +127,7 @@ LED_TO = {
 
 
 @pytest.mark.parametrize("way", LED_TO)
-def test_what_a_protected_link_leads_to_is_compared(watched, repo, home, way):  # noqa: F811
+def test_target_of_a_protected_link_is_compared(watched, repo, home, way):  # noqa: F811
     make, written = LED_TO[way]
     (repo / "shared").mkdir()
     (repo / "shared/pre-push").write_text("mine")
@@ -154,7 +154,7 @@ def test_what_a_protected_link_leads_to_is_compared(watched, repo, home, way):  
         "rm .husky; mkdir .husky; cp hook .husky/pre-commit",
     ],
 )
-def test_a_link_that_leads_elsewhere_is_said(watched, repo, home, line):  # noqa: F811
+def test_retargeted_link_is_reported(watched, repo, home, line):  # noqa: F811
     for name in (".idea", "shared"):
         (repo / name).mkdir()
         (repo / name / "x.xml").write_text("mine")
@@ -167,7 +167,7 @@ def test_a_link_that_leads_elsewhere_is_said(watched, repo, home, line):  # noqa
     assert notices_of(one), observed_text(one)
 
 
-def test_a_directory_of_which_a_link_took_the_place_comes_back(watched, repo, home):  # noqa: F811
+def test_directory_replaced_by_a_link_is_restored(watched, repo, home):  # noqa: F811
     (repo / ".idea").mkdir()
     (repo / ".idea/x.xml").write_text("mine")
     (repo / "rt.sh").write_text("rm -r .idea; ln -s evil .idea\n")
@@ -178,7 +178,7 @@ def test_a_directory_of_which_a_link_took_the_place_comes_back(watched, repo, ho
     assert (repo / ".idea/x.xml").read_text() == "mine"
 
 
-def test_what_a_script_wrote_through_a_link_in_the_workspace_is_put_back(watched, repo, home):  # noqa: F811
+def test_file_written_through_a_link_in_the_workspace_is_restored(watched, repo, home):  # noqa: F811
     (repo / "shared").mkdir()
     (repo / "shared/tasks.json").write_text("mine")
     (repo / ".idea").symlink_to("shared")
@@ -192,7 +192,7 @@ def test_what_a_script_wrote_through_a_link_in_the_workspace_is_put_back(watched
 
 
 @pytest.mark.parametrize("made", [links((".git", "store")), pointer], ids=["link", "file"])
-def test_everyday_work_in_a_repository_that_is_elsewhere_is_no_change(watched, repo, home, made):  # noqa: F811
+def test_everyday_work_in_a_repository_elsewhere_is_no_change(watched, repo, home, made):  # noqa: F811
     made(repo, home)
     (repo / "rt.sh").write_text(
         "git checkout -qb more; git -c user.name=a -c user.email=a@b.c commit -qam x; git gc -q\n"
@@ -204,7 +204,7 @@ def test_everyday_work_in_a_repository_that_is_elsewhere_is_no_change(watched, r
 
 
 @pytest.mark.parametrize("name", [".", "..", "../.idea", "x"])
-def test_links_in_a_circle_end(repo, home, name):  # noqa: F811
+def test_circular_links_end(repo, home, name):  # noqa: F811
     (repo / ".vscode/again").symlink_to(name)
     (repo / ".vscode/x").symlink_to("again")
     (repo / ".idea").symlink_to(".vscode")
@@ -216,7 +216,7 @@ def test_links_in_a_circle_end(repo, home, name):  # noqa: F811
     assert f"{repo}/.vscode/new.json" in {change.path for change in changes(before, protected.scan())}
 
 
-def test_what_was_approved_of_the_target_of_a_link_is_approved(watched, repo, home):  # noqa: F811
+def test_approved_change_of_a_links_target_is_approved(watched, repo, home):  # noqa: F811
     (repo / "AGENTS.md").write_text("mine\n")
     (repo / "CLAUDE.md").symlink_to("AGENTS.md")
     (repo / "shared").mkdir()
@@ -252,7 +252,7 @@ INCLUDED = {
 
 @pytest.mark.parametrize("kind", ["own", "nested", "submodule", "worktree", "above", "bare"])
 @pytest.mark.parametrize("way", INCLUDED)
-def test_what_settings_of_git_name_is_compared(repo, home, way, kind):  # noqa: F811
+def test_files_named_by_git_settings_are_compared(repo, home, way, kind):  # noqa: F811
     file, text = INCLUDED[way]
     work = top = repo
     if kind in {"nested", "submodule"}:
@@ -286,7 +286,7 @@ def test_what_settings_of_git_name_is_compared(repo, home, way, kind):  # noqa: 
     assert [change.path for change in changes(before, protected.scan())] == [str(target)]
 
 
-def test_a_file_that_settings_of_git_include_before_it_exists_is_found(repo, home):  # noqa: F811
+def test_file_included_by_git_settings_before_it_exists_is_detected(repo, home):  # noqa: F811
     with (repo / ".git/config").open("a") as opened:
         opened.write("[include]\n\tpath = ../team.cfg\n")
     protected = ProtectedFiles(str(repo), str(home))
@@ -306,7 +306,7 @@ def test_a_file_that_settings_of_git_include_before_it_exists_is_found(repo, hom
         ("GIT_CONFIG_GLOBAL", ""),
     ],
 )
-def test_files_that_the_environment_names_are_compared(watched, repo, home, monkeypatch, name, file):  # noqa: F811
+def test_files_named_by_the_environment_are_compared(watched, repo, home, monkeypatch, name, file):  # noqa: F811
     place = repo.parent / "elsewhere"
     monkeypatch.setenv(name, str(place))
     target = place / file if file else place
@@ -317,7 +317,7 @@ def test_files_that_the_environment_names_are_compared(watched, repo, home, monk
     assert target.name in notices_of(one)
 
 
-def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811
+def test_memory_mapped_page_is_read_again(repo, home):  # noqa: F811
     path = repo / ".vscode/tasks.json"
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         mapped[0:1] = b"{"
@@ -329,7 +329,7 @@ def test_a_page_that_stays_mapped_is_read_again(repo, home):  # noqa: F811
         assert [change.path for change in changes(before, protected.scan())] == [str(path)]
 
 
-def test_a_file_in_memory_never_settles():
+def test_file_in_memory_never_settles():
     lines = Path(stat_keys._MOUNTS).read_text().splitlines()
     found = {line.split()[2]: line.split(" - ")[1].split()[0] for line in lines}
     in_memory = [device for device, kind in found.items() if kind == "tmpfs"]
@@ -339,7 +339,7 @@ def test_a_file_in_memory_never_settles():
     assert stat_keys.has_settled(SimpleNamespace(st_ctime_ns=0, st_dev=2**31))
 
 
-def test_new_folders_push_no_known_one_out(repo, home, monkeypatch):  # noqa: F811
+def test_new_directories_displace_no_known_one(repo, home, monkeypatch):  # noqa: F811
     monkeypatch.setattr(protected_files, "MOST_DIRECTORIES", 20)
     deep = repo / "packages/one/.vscode"
     deep.mkdir(parents=True)
@@ -359,7 +359,7 @@ def test_new_folders_push_no_known_one_out(repo, home, monkeypatch):  # noqa: F8
     }
 
 
-def test_many_protected_files_of_the_home_folder_hide_none_of_the_workspace(repo, home, monkeypatch):  # noqa: F811
+def test_many_protected_files_at_home_hide_none_of_the_workspace(repo, home, monkeypatch):  # noqa: F811
     monkeypatch.setattr(protected_files, "MOST_FILES", 60)
     applications = home / ".local/share/applications"
     applications.mkdir(parents=True)
@@ -389,7 +389,7 @@ def test_many_protected_files_of_the_workspace_hide_none_of_the_others(repo, hom
     assert {change.path for change in changes(before, protected.scan())} == set(map(str, evil))
 
 
-def test_a_new_protected_file_deep_in_a_large_workspace_is_found(repo, home):  # noqa: F811
+def test_new_protected_file_deep_in_a_large_workspace_is_found(repo, home):  # noqa: F811
     for number in range(1500):
         (repo / f"d{number % 20}/e{number % 200}/f{number}").mkdir(parents=True)
     protected = ProtectedFiles(str(repo), str(home))
@@ -405,7 +405,7 @@ def test_a_new_protected_file_deep_in_a_large_workspace_is_found(repo, home):  #
 
 
 @pytest.mark.parametrize(("server_says", "approved"), [(True, True), (True, False), (False, True)])
-def test_what_a_server_says_of_its_tools_does_not_spare_the_comparison(server_says, approved):
+def test_servers_claims_about_its_tools_do_not_prevent_the_comparison(server_says, approved):
     definition = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": server_says}}
     assert may_change(MCPToolDefinition("look", definition, "one", is_approved=approved))
     assert not may_change(ThinkTool())

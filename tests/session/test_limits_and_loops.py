@@ -54,7 +54,7 @@ def end(d) -> tuple[str, str]:
     return last.reason, last.detail
 
 
-def test_a_proposal_carries_all_that_is_known_of_its_call(harness):
+def test_proposal_event_contains_everything_known_about_its_call(harness):
     d = harness(calls(SAME, ("note", {"text": "a"}), text="I look."))
     response = d.agent.script[0]
     d.session.send("go")
@@ -67,7 +67,7 @@ def test_a_proposal_carries_all_that_is_known_of_its_call(harness):
         assert proposed.response_id == response.id
 
 
-def test_a_loop_is_nudged_first_and_paused_when_it_goes_on(ready):
+def test_loop_is_nudged_first_and_paused_if_it_continues(ready):
     d = ready(*[calls(SAME)] * 8)
     d.run()
     assert nudges(d) == [("stuck", "look gave the same result 4 times")]
@@ -77,7 +77,7 @@ def test_a_loop_is_nudged_first_and_paused_when_it_goes_on(ready):
     assert faults_of(d.agent.requests[4]) == []
 
 
-def test_after_a_pause_the_person_begins_afresh(ready):
+def test_message_after_a_pause_starts_the_loop_count_again(ready):
     d = ready(*[calls(SAME)] * 8)
     d.run()
     d.session.send("try once more")
@@ -86,14 +86,14 @@ def test_after_a_pause_the_person_begins_afresh(ready):
     assert end(d)[0] == "waiting"
 
 
-def test_an_agent_that_heeds_the_nudge_goes_on(ready):
+def test_agent_that_follows_the_nudge_continues(ready):
     d = ready(*[calls(SAME)] * 4, calls(("say", {"text": "something else"})), calls(("finish", {"message": "done"})))
     d.run()
     assert [reason for reason, _ in nudges(d)] == ["stuck"]
     assert end(d)[0] == "finished"
 
 
-def test_the_same_loop_once_more_after_another_step_is_not_nudged_again(ready):
+def test_same_loop_after_another_step_is_not_nudged_again(ready):
     other = calls(("say", {"text": "something else"}))
     d = ready(*[calls(SAME)] * 4, other, *[calls(SAME)] * 6)
     d.run()
@@ -101,7 +101,7 @@ def test_the_same_loop_once_more_after_another_step_is_not_nudged_again(ready):
     assert end(d)[0] == "stuck"
 
 
-def test_loops_without_end_are_nudged_three_times_at_most(ready):
+def test_endless_loops_are_nudged_three_times_at_most(ready):
     loops = [calls(("say", {"text": str(number)})) for number in range(20) for _ in range(4)]
     d = ready(*loops)
     d.run()
@@ -109,14 +109,14 @@ def test_loops_without_end_are_nudged_three_times_at_most(ready):
     assert end(d)[0] == "stuck"
 
 
-def test_the_same_error_is_nudged_at_the_third_time(ready):
+def test_same_error_is_nudged_the_third_time(ready):
     d = ready(*[calls(("say", {"text": "!no such file"}))] * 6)
     d.run()
     assert nudges(d) == [("stuck", "say failed 3 times in the same way")]
     assert len(d.agent.requests) == 4
 
 
-def test_two_actions_in_turn_are_nudged_after_six(ready):
+def test_two_alternating_actions_are_nudged_after_six(ready):
     d = ready(*[calls(("say", {"text": "!a"})), calls(("say", {"text": "!b"}))] * 5)
     d.run()
     assert "alternated 6 times" in nudges(d)[0][1]
@@ -131,7 +131,7 @@ def test_polls_of_a_running_command_never_count(ready):
     assert end(d) == ("waiting", "")
 
 
-def test_the_same_command_whose_polls_say_something_new_is_no_loop(ready):
+def test_same_command_with_changing_polls_is_no_loop(ready):
     make = ("execute_bash", {"command": "make", "text": "started"})
     turns = [turn for n in range(6) for turn in (calls(make), calls(("execute_bash", {"command": "", "text": str(n)})))]
     d = ready(*turns, says("done"))
@@ -139,7 +139,7 @@ def test_the_same_command_whose_polls_say_something_new_is_no_loop(ready):
     assert nudges(d) == []
 
 
-def test_the_same_command_whose_polls_say_the_same_is_one(ready):
+def test_same_command_with_identical_polls_is_a_loop(ready):
     make = ("execute_bash", {"command": "make", "text": "started"})
     turns = [turn for _ in range(6) for turn in (calls(make), calls(("execute_bash", {"command": "", "text": "no"})))]
     d = ready(*turns)
@@ -147,7 +147,7 @@ def test_the_same_command_whose_polls_say_the_same_is_one(ready):
     assert nudges(d)[0][1] == "execute_bash (make) gave the same result 4 times"
 
 
-def test_a_loop_is_seen_across_a_restart(ready):
+def test_loop_is_detected_across_a_restart(ready):
     d = ready(*[calls(SAME)] * 5)
     for _ in range(4 * 3):  # answer, decision and result
         d.session.step()
@@ -161,14 +161,14 @@ def test_a_loop_is_seen_across_a_restart(ready):
     assert len(nudges(d)) == 1
 
 
-def test_the_check_can_be_switched_off(ready):
+def test_loop_check_can_be_disabled(ready):
     d = ready(*[calls(SAME)] * 9, says("done"), stop_loops=False)
     d.run()
     assert nudges(d) == []
     assert len(d.agent.requests) == 10
 
 
-def test_without_tools_calls_are_refused_with_a_warning_and_the_model_is_told(ready, caplog):
+def test_calls_without_tools_are_refused_and_the_model_is_notified(ready, caplog):
     d = ready(calls(("note", {"text": "one"})), says("Then in words: no."))
     d.agent.tool_choice = "none"
     d.run()
@@ -181,7 +181,7 @@ def test_without_tools_calls_are_refused_with_a_warning_and_the_model_is_told(re
     assert end(d)[0] == "waiting"
 
 
-def test_where_a_call_is_required_a_text_is_asked_again_once_and_then_accepted(ready):
+def test_text_instead_of_a_required_call_is_asked_once_and_then_accepted(ready):
     d = ready(says("I could look."), says("No tool fits."), says("never asked"))
     d.agent.tool_choice = "required"
     d.run()
@@ -191,7 +191,7 @@ def test_where_a_call_is_required_a_text_is_asked_again_once_and_then_accepted(r
     assert end(d) == ("waiting", "")
 
 
-def test_where_a_call_is_required_each_text_after_a_call_is_asked_again(ready):
+def test_each_text_after_a_call_is_asked_again_if_calls_are_required(ready):
     d = ready(says("one"), calls(SAME), says("two"), calls(("finish", {"message": "done"})))
     d.agent.tool_choice = "required"
     d.run()
@@ -199,7 +199,7 @@ def test_where_a_call_is_required_each_text_after_a_call_is_asked_again(ready):
     assert end(d)[0] == "finished"
 
 
-def test_an_empty_answer_among_words_ends_soon(ready):
+def test_empty_responses_between_texts_end_the_run_soon(ready):
     d = ready(says("one"), says(""), says(""), says("never asked"))
     d.agent.tool_choice = "required"
     d.run()
@@ -212,7 +212,7 @@ def used(given: int | None, made: int | None, **more):
     return calls(("say", {"text": str(more)}), usage=ModelUsage(input=given, output=made))
 
 
-def test_the_tokens_of_a_run_are_limited_and_a_message_goes_on(ready):
+def test_token_limit_pauses_a_run_and_a_message_continues(ready):
     d = ready(used(600, 100, a=1), used(700, 100, b=1), used(900, 100, c=1), says("done"), token_limit=1_000)
     d.run()
     notice = "paused after 1,500 tokens (token_limit 1,000); send a message to continue"
@@ -227,7 +227,7 @@ def paid(cost, text):
     return calls(("say", {"text": text}), cost=cost)
 
 
-def test_a_limit_of_money_pauses_and_a_message_goes_on(ready):
+def test_cost_limit_pauses_a_run_and_a_message_continues(ready):
     d = ready(paid(0.2, "a"), paid(0.31, "b"), paid(0.9, "c"), says("done", cost=0.1), max_cost=0.5)
     d.run()
     assert end(d) == ("limit", "paused after $0.51 (max_cost $0.50); send a message to continue")
@@ -238,7 +238,7 @@ def test_a_limit_of_money_pauses_and_a_message_goes_on(ready):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_price_nobody_knows_pauses_once_in_a_session(ready):
+def test_unknown_price_pauses_once_per_session(ready):
     d = ready(paid(None, "a"), paid(None, "b"), says("done"), says("more"), max_cost=0.5)
     d.run()
     assert end(d) == (
@@ -256,7 +256,7 @@ def test_a_price_nobody_knows_pauses_once_in_a_session(ready):
 
 
 @pytest.mark.parametrize(("model", "named"), [("fake/two", "fake/two"), ("", "the model of a summary")])
-def test_a_summary_whose_price_nobody_knows_cannot_be_held_to_the_limit_either(model, named):
+def test_summary_of_unknown_price_cannot_be_held_to_the_limit_either(model, named):
     count = TokenCount()
     count.apply(UserMessage(text="go"))
     count.apply(HistoryCondensed(first=2, last=9, summary="all", model=model, cost=None))
@@ -264,13 +264,13 @@ def test_a_summary_whose_price_nobody_knows_cannot_be_held_to_the_limit_either(m
     assert end.detail.startswith(f"paused: no price is known for {named}, so max_cost cannot be enforced")
 
 
-def test_without_a_limit_of_money_no_price_is_needed(ready):
+def test_without_a_cost_limit_no_price_is_needed(ready):
     d = ready(paid(None, "a"), says("done"))
     d.run()
     assert end(d)[0] == "waiting"
 
 
-def test_tokens_that_nobody_counted_are_estimated(ready):
+def test_tokens_not_reported_are_estimated(ready):
     d = ready(*[calls(("say", {"text": f"{n}" * 400})) for n in range(9)], token_limit=500)
     d.run()
     reason, detail = end(d)
@@ -279,13 +279,13 @@ def test_tokens_that_nobody_counted_are_estimated(ready):
     assert 1 < len(d.agent.requests) < 9
 
 
-def test_a_limit_of_steps_says_its_name_and_how_to_go_on(ready):
+def test_step_limit_names_its_setting_and_how_to_continue(ready):
     d = ready(*[calls(SAME)] * 3, max_steps=2)
     d.run()
     assert end(d) == ("limit", "paused after 2 calls of the model (max_steps); send a message to continue")
 
 
-def test_what_the_model_sees_of_a_result_is_limited(ready):
+def test_result_sent_to_the_model_is_limited(ready):
     d = ready(calls(("say", {"text": "begin" + "x" * 5_000 + "end"})), says("ok"), max_observe=300)
     d.run()
     seen = d.agent.requests[1][-1]["content"]
@@ -296,7 +296,7 @@ def test_what_the_model_sees_of_a_result_is_limited(ready):
     assert len(d.results()[0]) == 5_008, "the log keeps everything"
 
 
-def test_exit_ends_the_run_and_an_open_question_with_it(harness):
+def test_exit_ends_the_run_and_an_open_question(harness):
     d = harness(calls(("note", {"text": "one"}, "HIGH")), says("never asked"))
     d.session.send("go")
     d.run()

@@ -38,7 +38,7 @@ class Switching(FileEditorExecutor):
 
 
 @pytest.mark.parametrize("target", ["../elsewhere", ".git/hooks"])
-def test_what_is_written_is_rated_by_the_path_that_was_shown(tmp_path: Path, target):
+def test_write_is_rated_by_the_path_that_was_shown(tmp_path: Path, target):
     workspace = tmp_path / "workspace"
     goal = workspace / target
     for directory in (workspace / "place", goal):
@@ -58,7 +58,7 @@ def test_what_is_written_is_rated_by_the_path_that_was_shown(tmp_path: Path, tar
     harness.close()
 
 
-def test_a_link_that_never_rests_lets_nothing_out_and_ends_no_session(tmp_path: Path):
+def test_constantly_swapped_link_lets_nothing_out_and_ends_no_session(tmp_path: Path):
     workspace, outside = tmp_path / "workspace", tmp_path / "elsewhere" / "out"
     for directory in (workspace / "place", outside):
         directory.mkdir(parents=True)
@@ -117,7 +117,7 @@ def secret(tmp_path: Path) -> Path:
     return tmp_path / ".ssh" / "config"
 
 
-def test_what_is_read_without_a_question_is_the_file_that_was_rated(tmp_path: Path, secret: Path):
+def test_file_read_without_a_question_is_the_one_that_was_rated(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     executor = Switched(str(workspace))
     executor.place, executor.target = workspace / "place", secret.parent
@@ -128,7 +128,7 @@ def test_what_is_read_without_a_question_is_the_file_that_was_rated(tmp_path: Pa
     harness.close()
 
 
-def test_a_link_to_a_secret_file_is_asked_about_and_then_read(tmp_path: Path, secret: Path):
+def test_link_to_a_secret_file_is_asked_about_and_then_read(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     (workspace / "link").symlink_to(secret)
     harness = viewing(workspace, workspace / "link")
@@ -139,7 +139,7 @@ def test_a_link_to_a_secret_file_is_asked_about_and_then_read(tmp_path: Path, se
     harness.close()
 
 
-def test_a_link_to_another_file_of_the_workspace_is_read_at_once(tmp_path: Path, secret: Path):
+def test_link_to_another_workspace_file_is_read_at_once(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     (workspace / "link").symlink_to("place/config")
     for path in (workspace / "link", workspace / "place/config", workspace / "place/../link"):
@@ -149,7 +149,7 @@ def test_a_link_to_another_file_of_the_workspace_is_read_at_once(tmp_path: Path,
         harness.close()
 
 
-def test_an_approval_to_read_through_a_link_is_for_the_file_it_led_to(tmp_path: Path, secret: Path):
+def test_approval_to_read_through_a_link_is_for_its_target_at_that_time(tmp_path: Path, secret: Path):
     workspace = tmp_path / "workspace"
     (secret.parent / "other").write_text("OTHER\n")
     (workspace / "link").symlink_to(secret)

@@ -42,7 +42,7 @@ STEP_EVENTS: tuple[Event, ...] = (
 @pytest.mark.parametrize(
     "reducer", [TokenCount, LoopWatch, Failures, ContextWindow, PendingResources, lambda: PartCount(1_000)]
 )
-def test_a_reducer_makes_nothing_of_a_step(reducer, step):
+def test_reducers_ignore_step_events(reducer, step):
     state = reducer()
     for event in BEGUN:
         state.apply(event)
@@ -52,7 +52,7 @@ def test_a_reducer_makes_nothing_of_a_step(reducer, step):
     assert {each.kind for each in STEP_EVENTS} == STEPS | {"action_decided"}
 
 
-def test_the_steps_reach_the_state_and_the_messages(tmp_path: Path):
+def test_steps_reach_the_state_and_the_messages(tmp_path: Path):
     with Store.create(tmp_path / "s.ohw") as store:
         context = ModelContext(1_000)
         journal = Log(store, reducers=[context])

@@ -38,7 +38,7 @@ def ran(tmp_path_factory):
     return run, log
 
 
-def test_the_run_made_a_thousand_steps_and_was_condensed_again_and_again(ran):
+def test_run_made_a_thousand_steps_and_was_condensed_repeatedly(ran):
     run, log = ran
     assert len(run.step_times) == STEPS
     # The version at the end of the run is recorded by another thread, maybe after it.
@@ -51,7 +51,7 @@ def test_the_run_made_a_thousand_steps_and_was_condensed_again_and_again(ran):
     assert all(event.summary.startswith("GOAL") for event in summaries)
 
 
-def test_the_log_holds_every_step_word_for_word(ran):
+def test_log_contains_every_step_verbatim(ran):
     _, log = ran
     assert [event.seq for event in log] == list(range(1, len(log) + 1))
     answers = [event for event in log if isinstance(event, ModelResponded)]
@@ -63,7 +63,7 @@ def test_the_log_holds_every_step_word_for_word(ran):
     assert {len(answer.tool_calls[0].arguments) for answer in answers} == {len(answers[0].tool_calls[0].arguments)}
 
 
-def test_what_the_log_makes_of_the_messages_is_short_and_valid_at_its_end(ran):
+def test_messages_at_the_end_of_a_long_log_are_short_and_valid(ran):
     _, log = ran
     at_the_end = messages(log)
     assert len(at_the_end) <= long_run.WINDOW + 4
@@ -71,7 +71,7 @@ def test_what_the_log_makes_of_the_messages_is_short_and_valid_at_its_end(ran):
     assert "go through it all" in at_the_end[0]["content"]
 
 
-def test_the_memory_that_a_step_leaves_behind_is_far_smaller_than_its_texts(ran):
+def test_memory_kept_per_step_is_far_smaller_than_its_texts(ran):
     run, _ = ran
     looks = run.kept[1:]
     assert looks[-1][0] - looks[0][0] > 200
@@ -80,6 +80,6 @@ def test_the_memory_that_a_step_leaves_behind_is_far_smaller_than_its_texts(ran)
     assert statistics.median(left) < 2_000  # what a thread of another test loads meanwhile is one lump
 
 
-def test_a_step_costs_the_same_after_hundreds_of_others(ran):
+def test_step_costs_the_same_after_hundreds_of_others(ran):
     run, _ = ran
     assert run.cost(450, 650) <= 2 * run.cost(50, 250)

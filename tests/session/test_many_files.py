@@ -50,7 +50,7 @@ def ran(recorded, tmp_path, monkeypatch):
     return one
 
 
-def test_every_file_of_a_large_change_is_listed_and_comes_back(ran):
+def test_every_file_of_a_large_change_is_listed_and_reverted(ran):
     state = state_of(ran)
     assert len(state.changes) == FILES
     for file in list(state.changes.values()):
@@ -67,7 +67,7 @@ def test_every_file_of_a_large_change_is_listed_and_comes_back(ran):
         assert (path.read_bytes() if path.exists() else None) == ran.before.get(path.name)
 
 
-async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
+async def test_file_without_text_in_the_log_is_shown_with_its_lines(ran):
     state = state_of(ran)
     state.workspace = str(ran.work)
     review = Review(client := FakeClient(), state, ran.work, print)
@@ -84,7 +84,7 @@ async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
         assert Path(path).read_bytes() == ran.before[Path(path).name]
 
 
-def test_an_edit_after_a_change_whose_text_is_not_in_the_log_is_never_reverted_to_the_line_that_stands_for_it(ran):
+def test_edited_file_is_never_reverted_to_a_placeholder_line(ran):
     state = state_of(ran)
     file = next(each for each in state.changes.values() if each.note and each.before and each.after)
     path = Path(file.path)
@@ -103,7 +103,7 @@ def test_an_edit_after_a_change_whose_text_is_not_in_the_log_is_never_reverted_t
     assert path.read_text() == "edited since\n"
 
 
-async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_is_confirmed(ran, monkeypatch):
+async def test_one_key_reverts_every_listed_file_after_confirmation(ran, monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 0.0)
     state = state_of(ran)
     state.workspace = str(ran.work)

@@ -39,7 +39,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     return opener
 
 
-def test_the_keys_leave_the_environment(opened: Opened):
+def test_keys_are_removed_from_the_environment(opened: Opened):
     env = {"MY_KEY": "sk-1", "OHW_API_KEY": "sk-2", "PATH": "/bin", "NEAR_WORD": "sk-3"}
     models = SessionModels(Settings(model="openai/x", api_key_env="MY_KEY", models=PROFILES), env)
     assert env == {"PATH": "/bin"}
@@ -47,7 +47,7 @@ def test_the_keys_leave_the_environment(opened: Opened):
     assert opened.of(models, "near") == ("openai/near", "http://127.0.0.1:2/v1", "sk-3")
 
 
-def test_each_model_gets_its_own_address_and_key_alone(opened: Opened):
+def test_each_model_gets_only_its_own_url_and_key(opened: Opened):
     settings = Settings(model="openai/x", api_base=HERE, api_key="sk-x", models=PROFILES)
     models = SessionModels(settings, {"NEAR_WORD": "sk-near"})
     assert opened.of(models, "openai/x") == ("openai/x", HERE, "sk-x")
@@ -57,21 +57,21 @@ def test_each_model_gets_its_own_address_and_key_alone(opened: Opened):
     assert opened.of(models, "gemini/other") == ("gemini/other", None, None)
 
 
-def test_a_usual_variable_that_a_profile_names_serves_the_provider_s_other_models_too(opened: Opened):
+def test_standard_variable_named_by_a_profile_serves_the_providers_other_models(opened: Opened):
     models = SessionModels(Settings(models=PROFILES), {"OPENAI_API_KEY": "sk-usual"})
     assert opened.of(models, "usual")[2] == "sk-usual"
     assert opened.of(models, "openai/other")[2] == "sk-usual"
     assert opened.of(models, "far")[2] is None
 
 
-def test_a_key_comes_from_the_first_line_of_a_file(opened: Opened, tmp_path: Path):
+def test_key_is_the_first_line_of_a_file(opened: Opened, tmp_path: Path):
     (tmp_path / "key").write_text("sk-file\n# of mine\n")
     profile = {"model": "openai/x", "api_key_file": str(tmp_path / "key")}
     assert opened.of(SessionModels(Settings(models={"a": profile}), {}), "a")[2] == "sk-file"
 
 
 @pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"\n", "is empty"), (b"\xff\n", "not a text")])
-def test_a_key_file_without_a_key_is_one_line_that_names_it(opened: Opened, tmp_path: Path, content, why):
+def test_key_file_without_a_key_is_named_in_one_line(opened: Opened, tmp_path: Path, content, why):
     path = tmp_path / "key"
     if content is not None:
         path.write_bytes(content)
@@ -83,14 +83,14 @@ def test_a_key_file_without_a_key_is_one_line_that_names_it(opened: Opened, tmp_
     assert "\n" not in str(error.value)
 
 
-def test_a_variable_that_is_not_set_is_named(opened: Opened):
+def test_unset_variable_is_named(opened: Opened):
     models = SessionModels(Settings(models=PROFILES), {"NEAR_WORD": ""})
     with pytest.raises(ModelError, match=r"set the variable NEAR_WORD \(models\.near\.api_key_env in settings\.toml"):
         models.open("near")
     assert opened.asked == []
 
 
-def test_without_a_model_it_is_said_how_to_name_one():
+def test_missing_model_error_says_how_to_name_one():
     with pytest.raises(ModelError, match="no model is set"):
         SessionModels(Settings(), {}).open(None)
 
@@ -124,7 +124,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("package")
-def test_a_key_comes_from_the_keyring_by_its_package(opened: Opened):
+def test_key_is_read_from_the_keyring_by_its_package(opened: Opened):
     assert opened.of(of_keyring(), "a")[2] == "sk-kept"
     with pytest.raises(ModelError, match="has none for ohw/nobody"):
         of_keyring("ohw/nobody").open("a")
@@ -134,7 +134,7 @@ def test_a_key_comes_from_the_keyring_by_its_package(opened: Opened):
 
 
 @pytest.mark.usefixtures("no_package")
-def test_a_key_comes_from_the_keyring_by_secret_tool(opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_key_is_read_from_the_keyring_by_secret_tool(opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = tmp_path / "secret-tool"
     program.write_text('#!/bin/sh\n[ "$*" = "lookup service ohw username openai" ] && echo sk-secret-tool\n')
     program.chmod(0o755)
@@ -145,13 +145,13 @@ def test_a_key_comes_from_the_keyring_by_secret_tool(opened: Opened, tmp_path: P
 
 
 @pytest.mark.usefixtures("no_package")
-def test_where_there_is_no_keyring_the_line_says_what_else_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_keyring_is_reported_with_alternatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ModelError, match=r"api_key_env or api_key_file in models\.a "):
         of_keyring().open("a")
 
 
-def test_a_key_that_the_environment_has_for_a_provider_does_not_go_to_an_address_of_ones_own(opened: Opened):
+def test_providers_key_from_the_environment_is_not_sent_to_an_own_server(opened: Opened):
     profiles = {
         "usual": {"model": "openai/usual", "api_key_env": "OPENAI_API_KEY"},
         "mine": {"model": "openai/mine", "api_base": HERE},

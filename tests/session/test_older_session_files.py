@@ -27,7 +27,7 @@ def session(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize(("session", "kind"), [(kind, kind) for kind in EVENTS], indirect=["session"])
-def test_an_event_of_each_kind_is_read_as_it_was_written(session, kind):
+def test_event_of_each_kind_is_read_as_written(session, kind):
     with Store.open(session, readonly=True) as store:
         lines = [json.loads(line) for _, line in store.lines()]
         events = list(store.events())
@@ -37,7 +37,7 @@ def test_an_event_of_each_kind_is_read_as_it_was_written(session, kind):
 
 
 @pytest.mark.parametrize("session", ["whole"], indirect=True)
-def test_a_recorded_session_exports_as_it_did(sandbox: Sandbox, session):
+def test_recorded_session_exports_as_before(sandbox: Sandbox, session):
     (directory := sandbox.locations.sessions).mkdir(parents=True)
     name = json.loads((RECORDED / "whole.jsonl").read_text().split("\n")[0])["id"]
     shutil.move(session, directory / f"{name}.session")
@@ -46,7 +46,7 @@ def test_a_recorded_session_exports_as_it_did(sandbox: Sandbox, session):
 
 
 @pytest.mark.parametrize("session", ["whole"], indirect=True)
-def test_a_recorded_session_replays_on_the_screen(session):
+def test_recorded_session_replays_on_the_screen(session):
     with Store.open(session, readonly=True) as store:
         words = "".join(ElementTree.fromstring(picture(list(store.events()), (120, 40), "ohw-dark")).itertext())
     for part in ("Change <two> in the notes", "is new", "zwei", "cat missing"):

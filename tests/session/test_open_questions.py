@@ -33,7 +33,7 @@ def still_waits(d: Harness) -> bool:
 @pytest.mark.parametrize(
     "modes", [("never",), ("plan",), ("ask",), ("high", "never", "plan", "ask", "medium"), ("plan", "never")]
 )
-def test_no_change_of_mode_decides_it(harness, modes):
+def test_mode_change_decides_no_question(harness, modes):
     d = waiting(harness)
     for mode in modes:
         d.session.set(mode=mode)
@@ -43,7 +43,7 @@ def test_no_change_of_mode_decides_it(harness, modes):
     assert (d.notes, decided_by(d)) == (["one"], ["person"])
 
 
-def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(harness):
+def test_mode_set_before_reopening_decides_no_question(harness):
     d = waiting(harness)
     d.session.set(mode="never")
     d.reopen()
@@ -53,7 +53,7 @@ def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(harnes
 
 
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
-def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(harness, tmp_path, verdict):
+def test_rule_written_elsewhere_decides_no_open_question(harness, tmp_path, verdict):
     path = tmp_path / "rules.toml"
     d = waiting(harness, calls(MEDIUM), says("ok"), rules=RuleSet(path, tmp_path))
     path.write_text(f'[[{verdict}]]\ntool = "note"\n')
@@ -65,13 +65,13 @@ def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(harness, tm
 
 
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
-def test_a_rule_of_the_session_decides_nothing_that_waits(harness, verdict):
+def test_session_rule_decides_no_open_question(harness, verdict):
     d = waiting(harness, calls(MEDIUM), says("ok"))
     d.session.set(rule=f"{verdict} note")
     assert still_waits(d)
 
 
-def test_what_changed_under_a_question_is_asked_again_whatever_the_mode_is_by_then(harness, tmp_path: Path):
+def test_change_under_an_open_question_is_asked_again_in_any_mode(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     d = waiting(harness, calls(NOTE, ("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
@@ -89,9 +89,7 @@ def test_what_changed_under_a_question_is_asked_again_whatever_the_mode_is_by_th
     assert file.read_text() == "new"
 
 
-def test_a_question_that_was_taken_back_for_a_while_is_asked_and_not_decided_when_it_comes_back(
-    harness, tmp_path: Path
-):
+def test_question_withdrawn_for_a_while_is_asked_again_and_not_decided(harness, tmp_path: Path):
     """Its tool is gone and comes back, while the mode changes to one that would let it run."""
     d = waiting(harness, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH"), NOTE), says("ok"))
     first, second = d.waiting()
@@ -107,7 +105,7 @@ def test_a_question_that_was_taken_back_for_a_while_is_asked_and_not_decided_whe
 
 
 @pytest.mark.parametrize("denial", ["mode", "rule"])
-def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(harness, denial):
+def test_denied_question_stays_open_but_cannot_be_approved(harness, denial):
     d = waiting(harness)
     if denial == "mode":
         d.session.set(mode="plan")
@@ -123,7 +121,7 @@ def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(harness, denial):
     assert (d.notes, decided_by(d), d.session.phase) == ([], ["person"], "idle")
 
 
-def test_arguments_that_a_rule_denies_cannot_be_put_into_a_question(harness, tmp_path):
+def test_arguments_that_a_rule_denies_cannot_be_entered_in_a_question(harness, tmp_path):
     target = tmp_path / "secret.txt"
     d = waiting(harness, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH")), says("ok"))
     d.session.set(rule="deny write in secret.txt")

@@ -48,7 +48,7 @@ def rewrite(db: sqlite3.Connection, number: int, line: str) -> None:
     db.execute("UPDATE events SET json = ?, crc = ? WHERE seq = ?", (line, crc, number))
 
 
-def test_a_session_in_which_nobody_spoke_leaves_nothing_behind(where, tmp_path):
+def test_session_without_messages_leaves_nothing_behind(where, tmp_path):
     made = start_session(where, SETTINGS, tmp_path, NAME, on_event=lambda event: None, on_live=lambda event: None)
     made.session.set(mode="ask")
     made.close()
@@ -56,14 +56,14 @@ def test_a_session_in_which_nobody_spoke_leaves_nothing_behind(where, tmp_path):
     assert not state_directory(where, NAME).exists()
 
 
-def test_a_session_is_kept_however_late_its_first_message_came(where, tmp_path):
+def test_session_with_a_late_first_message_is_kept(where, tmp_path):
     changes = [SettingsChanged(mode="ask") for _ in range(40)]
     path = write_session(where, tmp_path, *changes, UserMessage(text="at last"))
     opened(where).close()
     assert path.exists()
 
 
-def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
+def test_partly_unreadable_session_is_kept(where, tmp_path):
     path = write_session(where, tmp_path, UserMessage(text="words"))
     with closing(sqlite3.connect(path)) as db, db:
         rewrite(db, 2, "{}")
@@ -71,7 +71,7 @@ def test_a_session_of_which_a_part_cannot_be_read_is_kept(where, tmp_path):
     assert path.exists()
 
 
-def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path):
+def test_unreadable_settings_change_is_skipped(where, tmp_path):
     path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(model="scripted/none"))
     with closing(sqlite3.connect(path)) as db, db:
         rewrite(db, 3, '{"kind": "settings_changed", "later": 1}')
@@ -80,7 +80,7 @@ def test_a_change_of_settings_that_cannot_be_read_is_passed_over(where, tmp_path
     again.close()
 
 
-def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_path, monkeypatch):
+def test_later_model_is_not_called_at_the_first_models_url(where, tmp_path, monkeypatch):
     asked = []
 
     def open_profile(profile, api_key):
@@ -96,7 +96,7 @@ def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_
     assert asked == [("local/a", "http://[::1]:1"), ("far/b", None)]
 
 
-def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
+def test_full_disk_does_not_prevent_locking_a_session(tmp_path):
     path = tmp_path / "a.session"
     with room_for(0):
         lock = SessionLock.acquire(path)
@@ -105,7 +105,7 @@ def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
     assert holder(path) is None
 
 
-def test_a_session_without_a_model_runs_commands_and_says_what_a_message_needs(where, tmp_path):
+def test_session_without_a_model_runs_commands_and_says_what_a_message_needs(where, tmp_path):
     settings, events = Settings(model="none"), []
     made = start_session(where, settings, tmp_path, NAME, on_event=events.append, on_live=lambda event: None)
     made.session.user_commands.add("echo here")

@@ -95,7 +95,7 @@ def kinds(d) -> list[str]:
     return [event.kind.removeprefix("action_") for event in d.log() if event.kind.startswith("action_")]
 
 
-def test_four_that_read_are_in_their_tool_at_the_same_time(met):
+def test_four_reading_calls_run_at_the_same_time(met):
     d = met(meeting("a", "b", "c", "d", party=4), says("ok"))
     d.run()
     assert sorted(d.results()) == ["a met", "b met", "c met", "d met"]
@@ -103,7 +103,7 @@ def test_four_that_read_are_in_their_tool_at_the_same_time(met):
     assert undecided_starts(d.log()) == []
 
 
-def test_results_are_recorded_as_they_come_and_go_to_their_calls(met):
+def test_results_are_recorded_as_they_arrive_and_match_their_calls(met):
     d = met(meeting("a", "b", "c", party=3), says("ok"))
     d.run()
     proposed = {event.action_id: event.arguments["name"] for event in d.log() if event.kind == "action_proposed"}
@@ -112,14 +112,14 @@ def test_results_are_recorded_as_they_come_and_go_to_their_calls(met):
     assert kinds(d)[-6:] == ["started"] * 3 + ["observed"] * 3
 
 
-def test_never_more_than_four_at_once(met):
+def test_at_most_four_calls_run_at_once(met):
     d = met(meeting(*"abcdefghij", party=4), says("ok"))
     d.run()
     assert len(d.results()) == 10
     assert d.meet.most == 4
 
 
-def test_what_changes_something_runs_alone_and_in_its_place(met):
+def test_writing_call_runs_alone_and_in_its_turn(met):
     d = met(calls(("meet", {"name": "a"}), ("visit", {"name": "b"}), ("meet", {"name": "c"}), ("meet", {"name": "d"})))
     d.run()
     assert d.meet.arrived[:2] == ["a", "b"]
@@ -131,7 +131,7 @@ def test_what_changes_something_runs_alone_and_in_its_place(met):
 _RUN = ("action_started", "action_observed")
 
 
-def test_tools_that_do_not_say_so_run_one_after_the_other(met):
+def test_tools_not_declared_parallel_run_one_after_the_other(met):
     d = met(calls(("look", {}), ("meet", {"name": "a"}), ("look", {})), says("ok"))
     d.run()
     starts = [place for place, kind in enumerate(kinds(d)) if kind == "started"]
@@ -139,7 +139,7 @@ def test_tools_that_do_not_say_so_run_one_after_the_other(met):
     assert all(kinds(d)[place + 1] == "observed" for place in starts)
 
 
-def test_a_bad_call_among_them_gets_its_error_and_the_others_run(met):
+def test_invalid_call_gets_its_error_and_the_others_run(met):
     d = met(calls(("meet", {"name": "a"}), ("meet", {"nme": "x"}), ("meet", {"name": "b"})), says("ok"))
     d.run()
     results = d.results()
@@ -147,7 +147,7 @@ def test_a_bad_call_among_them_gets_its_error_and_the_others_run(met):
     assert sum("`nme` is not a parameter" in text for text in results) == 1
 
 
-def test_the_end_of_the_run_leaves_later_ones_unrun(met):
+def test_end_of_the_run_skips_later_calls(met):
     d = met(calls(("meet", {"name": "a"}), ("finish", {"message": "done"}), ("meet", {"name": "b"})))
     d.run()
     assert d.meet.arrived == ["a"]
@@ -164,7 +164,7 @@ def interrupted(d, count: int) -> None:
     assert not runner.is_alive()
 
 
-def test_an_interrupt_ends_all_of_them(met):
+def test_interrupt_ends_all_parallel_calls(met):
     d = met(meeting("a", "b", "c", "d", "e", party=9), says("on"))
     interrupted(d, 4)
     assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
@@ -175,7 +175,7 @@ def test_an_interrupt_ends_all_of_them(met):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_one_that_does_not_stop_is_left_behind_and_the_others_keep_their_results(met):
+def test_call_that_ignores_an_interrupt_is_abandoned_and_others_keep_their_results(met):
     d = met(meeting("a", "b", "c", party=9), meeting("d", party=1), says("ok"))
     d.meet.deaf = "b"
     interrupted(d, 3)
@@ -188,7 +188,7 @@ def test_one_that_does_not_stop_is_left_behind_and_the_others_keep_their_results
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_after_a_kill_in_the_middle_none_of_them_runs_again(met):
+def test_no_parallel_call_runs_again_after_a_kill(met):
     d = met(meeting("a", "b", "c", party=3), says("ok"))
     d.run()
     ledger = State()
@@ -200,7 +200,7 @@ def test_after_a_kill_in_the_middle_none_of_them_runs_again(met):
     assert [event.kind for event in events] == ["action_abandoned", "action_abandoned", "run_ended"]
 
 
-def test_a_full_disk_loses_no_result(met):
+def test_full_disk_loses_no_result(met):
     d = met(meeting("a", "b", "c", party=3), says("ok"))
     with ExitStack() as disk:
 
@@ -219,7 +219,7 @@ def test_a_full_disk_loses_no_result(met):
     assert d.session.unsaved == ""
 
 
-def test_searches_run_side_by_side_and_what_keeps_a_state_does_not(tmp_path):
+def test_searches_run_in_parallel_and_stateful_tools_do_not(tmp_path):
     tools = open_tools(ToolContext(str(tmp_path)))
     try:
         beside = {name for name, tool in tools.items() if runs_beside(tool)}

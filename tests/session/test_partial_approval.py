@@ -29,7 +29,7 @@ pairs = st.lists(st.tuples(st.none() | lines, st.none() | lines), min_size=1, ma
 
 @settings(max_examples=40, deadline=None)
 @given(pairs, st.data())
-def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
+def test_any_part_of_any_change_is_written_to_the_files(wanted, data):
     with tempfile.TemporaryDirectory() as directory:
         one = Rewriting(Path(directory), *wanted)
         diffs = [compare("", *pair) for pair in wanted]
@@ -63,7 +63,7 @@ def _told_hunks(one: Rewriting) -> list[int]:
     return taken
 
 
-def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
+def test_two_of_three_hunks_are_skipped_and_one_is_edited(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     text = THIRD.replace("line 28\n", "line 28, which the person wrote\n")
     one.harness.answer(
@@ -84,7 +84,7 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
     one.harness.close()
 
 
-def test_texts_alone_tell_which_hunks_were_taken(tmp_path):
+def test_accepted_hunks_are_derived_from_the_written_text(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     one.harness.answer("edited", written=(FileText(path=str(one.paths[0]), text=f"first\n{THIRD}"),))
     assert _told_hunks(one) == [2]
@@ -92,7 +92,7 @@ def test_texts_alone_tell_which_hunks_were_taken(tmp_path):
     one.harness.close()
 
 
-def test_a_text_that_is_the_proposal_lets_the_tool_run(tmp_path):
+def test_text_equal_to_the_proposal_runs_the_tool(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     one.harness.answer("edited", hunks=(0, 1, 2), written=(FileText(path=str(one.paths[0]), text=WANTED),))
     assert (one.tool.ran, one.decided.verdict, one.decided.written) == (1, "approved", None)
@@ -111,7 +111,7 @@ def test_a_text_that_is_the_proposal_lets_the_tool_run(tmp_path):
         ({"hunks": (0,), "edited": {"files": {}}}, "not both at once"),
     ],
 )
-def test_a_part_that_does_not_fit_what_was_shown_is_refused(tmp_path, given, why):
+def test_part_that_does_not_match_the_preview_is_refused(tmp_path, given, why):
     one = Rewriting(tmp_path, (BASE, WANTED))
     if "written" in given and given["written"] and given["written"][0].path == "0.txt":
         given = {"written": (FileText(path=str(one.paths[0]), text="x\0"),)}
@@ -122,7 +122,7 @@ def test_a_part_that_does_not_fit_what_was_shown_is_refused(tmp_path, given, why
     one.harness.close()
 
 
-def test_a_file_of_another_encoding_is_not_cut_into_parts_it_cannot_hold(tmp_path):
+def test_part_that_the_files_encoding_cannot_represent_is_refused(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     raw = b"caf\xe9\n"
     one.paths[0].write_bytes(raw)
@@ -132,7 +132,7 @@ def test_a_file_of_another_encoding_is_not_cut_into_parts_it_cannot_hold(tmp_pat
     one.harness.close()
 
 
-def test_an_action_without_files_has_no_parts(harness):
+def test_action_without_files_has_no_parts(harness):
     d = harness(calls(("note", {"text": "one"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
@@ -140,7 +140,7 @@ def test_an_action_without_files_has_no_parts(harness):
         d.answer("edited", hunks=(0,))
 
 
-def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
+def test_file_changed_after_the_decision_is_asked_about_again(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     question = one.harness.session.question
     one.harness.session.decide(
@@ -157,7 +157,7 @@ def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
     one.harness.close()
 
 
-def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_path):
+def test_users_own_arguments_are_asked_again_as_written(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     question, path = one.harness.session.question, str(one.paths[0])
     mine = {"files": {path: "mine\n"}}
@@ -181,14 +181,14 @@ def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_p
     one.harness.close()
 
 
-def test_a_note_with_an_approval_reaches_the_model(tmp_path):
+def test_note_with_an_approval_reaches_the_model(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     one.harness.answer("approved", note="run the tests next")
     assert one.harness.agent.requests[-1][-1]["content"] == "[The user's note: run the tests next]\nrewritten"
     one.harness.close()
 
 
-def test_mode_links_and_line_ends_stay(tmp_path):
+def test_mode_links_and_line_endings_are_preserved(tmp_path):
     real = tmp_path / "real"
     real.mkdir()
     (real / "f").write_bytes(b"one\r\ntwo\r\nthree")
@@ -202,7 +202,7 @@ def test_mode_links_and_line_ends_stay(tmp_path):
     one.harness.close()
 
 
-def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
+def test_full_disk_leaves_every_file_unchanged(tmp_path):
     long = "".join(f"a long line with the number {number}\n" for number in range(20_000))
     files = [("one\ntwo\nthree\n", "1\ntwo\n3\n"), ("short\n", long), ("gone\n", None)]
     paths = [tmp_path / str(number) for number in range(3)]
@@ -221,7 +221,7 @@ def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
     assert [held(path) for path in paths] == ["1\ntwo\nthree\n", long, None]
 
 
-def test_an_edit_in_part_can_be_undone_and_edited_on(harness, tmp_path):
+def test_partial_edit_can_be_undone_and_edited_further(harness, tmp_path):
     file, state = tmp_path / "a.txt", tmp_path / "state"
     file.write_text("one\ntwo\nthree\n")
     edit = {"command": "str_replace", "path": str(file), "old_str": "one\ntwo\nthree", "new_str": "1\ntwo\n3"}

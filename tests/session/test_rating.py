@@ -49,23 +49,23 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         tool.close()
 
 
-def test_a_dangerous_command_asks_although_the_model_calls_it_low(bench):
+def test_dangerous_command_asks_although_the_model_says_low(bench):
     assert bench.command("rm -rf ~") == ("HIGH", "ask")
     assert bench.command("touch made") == ("MEDIUM", "ask")
 
 
-def test_a_harmless_command_runs_when_the_model_agrees_and_only_then(bench):
+def test_harmless_command_runs_only_if_the_model_agrees(bench):
     assert bench.command("ls") == ("LOW", "allow")
     assert bench.command("ls", "MEDIUM") == ("MEDIUM", "ask")
     assert bench.command("ls", "HIGH") == ("HIGH", "ask")
 
 
-def test_a_rating_that_the_model_left_out_leaves_the_local_one(bench):
+def test_missing_model_rating_leaves_the_local_one(bench):
     assert bench.command("ls", "UNKNOWN") == ("LOW", "allow")
     assert bench.command("rm -rf ~", "UNKNOWN") == ("HIGH", "ask")
 
 
-def test_files_count_by_where_they_are(bench, tmp_path):
+def test_files_are_rated_by_their_location(bench, tmp_path):
     def edit(path: Path, command: str = "create") -> tuple[str, str]:
         return bench.ruled("str_replace_editor", "LOW", command=command, path=str(path), file_text="x")
 
@@ -77,7 +77,7 @@ def test_files_count_by_where_they_are(bench, tmp_path):
     assert edit(tmp_path / "way/config") == ("HIGH", "ask")
 
 
-def test_what_is_allowed_beforehand_is_not_asked_to_the_letter_only(bench, tmp_path):
+def test_allow_rule_applies_only_to_the_exact_command(bench, tmp_path):
     assert bench.command(ALLOWED) == ("MEDIUM", "allow")
     assert bench.command(ALLOWED, "HIGH") == ("HIGH", "ask")
     assert bench.command(f"{ALLOWED} tests") == ("MEDIUM", "ask")
@@ -85,7 +85,7 @@ def test_what_is_allowed_beforehand_is_not_asked_to_the_letter_only(bench, tmp_p
     assert always.command(ALLOWED) == ("MEDIUM", "ask")
 
 
-def test_parts_of_a_long_command_are_kept_by_their_risk_in_their_order():
+def test_parts_of_a_long_command_are_selected_by_risk_in_order():
     parts = tuple(Part(f"c{at}", "HIGH" if at == 90 else "LOW") for at in range(100))
     parts_left = segments(Assessment("HIGH", ("x",), parts))
     assert len(parts_left) == MOST_SEGMENTS
@@ -93,7 +93,7 @@ def test_parts_of_a_long_command_are_kept_by_their_risk_in_their_order():
     assert [part.text for part in parts_left][:3] == ["c0", "c1", "c2"]
 
 
-def test_what_the_person_reads_is_said_once():
+def test_each_reason_is_shown_once():
     alone = Assessment("MEDIUM", ("deletes files",), (Part("rm a", "MEDIUM", "deletes files"),))
     both = Assessment("MEDIUM", ("deletes files",), (*alone.parts, Part("ls", "LOW", "")))
     assert (segments(alone), reasons(alone, shows_diff=False)) == ((), ("deletes files",))
@@ -104,7 +104,7 @@ def test_what_the_person_reads_is_said_once():
     assert reasons(secret, shows_diff=True) == ("writes a protected file",)
 
 
-def test_a_search_is_asked_about_where_it_reads_elsewhere_or_secrets(bench, tmp_path):
+def test_search_is_asked_about_if_it_reads_elsewhere_or_secrets(bench, tmp_path):
     bench.tools["grep"] = GrepTool(str(tmp_path))
     (tmp_path / "way").symlink_to(Path.home())
     assert bench.ruled("grep", "UNKNOWN", pattern="x") == ("LOW", "allow")

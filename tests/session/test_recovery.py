@@ -48,7 +48,7 @@ def killed_at(moment: str, directory: Path, mode: str = "medium") -> None:
 
 
 @pytest.mark.parametrize("moment", ["action_decided", "action_started", "inside"])
-def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(harness, tmp_path, moment):
+def test_decided_action_is_abandoned_after_a_kill_and_never_run_again(harness, tmp_path, moment):
     killed_at(moment, tmp_path)
     d = harness(says("I look first."))
     d.run()
@@ -63,7 +63,7 @@ def test_a_decided_action_is_abandoned_after_a_kill_and_never_run_again(harness,
     assert faults_of(d.agent.requests[0]) == []
 
 
-def test_what_was_approved_ahead_is_not_run_by_a_restart(harness):
+def test_restart_does_not_run_actions_approved_ahead(harness):
     d = harness(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
@@ -81,7 +81,7 @@ def test_what_was_approved_ahead_is_not_run_by_a_restart(harness):
 
 
 @pytest.mark.parametrize("moment", ["action_proposed", "action_assessed"])
-def test_an_open_question_is_shown_again_after_a_kill(harness, tmp_path, moment):
+def test_open_question_is_shown_again_after_a_kill(harness, tmp_path, moment):
     killed_at(moment, tmp_path)
     d = harness(says("ok"))
     d.run()
@@ -94,7 +94,7 @@ def test_an_open_question_is_shown_again_after_a_kill(harness, tmp_path, moment)
     assert d.session.ended == "waiting"
 
 
-def test_after_a_kill_the_model_is_called_only_when_the_person_sends(harness, tmp_path):
+def test_model_is_called_after_a_kill_only_once_the_user_sends_a_message(harness, tmp_path):
     killed_at("user_message", tmp_path)
     d = harness(says("here I am"))
     d.run()
@@ -105,7 +105,7 @@ def test_after_a_kill_the_model_is_called_only_when_the_person_sends(harness, tm
 
 
 @pytest.mark.parametrize("mode", ["medium", "never"])
-def test_a_restart_by_itself_runs_nothing(harness, tmp_path, mode):
+def test_restart_alone_runs_nothing(harness, tmp_path, mode):
     killed_at("action_observed", tmp_path, mode)
     d = harness(says("ok"))
     d.run()
@@ -121,7 +121,7 @@ def test_a_restart_by_itself_runs_nothing(harness, tmp_path, mode):
     assert faults_of(d.agent.requests[0]) == []
 
 
-def test_recovery_of_a_whole_session_writes_nothing(harness):
+def test_recovery_of_an_intact_session_writes_nothing(harness):
     d = harness(says("hi"))
     d.session.send("go")
     d.run()
@@ -131,7 +131,7 @@ def test_recovery_of_a_whole_session_writes_nothing(harness):
     assert d.store.last_seq == before
 
 
-def test_a_log_with_a_gap_in_the_middle_goes_on(harness, tmp_path):
+def test_log_with_a_gap_in_the_middle_can_be_continued(harness, tmp_path):
     d = harness(calls(("look", {})), says("hi"), says("ok"))
     d.session.send("go")
     d.run()
@@ -152,7 +152,7 @@ def full_disk(path: Path) -> AbstractContextManager[None]:
     return room_for(Path(f"{path}-wal").stat().st_size)
 
 
-def test_on_a_full_disk_no_message_and_no_decision_is_accepted(harness):
+def test_full_disk_accepts_no_message_and_no_decision(harness):
     d = harness(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
@@ -170,7 +170,7 @@ def test_on_a_full_disk_no_message_and_no_decision_is_accepted(harness):
     assert (d.session.state.detail, getattr(d.live[-1], "detail", None)) == ("", "")
 
 
-def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs_meanwhile(harness):
+def test_events_during_a_full_disk_are_written_later_and_nothing_runs_meanwhile(harness):
     d = harness(calls(("look", {}), ("note", {"text": "late"})), says("ok"))
     d.session.send("go")
     with full_disk(d.path):
@@ -186,7 +186,7 @@ def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs
     assert len(d.agent.requests) == 2, "the answer was kept, not asked for again"
 
 
-def test_a_kill_at_any_commit_loses_nothing_runs_nothing_twice_and_nothing_undecided(harness, tmp_path):
+def test_kill_at_any_commit_loses_nothing_and_repeats_nothing(harness, tmp_path):
     copies = tmp_path / "copies"
     copies.mkdir()
     d = harness(

@@ -54,7 +54,7 @@ def bench(tmp_path: Path):
         tool.close()
 
 
-def test_a_refused_edit_is_not_made_by_the_shell_or_by_code(bench, tmp_path):
+def test_refused_edit_is_not_made_by_shell_or_code(bench, tmp_path):
     bench.refuse("str_replace_editor", command="create", path=str(tmp_path / "conf.ini"), file_text="x")
     assert "refused before: str_replace_editor" in bench.asked("execute_bash", command="sed -i s/a/b/ conf.ini")
     assert bench.asked("execute_bash", command="echo x > conf.ini")
@@ -65,7 +65,7 @@ def test_a_refused_edit_is_not_made_by_the_shell_or_by_code(bench, tmp_path):
 
 
 @pytest.mark.parametrize("by", ["person", "rule"])
-def test_a_refused_command_is_not_run_in_another_line_or_by_code(bench, by):
+def test_refused_command_is_not_run_in_another_line_or_by_code(bench, by):
     bench.refuse("execute_bash", by, command="git push origin")
     assert bench.asked("execute_bash", command="ls && git push origin")
     assert bench.asked("execute_bash", command="sh -c 'git push origin'")
@@ -73,7 +73,7 @@ def test_a_refused_command_is_not_run_in_another_line_or_by_code(bench, by):
     assert not bench.asked("execute_bash", command="git commit -m x")
 
 
-def test_a_new_run_begins_without_what_was_refused(bench):
+def test_new_run_forgets_earlier_refusals(bench):
     bench.refuse("execute_bash", command="make clean")
     assert bench.asked("execute_bash", command="make clean")
     bench.state.apply(UserMessage(text="and now do it"))
@@ -83,7 +83,7 @@ def test_a_new_run_begins_without_what_was_refused(bench):
     assert not bench.asked("execute_bash", command="make clean")
 
 
-def test_what_was_refused_to_a_parent_is_known_to_its_sub_agents(bench, tmp_path):
+def test_parents_refusals_apply_to_its_sub_agents(bench, tmp_path):
     bench.refuse("execute_bash", command="git push origin")
     child = Bench(tmp_path)
     assert not child.asked("execute_bash", command="git push origin")

@@ -132,14 +132,14 @@ def test_all_rows_are_found_without_sqlite(session: Path):
     assert len(written) > 250
 
 
-def test_a_whole_session_is_left_as_it_is(whole: Path):
+def test_intact_session_is_left_unchanged(whole: Path):
     before = whole.read_bytes()
     assert repair(whole, beginning(whole)) == RepairResult(0)
     assert whole.read_bytes() == before
     assert not list(whole.parent.glob("*.damaged*"))
 
 
-def test_a_file_cut_anywhere_keeps_what_is_whole_before_the_cut(whole: Path):
+def test_file_cut_anywhere_keeps_complete_events_before_the_cut(whole: Path):
     written, data, most = events_of(whole), whole.read_bytes(), 0
     for size in [1, 100, 4096, 5000, len(data) - 1, *places(len(data), 15, seed=1)]:
         saved = repaired(damaged(whole, data[:size]), written)
@@ -149,7 +149,7 @@ def test_a_file_cut_anywhere_keeps_what_is_whole_before_the_cut(whole: Path):
     assert most > len(written) * 0.9
 
 
-def test_a_log_cut_anywhere_keeps_what_is_whole_before_the_cut(session: Path):
+def test_log_cut_anywhere_keeps_complete_events_before_the_cut(session: Path):
     written, data, log = events_of(session), session.read_bytes(), Path(f"{session}-wal").read_bytes()
     assert not is_log_damaged(session)
     for size in places(len(log), 8, seed=2):
@@ -161,7 +161,7 @@ def test_a_log_cut_anywhere_keeps_what_is_whole_before_the_cut(session: Path):
     assert len(saved) == len(written), "the log has all of it"
 
 
-def test_every_page_can_be_overwritten_and_the_others_are_saved(whole: Path):
+def test_any_page_can_be_overwritten_and_the_others_are_saved(whole: Path):
     written, data = events_of(whole), whole.read_bytes()
     junk = random.Random(3).randbytes(4096)
     for page in range(0, len(data) // 4096, 4):
@@ -175,7 +175,7 @@ def test_every_page_can_be_overwritten_and_the_others_are_saved(whole: Path):
     assert len(saved) > len(written) * 0.8, "neither header nor schema nor the root of the events is needed"
 
 
-def test_a_page_in_the_middle_of_the_log_loses_only_what_is_in_it(session: Path):
+def test_bad_page_in_the_middle_of_the_log_loses_only_its_content(session: Path):
     written, data, log = events_of(session), session.read_bytes(), bytearray(Path(f"{session}-wal").read_bytes())
     middle = len(log) // 2
     log[middle : middle + 50] = b"\xff" * 50
@@ -184,7 +184,7 @@ def test_a_page_in_the_middle_of_the_log_loses_only_what_is_in_it(session: Path)
     assert len(saved) > len(written) * 0.8, "SQLite itself reads up to the damage, and calls that whole"
 
 
-def test_a_page_of_the_log_with_a_number_in_the_billions_is_not_waited_for(session: Path):
+def test_log_page_with_a_number_in_the_billions_does_not_hang(session: Path):
     written, data, log = events_of(session), session.read_bytes(), bytearray(Path(f"{session}-wal").read_bytes())
     frame = 32 + (4096 + 24) * (len(log) // (4096 + 24) // 2)
     log[frame] ^= 0x80
@@ -195,7 +195,7 @@ def test_a_page_of_the_log_with_a_number_in_the_billions_is_not_waited_for(sessi
     assert time.monotonic() - begun < 20
 
 
-def test_no_flipped_bit_of_a_log_loses_an_event_unsaid(session: Path, monkeypatch):
+def test_flipped_bit_in_a_log_never_loses_an_event_silently(session: Path, monkeypatch):
     # all pages but one are the same each time: their sums are reckoned once
     monkeypatch.setattr(sqlite_pages, "_sum", functools.lru_cache(4096)(sqlite_pages._sum))
     written, data, log = events_of(session), session.read_bytes(), Path(f"{session}-wal").read_bytes()
@@ -212,7 +212,7 @@ def test_no_flipped_bit_of_a_log_loses_an_event_unsaid(session: Path, monkeypatc
     assert noticed > 150
 
 
-def test_a_flipped_bit_in_the_last_commit_is_said_by_the_list_and_repaired(session: Path):
+def test_flipped_bit_in_the_last_commit_is_reported_by_the_list_and_repaired(session: Path):
     written, data, log = events_of(session), session.read_bytes(), bytearray(Path(f"{session}-wal").read_bytes())
     log[-(4096 + 24) - 100] ^= 4  # the last page before the seal
     path = damaged(session, data, bytes(log))
@@ -229,7 +229,7 @@ def test_a_flipped_bit_in_the_last_commit_is_said_by_the_list_and_repaired(sessi
     assert len(saved) >= len(written) - 1
 
 
-def test_flipped_bits_never_make_an_event_say_what_it_did_not(whole: Path):
+def test_flipped_bits_never_alter_the_content_of_an_event(whole: Path):
     written, data, changed = events_of(whole), whole.read_bytes(), 0
     luck = random.Random(6)
     for at in places(len(data), 40, seed=5):
@@ -244,7 +244,7 @@ def test_flipped_bits_never_make_an_event_say_what_it_did_not(whole: Path):
 
 
 @pytest.mark.parametrize("taken", [(1,), (40, 41, 42), (30, 90)])
-def test_rows_that_are_missing_are_noticed_said_and_repaired(whole: Path, taken: tuple[int, ...]):
+def test_missing_rows_are_detected_reported_and_repaired(whole: Path, taken: tuple[int, ...]):
     written = events_of(whole)
     db = sqlite3.connect(whole)
     db.executemany("DELETE FROM events WHERE seq = ?", [(seq,) for seq in taken])
@@ -264,7 +264,7 @@ def test_rows_that_are_missing_are_noticed_said_and_repaired(whole: Path, taken:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 40])
-def test_rows_that_are_missing_at_the_end_are_noticed_by_the_index_of_words(whole: Path, count: int):
+def test_rows_missing_at_the_end_are_detected_by_the_word_index(whole: Path, count: int):
     written = events_of(whole)
     last_words = max(seq for seq, event in written.items() if text_of(event))
     db = sqlite3.connect(whole)
@@ -280,7 +280,7 @@ def test_rows_that_are_missing_at_the_end_are_noticed_by_the_index_of_words(whol
         assert store.last_seq >= last_words - count
 
 
-def test_what_is_lost_is_named_and_what_was_open_is_closed(whole: Path):
+def test_lost_events_are_named_and_open_actions_closed(whole: Path):
     with Store.open(whole) as store:
         rule = {"verdict": "allow", "tool": "note", "pattern": "x"}
         store.append(SettingsChanged(mode="never", rule=str(rule)))
@@ -305,7 +305,7 @@ def test_what_is_lost_is_named_and_what_was_open_is_closed(whole: Path):
     assert any(event.kind == "action_abandoned" for event in recovered[len(written) :]), "it may have been approved"
 
 
-def test_a_second_damage_keeps_both_files_and_deleting_takes_all(whole: Path, tmp_path: Path):
+def test_second_damage_keeps_both_files_and_deleting_removes_all(whole: Path, tmp_path: Path):
     where = Locations(tmp_path / "c", tmp_path / "d", tmp_path / "s", tmp_path / "r")
     path = session_path(where, "one")
     path.parent.mkdir(parents=True)
@@ -332,7 +332,7 @@ def test_a_second_damage_keeps_both_files_and_deleting_takes_all(whole: Path, tm
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\0" * 9_000, b"SQLite format 3\0" + b"\xff" * 9_000])
-def test_where_nothing_can_be_read_the_file_stays(tmp_path: Path, content: bytes):
+def test_unreadable_file_stays(tmp_path: Path, content: bytes):
     path = tmp_path / "one.session"
     path.write_bytes(content)
     with pytest.raises(WorkbenchError, match="no event of the session file"):
@@ -341,7 +341,7 @@ def test_where_nothing_can_be_read_the_file_stays(tmp_path: Path, content: bytes
     assert path.read_bytes() == content
 
 
-def test_a_file_without_checksums_is_saved_too(whole: Path):
+def test_file_without_checksums_is_repaired_too(whole: Path):
     written = events_of(whole)
     db = sqlite3.connect(whole)
     db.execute("ALTER TABLE events DROP COLUMN crc")

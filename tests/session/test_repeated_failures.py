@@ -35,7 +35,7 @@ def advised(d) -> list[bool]:
     return ["[Advice: " in text for text in results(d)]
 
 
-def test_the_second_failure_of_the_same_kind_gets_advice_and_the_model_reads_it(run):
+def test_second_failure_of_the_same_kind_gets_advice_that_the_model_reads(run):
     d = run(calls(WRONG), calls(WRONG))
     assert advised(d) == [False, True]
     assert "not in the schema: `txt`" in results(d)[1]
@@ -43,30 +43,30 @@ def test_the_second_failure_of_the_same_kind_gets_advice_and_the_model_reads_it(
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_also_within_one_answer_and_where_the_tool_itself_failed(run):
+def test_advice_within_one_response_and_for_failures_of_the_tool_itself(run):
     d = run(calls(FAILS, FAILS, GOOD))
     assert advised(d) == [False, True, False]
     assert "the same call will fail again" in results(d)[1]
 
 
-def test_a_success_between_or_another_error_needs_no_advice(run):
+def test_success_in_between_or_another_error_gets_no_advice(run):
     d = run(calls(FAILS), calls(GOOD), calls(FAILS), calls(("say", {"text": "!another"})))
     assert advised(d) == [False] * 4
 
 
-def test_an_unknown_tool_asked_for_twice_gets_the_nearest(run):
+def test_unknown_tool_requested_twice_gets_the_nearest_name(run):
     d = run(calls(("sai", {})), calls(("sai", {})))
     assert advised(d) == [False, True]
     assert "`say` is the nearest" in results(d)[1]
 
 
-def test_arguments_that_are_no_object_get_an_example(run):
+def test_arguments_that_are_not_an_object_get_an_example(run):
     d = run(calls(("note", "{'text'}")), calls(("note", "{'text'}")))
     assert advised(d) == [False, True]
     assert '{"text": "…"}' in results(d)[1]
 
 
-def test_a_call_that_was_cut_off_or_refused_gets_none(run):
+def test_truncated_or_refused_call_gets_no_advice(run):
     cut = says("", tool_calls=(ToolCall("a", "note", '{"text": "x"}'),), finish_reason="length")
     d = run(cut, cut)
     assert advised(d) == [False, False]
@@ -80,7 +80,7 @@ def test_advice_does_not_hide_a_loop(run):
     ]
 
 
-def test_what_failed_is_remembered_across_a_restart(run):
+def test_failures_are_remembered_across_a_restart(run):
     d = run(calls(FAILS))
     d.agent.script = [calls(FAILS)]
     d.reopen()

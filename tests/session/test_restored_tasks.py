@@ -7,7 +7,7 @@ from workbench.tools.task_tracker.definition import TaskTrackerTool
 from workbench.tools.think.definition import ThinkTool
 
 
-def test_the_task_list_survives_a_restart_with_no_file_of_its_own(harness, tmp_path):
+def test_task_list_survives_a_restart_without_a_file_of_its_own(harness, tmp_path):
     plan = ("task_tracker", {"command": "plan", "task_list": [{"title": "go on", "status": "in_progress"}]})
     wrong = ("task_tracker", {"command": "plan", "task_list": "nothing"})
     d = harness(calls(plan, wrong), says("ok"), calls(("task_tracker", {"command": "view"})), says("ok"))
@@ -31,7 +31,7 @@ class Forgetful(ToolExecutor):
         raise ValueError("no memory")
 
 
-def test_a_tool_that_cannot_remember_does_not_keep_the_session_from_opening(harness, caplog):
+def test_tool_that_fails_to_recall_does_not_prevent_opening(harness, caplog):
     d = harness(calls(("think", {"thought": "a"})), says("ok"))
     d.tools["think"] = ThinkTool().set_executor(Forgetful())
     d.reopen()

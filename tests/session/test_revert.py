@@ -21,7 +21,7 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_holds_again_what_it_held(harness, written):
+def test_reverted_file_has_its_earlier_content(harness, written):
     written.chmod(0o640)
     one = harness()
     one.session.files.revert(files((written, "new\n", "old\n")))
@@ -31,7 +31,7 @@ def test_a_file_holds_again_what_it_held(harness, written):
     assert (event.by, event.files) == ("person", files((written, "new\n", "old\n")))
 
 
-def test_a_new_file_goes_and_a_deleted_one_comes_back(harness, written):
+def test_reverting_deletes_a_new_file_and_restores_a_deleted_one(harness, written):
     one, gone = harness(), written.parent / "sub/gone.txt"
     one.session.files.revert(files((written, "new\n", None), (gone, None, "was here\n")))
     assert not written.exists()
@@ -41,7 +41,7 @@ def test_a_new_file_goes_and_a_deleted_one_comes_back(harness, written):
 @pytest.mark.parametrize(
     "raw", ["ä\r\nb\r\n".encode(), "ä\n".encode("utf-16"), "\ufeffä\n".encode(), "ä\n".encode("latin-1")]
 )
-def test_a_file_keeps_its_encoding_and_line_ends(harness, written, raw):
+def test_reverted_file_keeps_its_encoding_and_line_endings(harness, written, raw):
     written.write_bytes(raw)
     text = "ä\r\nb\r\n" if b"\r" in raw else "ä\n"
     one = harness()
@@ -50,7 +50,7 @@ def test_a_file_keeps_its_encoding_and_line_ends(harness, written, raw):
     assert written.read_bytes() == raw
 
 
-def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_others(harness, written):
+def test_file_changed_since_it_was_shown_prevents_the_whole_revert(harness, written):
     other = written.parent / "b.txt"
     other.write_text("something else\n")
     one = harness()
@@ -69,12 +69,12 @@ def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_oth
         (FileDelta(path="/tmp/x", before="x", after="y", cut="binary"), "binary"),
     ],
 )
-def test_what_is_no_text_file_is_refused(harness, delta, message):
+def test_anything_but_a_text_file_is_refused(harness, delta, message):
     with pytest.raises(RevertError, match=message):
         harness().session.files.revert([delta])
 
 
-def test_what_was_written_before_a_failure_is_in_the_log(harness, written):
+def test_files_written_before_a_failure_are_in_the_log(harness, written):
     directory = written.parent / "shut"
     directory.write_text("no folder")
     one = harness()
@@ -84,7 +84,7 @@ def test_what_was_written_before_a_failure_is_in_the_log(harness, written):
     assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [changes[:1]])
 
 
-def test_nothing_is_taken_back_while_an_action_may_write(harness, written):
+def test_nothing_is_reverted_while_an_action_may_write(harness, written):
     one = harness(calls(("hang", {})), mode="never")
     refused: list[str] = []
 
@@ -102,7 +102,7 @@ def test_nothing_is_taken_back_while_an_action_may_write(harness, written):
     assert written.read_text() == "new\n"
 
 
-def test_the_model_is_told_in_one_line_before_its_next_answer(harness, written):
+def test_model_is_notified_of_a_revert_in_one_line(harness, written):
     one = harness(calls(("look", {})), says("done"), says("I see"))
     one.session.send("go")
     one.run()

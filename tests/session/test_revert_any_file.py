@@ -77,7 +77,7 @@ def ran(recorded, tmp_path):
         "printf '\\0\\1' | tee binary.bin large.txt wide.txt > text.txt; chmod 600 run.sh; rm run.sh",
     ],
 )
-def test_every_file_that_a_command_changed_comes_back(ran, command):
+def test_every_file_that_a_command_changed_is_reverted(ran, command):
     one, before = ran(command)
     while (state := state_of(one)).changes:
         file = next(iter(state.changes.values()))
@@ -87,7 +87,7 @@ def test_every_file_that_a_command_changed_comes_back(ran, command):
     assert tree_of(one.work) == before
 
 
-def test_a_revert_is_undone_in_the_same_way(ran):
+def test_revert_is_undone_the_same_way(ran):
     one, _ = ran("printf '\\0new' > binary.bin; rm link; rm text.txt")
     after = tree_of(one.work)
     for file in list((state := state_of(one)).changes.values()):
@@ -99,7 +99,7 @@ def test_a_revert_is_undone_in_the_same_way(ran):
     assert tree_of(one.work) == after
 
 
-def test_what_was_written_since_is_never_overwritten(ran):
+def test_newer_content_is_never_overwritten(ran):
     one, _ = ran("rm binary.bin; printf '\\0' > wide.txt")
     (one.work / "binary.bin").write_text("mine")
     (one.work / "wide.txt").write_text("mine too")

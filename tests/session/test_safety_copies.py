@@ -78,7 +78,7 @@ CELLS = (
 @pytest.mark.parametrize(
     ("tool", "texts"), [("execute_bash", SHELL), ("execute_ipython_cell", CELLS)], ids=["shell", "cells"]
 )
-def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, repository, tool, texts):
+def test_files_deleted_by_a_shell_loop_or_cell_are_restored(netted, repository, tool, texts):
     name = "command" if tool == "execute_bash" else "code"
     one = netted(*(calls((tool, {name: text})) for text in texts), says("done"))
     before = untracked(repository)
@@ -99,7 +99,7 @@ def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, r
     assert one.session.ended
 
 
-def test_the_session_brings_a_copy_back_and_says_so(netted, repository):
+def test_session_restores_a_copy_and_reports_it(netted, repository):
     one = netted(calls(("execute_bash", {"command": 'for f in *.tmp; do rm "$f"; done'})), says("done"))
     before = untracked(repository)
     one.session.send("go")
@@ -125,7 +125,7 @@ def spoil(repository: SnapshotRepository, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["unreadable", "full"])
 @pytest.mark.parametrize("command", ["rm a.tmp", 'for f in *.tmp; do rm "$f"; done'])
-def test_where_no_copy_can_be_made_it_is_asked_although_the_mode_never_asks(netted, repository, command, how):
+def test_failed_copy_asks_even_in_never_ask_mode(netted, repository, command, how):
     one = netted(calls(("execute_bash", {"command": "true > made"})), calls(("execute_bash", {"command": command})))
     before = untracked(repository)
     one.hook = lambda event: spoil(repository, how) if event.kind == "action_observed" else None
@@ -142,7 +142,7 @@ def test_where_no_copy_can_be_made_it_is_asked_although_the_mode_never_asks(nett
     assert copies(one) == []
 
 
-def test_a_rule_that_allows_deleting_allows_none_for_good(netted, repository):
+def test_rule_that_allows_deleting_does_not_allow_permanent_loss(netted, repository):
     one = netted(calls(("execute_bash", {"command": "rm -r build"})), says("done"))
     untracked(repository)
     with Path(repository.workspace / "build/large").open("wb") as file:

@@ -13,7 +13,7 @@ from workbench.tools.schema import Observation, TextContent
 NOTE = ("note", {"text": "one"}, "HIGH")
 
 
-def test_words_end_the_run_and_wait_for_the_person(harness):
+def test_text_ends_the_run_and_waits_for_the_user(harness):
     d = harness(says("Hello, what shall I do?"))
     d.session.send("hi")
     d.run()
@@ -22,7 +22,7 @@ def test_words_end_the_run_and_wait_for_the_person(harness):
     assert d.agent.requests == [[{"role": "user", "content": "hi"}]]
 
 
-def test_a_risky_action_waits_and_runs_after_its_approval_only(harness):
+def test_risky_action_runs_only_after_its_approval(harness):
     d = harness(calls(NOTE), says("done"))
     d.session.send("go")
     d.run()
@@ -35,7 +35,7 @@ def test_a_risky_action_waits_and_runs_after_its_approval_only(harness):
 
 
 @pytest.mark.parametrize("mode", ["medium", "ask", "high"])
-def test_an_unknown_risk_asks(harness, mode):
+def test_unknown_risk_asks(harness, mode):
     d = harness(calls(("note", {"text": "one"}, "SAFE")), mode=mode)
     d.session.send("go")
     d.run()
@@ -43,7 +43,7 @@ def test_an_unknown_risk_asks(harness, mode):
     assert d.notes == []
 
 
-def test_what_the_mode_allows_is_logged_as_its_decision(harness):
+def test_action_allowed_by_the_mode_is_logged_as_decided(harness):
     d = harness(calls(NOTE, ("look", {})), mode="never")
     d.session.send("go")
     d.run()
@@ -52,7 +52,7 @@ def test_what_the_mode_allows_is_logged_as_its_decision(harness):
     assert d.notes == ["one"]
 
 
-def test_a_chat_message_is_never_a_decision(harness):
+def test_chat_message_is_never_a_decision(harness):
     d = harness(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
@@ -66,7 +66,7 @@ def test_a_chat_message_is_never_a_decision(harness):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_rejection_reaches_the_model_with_its_note(harness):
+def test_rejection_reaches_the_model_with_its_note(harness):
     d = harness(calls(NOTE, ("note", {"text": "two"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
@@ -80,7 +80,7 @@ def test_a_rejection_reaches_the_model_with_its_note(harness):
     assert second == "noted two"
 
 
-def test_a_decision_must_fit_what_was_shown(harness):
+def test_decision_must_match_what_was_shown(harness):
     d = harness(calls(NOTE))
     d.session.send("go")
     d.run()
@@ -96,7 +96,7 @@ def test_a_decision_must_fit_what_was_shown(harness):
     assert d.notes == ["one"]
 
 
-def test_a_file_that_changes_after_the_approval_is_asked_again(harness, tmp_path: Path):
+def test_file_changed_after_the_approval_is_asked_again(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")), says("ok"))
@@ -113,7 +113,7 @@ def test_a_file_that_changes_after_the_approval_is_asked_again(harness, tmp_path
     assert file.read_text() == "new"
 
 
-def test_a_link_in_the_place_of_the_file_is_asked_again(harness, tmp_path: Path):
+def test_link_in_place_of_the_file_is_asked_again(harness, tmp_path: Path):
     file, other = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_text("same")
     other.write_text("same")
@@ -129,7 +129,7 @@ def test_a_link_in_the_place_of_the_file_is_asked_again(harness, tmp_path: Path)
     assert other.read_text() == "same"
 
 
-def test_a_changed_file_is_in_the_log_once(harness, tmp_path: Path):
+def test_changed_file_is_in_the_log_once(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old\n" * 9_000)
     d = harness(calls(("write", {"path": str(file), "text": "new\n" * 9_000})))
@@ -141,7 +141,7 @@ def test_a_changed_file_is_in_the_log_once(harness, tmp_path: Path):
     assert observed.files_changed[0].after == file.read_text()
 
 
-def test_edited_arguments_run_and_the_model_is_told(harness):
+def test_edited_arguments_run_and_the_model_is_notified(harness):
     d = harness(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
@@ -154,7 +154,7 @@ def test_edited_arguments_run_and_the_model_is_told(harness):
     assert '"better"' in d.agent.requests[-1][-1]["content"]
 
 
-def test_the_model_reads_what_the_observation_wants_it_to_read(harness):
+def test_model_gets_the_content_that_the_observation_provides(harness):
     class Brief(Observation):
         @property
         def to_llm_content(self):
@@ -171,7 +171,7 @@ def test_the_model_reads_what_the_observation_wants_it_to_read(harness):
     assert d.agent.requests[-1][-1]["content"] == "in short"
 
 
-def test_plan_mode_denies_what_writes_and_says_why(harness):
+def test_plan_mode_denies_writes_and_says_why(harness):
     d = harness(calls(NOTE, ("look", {})), says("a plan"), mode="plan")
     d.session.send("go")
     d.run()
@@ -181,7 +181,7 @@ def test_plan_mode_denies_what_writes_and_says_why(harness):
     assert d.agent.plan is True
 
 
-def test_a_new_mode_does_not_approve_what_has_changed_unseen(harness, tmp_path: Path):
+def test_mode_change_does_not_approve_an_unseen_change(harness, tmp_path: Path):
     file = tmp_path / "a.txt"
     file.write_text("old")
     d = harness(calls(("write", {"path": str(file), "text": "new"}, "HIGH")))
@@ -195,7 +195,7 @@ def test_a_new_mode_does_not_approve_what_has_changed_unseen(harness, tmp_path: 
 
 
 @pytest.mark.parametrize(("mode", "phase"), [("ask", "deciding"), ("plan", "idle")])
-def test_what_an_earlier_mode_allowed_does_not_start_under_a_stricter_one(harness, mode, phase):
+def test_action_allowed_by_an_earlier_mode_does_not_start_under_a_stricter_one(harness, mode, phase):
     d = harness(calls(NOTE), says("ok"), mode="never")
     d.session.send("go")
     d.session.step()
@@ -205,7 +205,7 @@ def test_what_an_earlier_mode_allowed_does_not_start_under_a_stricter_one(harnes
     assert (d.session.phase, d.notes) == (phase, [])
 
 
-def test_a_listener_that_fails_leaves_the_state_true_to_the_log(harness):
+def test_failing_listener_leaves_the_state_consistent_with_the_log(harness):
     d = harness(calls(NOTE), says("ok"))
 
     def fail(event):
@@ -233,7 +233,7 @@ def test_finish_ends_the_run_and_later_calls_get_a_result(harness):
     assert "not run" in d.agent.requests[-1][-2]["content"]
 
 
-def test_a_message_sent_meanwhile_keeps_the_run_going(harness):
+def test_message_sent_meanwhile_keeps_the_run_going(harness):
     def late(messages, on_delta, cancel):
         d.session.send("one more thing")
         return calls(("finish", {}))
@@ -249,7 +249,7 @@ def test_a_message_sent_meanwhile_keeps_the_run_going(harness):
 @pytest.mark.parametrize(
     "bad", [("nothing", {}), ("note", "{'text': 1,}"), ("note", {"wrong": 1}), ("note", "[]"), ("note", '{"text": "a')]
 )
-def test_a_call_that_cannot_be_read_is_an_error_result(harness, bad):
+def test_unreadable_call_is_an_error_result(harness, bad):
     d = harness(calls(bad, ("look", {})), says("ok"))
     d.session.send("go")
     d.run()
@@ -260,7 +260,7 @@ def test_a_call_that_cannot_be_read_is_an_error_result(harness, bad):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_call_cut_by_the_length_limit_never_runs(harness):
+def test_call_cut_by_the_length_limit_never_runs(harness):
     d = harness(calls(NOTE, finish_reason="length"), says("ok"), mode="never")
     d.session.send("go")
     d.run()
@@ -268,7 +268,7 @@ def test_a_call_cut_by_the_length_limit_never_runs(harness):
     assert "length limit" in d.results()[0]
 
 
-def test_three_unreadable_answers_stop_and_ask(harness):
+def test_three_unreadable_responses_pause_the_run(harness):
     d = harness(*(calls(("note", "{broken"), ("note", "no")) for _ in range(5)))
     d.session.send("go")
     d.run()
@@ -280,7 +280,7 @@ def test_three_unreadable_answers_stop_and_ask(harness):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_an_empty_answer_is_nudged_once(harness):
+def test_empty_response_is_nudged_once(harness):
     d = harness(says("", reasoning="hm"), says(" "), says("never asked"))
     d.session.send("go")
     d.run()
@@ -292,7 +292,7 @@ def test_an_empty_answer_is_nudged_once(harness):
     assert d.session.ended == "waiting"
 
 
-def test_the_limit_pauses_and_a_message_goes_on(harness):
+def test_limit_pauses_and_a_message_continues(harness):
     d = harness(*(calls(("look", {})) for _ in range(5)), max_steps=2)
     d.session.send("go")
     d.run()
@@ -303,7 +303,7 @@ def test_the_limit_pauses_and_a_message_goes_on(harness):
     assert (d.session.ended, len(d.agent.requests)) == ("limit", 3)
 
 
-def test_a_failed_call_ends_the_run_with_its_line(harness):
+def test_failed_model_call_ends_the_run_with_its_message(harness):
     d = harness(ModelError("no key for fake/one; set FAKE_KEY"), says("back again"))
     d.session.send("go")
     d.run()
@@ -314,7 +314,7 @@ def test_a_failed_call_ends_the_run_with_its_line(harness):
     assert d.session.ended == "waiting"
 
 
-def test_an_answer_that_broke_off_is_kept_and_marked(harness):
+def test_interrupted_response_is_kept_and_marked(harness):
     d = harness(says("half a sent", incomplete=True), says("whole"))
     d.session.send("go")
     d.run()
@@ -325,7 +325,7 @@ def test_an_answer_that_broke_off_is_kept_and_marked(harness):
     assert "cut off" in d.agent.requests[-1][1]["content"]
 
 
-def test_another_model_is_opened_for_the_next_call(harness):
+def test_changed_model_is_opened_for_the_next_call(harness):
     opened = []
 
     def open_model(name):
@@ -345,7 +345,7 @@ def test_another_model_is_opened_for_the_next_call(harness):
     assert [model.closed for model in opened] == [True, False]  # the first only to see that it opens
 
 
-def test_a_model_that_does_not_open_is_refused_and_the_session_goes_on_with_the_one_it_has(harness):
+def test_model_that_cannot_be_opened_is_refused_and_the_current_one_stays(harness):
     def open_model(name):
         raise ModelError(f"there is no model {name}")
 
@@ -358,7 +358,7 @@ def test_a_model_that_does_not_open_is_refused_and_the_session_goes_on_with_the_
     assert "run_ended" in d.kinds()
 
 
-def test_a_model_that_no_longer_opens_ends_the_run_with_its_line(harness):
+def test_model_that_can_no_longer_be_opened_ends_the_run_with_its_message(harness):
     known = ["fake/two"]
 
     def open_model(name):
@@ -396,7 +396,7 @@ def interrupted(d, started: threading.Event, then: Callable[[], None] = lambda: 
     assert not runner.is_alive()
 
 
-def test_an_interrupt_reaches_a_running_tool(harness):
+def test_interrupt_reaches_a_running_tool(harness):
     d = harness(calls(("hang", {}), NOTE), says("ok"))
     d.session.send("go")
     interrupted(d, d.hang.began)
@@ -408,7 +408,7 @@ def test_an_interrupt_reaches_a_running_tool(harness):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_a_deaf_tool_is_left_behind(harness):
+def test_tool_that_ignores_an_interrupt_is_abandoned(harness):
     d = harness(calls(("hang", {}), ("note", {"text": "a"})), calls(("note", {"text": "b"})), hang=Hang(deaf=True))
     d.session.send("go")
     interrupted(d, d.hang.began)
@@ -420,7 +420,7 @@ def test_a_deaf_tool_is_left_behind(harness):
     assert "unknown" in d.agent.requests[-1][2]["content"]
 
 
-def test_a_tool_that_missed_the_interrupt_is_told_again(harness):
+def test_tool_that_missed_the_interrupt_is_interrupted_again(harness):
     class Sleepy(Hang):
         told = 0
 
@@ -435,7 +435,7 @@ def test_a_tool_that_missed_the_interrupt_is_told_again(harness):
     assert d.hang.released.is_set()
 
 
-def test_a_tool_that_fails_to_be_interrupted_is_left_behind(harness):
+def test_tool_whose_interrupt_fails_is_abandoned(harness):
     class Broken(Hang):
         def interrupt(self) -> None:
             raise RuntimeError("cannot stop")
@@ -447,7 +447,7 @@ def test_a_tool_that_fails_to_be_interrupted_is_left_behind(harness):
     assert "action_abandoned" in d.kinds()
 
 
-def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(harness):
+def test_message_sent_while_an_interrupted_tool_ends_is_handled(harness):
     d = harness(calls(("hang", {}), NOTE), says("ok"), hang=Hang(deaf=True))
     d.session.send("go")
 
@@ -462,7 +462,7 @@ def test_what_is_sent_while_an_interrupted_tool_comes_to_its_end_is_taken_up(har
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(harness):
+def test_message_sent_while_an_interrupted_model_ends_is_handled(harness):
     began, sent = threading.Event(), threading.Event()
 
     def slow(messages, on_delta, cancel):
@@ -484,7 +484,7 @@ def test_what_is_sent_while_an_interrupted_model_comes_to_its_end_is_taken_up(ha
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_an_interrupt_reaches_a_running_model(harness):
+def test_interrupt_reaches_a_running_model(harness):
     began = threading.Event()
 
     def slow(messages, on_delta, cancel):
@@ -503,7 +503,7 @@ def test_an_interrupt_reaches_a_running_model(harness):
     assert "I wi" in d.agent.requests[-1][1]["content"]
 
 
-def test_a_deaf_model_is_left_behind_and_its_answer_dropped(harness):
+def test_model_that_ignores_an_interrupt_is_abandoned_with_its_response(harness):
     began, release = threading.Event(), threading.Event()
 
     def deaf(messages, on_delta, cancel):
@@ -520,7 +520,7 @@ def test_a_deaf_model_is_left_behind_and_its_answer_dropped(harness):
     assert (d.session.ended, d.notes) == ("waiting", [])
 
 
-def test_an_interrupt_at_a_question_ends_the_run(harness):
+def test_interrupt_during_a_question_ends_the_run(harness):
     d = harness(calls(NOTE, NOTE), says("ok"))
     d.session.send("go")
     d.run()
@@ -535,7 +535,7 @@ def test_an_interrupt_at_a_question_ends_the_run(harness):
     assert user_messages == ["go", "queued", "more"], "a queued prompt is neither lost nor sent twice"
 
 
-def test_an_interrupt_of_an_idle_session_does_nothing(harness):
+def test_interrupt_of_an_idle_session_does_nothing(harness):
     d = harness(says("hi"))
     d.session.interrupt()
     d.session.send("go")
@@ -544,7 +544,7 @@ def test_an_interrupt_of_an_idle_session_does_nothing(harness):
     assert "interrupted" not in [getattr(e, "reason", "") for e in d.log()]
 
 
-def test_a_fault_of_ours_ends_the_run_and_the_session_lives_on(harness):
+def test_internal_error_ends_the_run_and_the_session_stays_usable(harness):
     def broken(messages, on_delta, cancel):
         raise ZeroDivisionError("ours")
 
@@ -559,7 +559,7 @@ def test_a_fault_of_ours_ends_the_run_and_the_session_lives_on(harness):
     assert d.session.ended == "waiting"
 
 
-def test_an_approval_taken_back_before_it_starts_is_not_run(harness):
+def test_approval_withdrawn_before_the_start_is_not_run(harness):
     d = harness(calls(NOTE))
     d.session.send("go")
     d.run()
@@ -581,7 +581,7 @@ def test_exit_ends_the_run_and_blank_text_is_refused(harness):
         d.session.send("  \n")
 
 
-def test_forty_calls_are_each_gated_and_answered_in_order(harness):
+def test_forty_calls_are_decided_and_answered_in_order(harness):
     expected = [("note", {"text": f"n{i}"}, "HIGH" if i == 20 else "LOW") for i in range(40)]
     d = harness(calls(*expected), says("ok"))
     d.session.send("go")
@@ -594,7 +594,7 @@ def test_forty_calls_are_each_gated_and_answered_in_order(harness):
     assert json.dumps(d.agent.requests[-1])
 
 
-def test_the_same_ids_again_are_made_unique(harness):
+def test_repeated_ids_are_made_unique(harness):
     first, second = calls(("look", {})), calls(("look", {}))
     twin = type(second)(id="same", model="m", tool_calls=(first.tool_calls[0], first.tool_calls[0]))
     d = harness(first, twin, says("ok"))
@@ -604,7 +604,7 @@ def test_the_same_ids_again_are_made_unique(harness):
     assert faults_of(d.agent.requests[-1]) == []
 
 
-def test_an_agent_is_asked_with_the_whole_history(harness):
+def test_agent_gets_the_whole_history(harness):
     d = harness(calls(("look", {}), text="Let me look."), says("Fine."))
     assert isinstance(d.agent, FakeAgent)
     d.session.send("how is it?")

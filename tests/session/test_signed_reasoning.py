@@ -14,7 +14,7 @@ def signed_call() -> tuple:
     return (ToolCall("g1", "look", "{}", "sig-a"), ToolCall("g2", "look", "{}"))
 
 
-def test_a_signed_answer_is_whole_after_a_restart(harness):
+def test_signed_response_is_complete_after_a_restart(harness):
     d = harness(says("", thinking=THINKING, tool_calls=signed_call()))
     d.session.send("go")
     d.run()
@@ -28,7 +28,7 @@ def test_a_signed_answer_is_whole_after_a_restart(harness):
     assert answer == d.agent.requests[1][1]
 
 
-def test_another_model_gets_none_of_it_and_an_answer_that_comes_late_neither(harness):
+def test_signatures_are_not_sent_to_another_model_even_in_a_late_response(harness):
     def late(*_):
         d.session.set(model="other/two")
         return says("", thinking=THINKING, tool_calls=signed_call())
@@ -43,7 +43,7 @@ def test_another_model_gets_none_of_it_and_an_answer_that_comes_late_neither(har
     assert openai_faults(d.agent.requests[2]) == []
 
 
-def test_the_same_model_named_once_more_keeps_it(harness):
+def test_selecting_the_same_model_again_keeps_signatures(harness):
     d = harness(says("", thinking=THINKING, tool_calls=signed_call()))
     d.session.send("go")
     d.run()
@@ -51,7 +51,7 @@ def test_the_same_model_named_once_more_keeps_it(harness):
     assert "s1" in json.dumps(messages(d.log()))
 
 
-def test_a_signed_call_without_thinking_goes_to_no_other_model_either(harness):
+def test_signed_call_without_thinking_is_not_sent_to_another_model(harness):
     d = harness(says("", tool_calls=signed_call()))
     d.session.send("go")
     d.run()

@@ -40,7 +40,7 @@ def snapshots(tmp_path: Path) -> SnapshotRepository:
     return repository(tmp_path)
 
 
-def test_a_version_comes_back_byte_for_byte(snapshots):
+def test_version_is_restored_byte_for_byte(snapshots):
     work = snapshots.workspace
     (work / "sub dir").mkdir()
     (work / "a.txt").write_bytes(b"one\r\ntwo\r\n$Id$")
@@ -81,7 +81,7 @@ def edit(work: Path, edits: list[tuple[str, bytes | None, bool]]) -> None:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(_EDITS, min_size=2, max_size=4))
-def test_after_any_edits_every_version_restores_exactly(tmp_path_factory, steps):
+def test_every_version_is_restored_exactly_after_any_edits(tmp_path_factory, steps):
     snapshots = repository(tmp_path_factory.mktemp("any"))
     seen = []
     for edits in steps:
@@ -92,7 +92,7 @@ def test_after_any_edits_every_version_restores_exactly(tmp_path_factory, steps)
         assert tree_of(snapshots.workspace) == files
 
 
-def test_a_repository_of_the_persons_own_is_left_as_it_is(snapshots):
+def test_users_own_repository_is_left_unchanged(snapshots):
     work = snapshots.workspace
     subprocess.run(["git", "init", "-q"], cwd=work, check=True)
     (work / ".gitignore").write_text("build/\n")
@@ -109,7 +109,7 @@ def test_a_repository_of_the_persons_own_is_left_as_it_is(snapshots):
     assert [change.path for change in snapshots.difference(version, snapshots.snapshot())] == ["a.txt"]
 
 
-def test_only_the_paths_that_are_named_are_looked_at(snapshots):
+def test_snapshot_of_named_paths_examines_only_those(snapshots):
     work = snapshots.workspace
     for name in ("a", "b", "d/c", "[a]"):
         (work / name).parent.mkdir(exist_ok=True)
@@ -122,7 +122,7 @@ def test_only_the_paths_that_are_named_are_looked_at(snapshots):
     assert [one.path for one in snapshots.difference(first, snapshots.snapshot(["d"]))] == ["a", "d/c"]
 
 
-def test_files_beyond_the_list_of_a_change_are_counted_and_the_notice_says_how_they_come_back(snapshots, monkeypatch):
+def test_files_beyond_the_limit_are_counted_and_the_notice_names_the_restore_command(snapshots, monkeypatch):
     monkeypatch.setattr("workbench.session.workspace.snapshots.MOST_FILES", 3)
     first = snapshots.snapshot()
     for number in range(5):
@@ -134,7 +134,7 @@ def test_files_beyond_the_list_of_a_change_are_counted_and_the_notice_says_how_t
     )
 
 
-def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(snapshots):
+def test_too_large_and_unreadable_files_are_omitted_and_reported(snapshots):
     work = snapshots.workspace
     with (work / "large.bin").open("wb") as file:
         file.truncate(LARGEST + 1)
@@ -152,7 +152,7 @@ def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(snapshots):
     assert (delta.cut, delta.after is not None) == ("too large", True)
 
 
-def test_deltas_hold_texts_and_a_line_about_what_is_none(snapshots):
+def test_deltas_contain_texts_or_a_line_about_missing_ones(snapshots):
     work = snapshots.workspace
     (work / "a.txt").write_text("one\n")
     (work / "b.bin").write_bytes(b"\0\1")
@@ -170,7 +170,7 @@ def test_deltas_hold_texts_and_a_line_about_what_is_none(snapshots):
     assert "c.txt" not in by_name
 
 
-def test_restoring_never_writes_through_a_link_that_leads_elsewhere(snapshots, tmp_path):
+def test_restoring_never_writes_through_a_link_out_of_the_workspace(snapshots, tmp_path):
     work, elsewhere = snapshots.workspace, tmp_path / "elsewhere"
     elsewhere.mkdir()
     (work / "d").mkdir()
@@ -183,7 +183,7 @@ def test_restoring_never_writes_through_a_link_that_leads_elsewhere(snapshots, t
     assert (work / "d/a").read_text() == "1"
 
 
-def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
+def test_directory_of_the_versions_is_not_part_of_them(tmp_path):
     locations = Locations.from_environment({"HOME": str(tmp_path)})
     snapshots = SnapshotRepository(locations, tmp_path, "one")
     snapshots.prepare()
@@ -192,20 +192,20 @@ def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
     assert snapshots.snapshot() == first
 
 
-def test_without_git_it_says_so(snapshots, monkeypatch):
+def test_missing_git_is_reported(snapshots, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(SnapshotError, match="git is not installed"):
         snapshots.snapshot()
 
 
-def test_a_version_that_takes_too_long_can_be_taken_later(snapshots):
+def test_snapshot_that_timed_out_can_be_taken_later(snapshots):
     (snapshots.workspace / "a").write_text("1")
     with pytest.raises(SnapshotError, match="longer than"):
         snapshots.snapshot(timeout=0.0001)
     assert snapshots.snapshot()
 
 
-def test_a_file_that_was_recorded_is_looked_at_without_asking_git(snapshots, monkeypatch):
+def test_recorded_file_is_checked_without_running_git(snapshots, monkeypatch):
     path = snapshots.workspace / "a.txt"
     path.write_text("1")
     first = snapshots.snapshot()
@@ -223,7 +223,7 @@ def test_a_file_that_was_recorded_is_looked_at_without_asking_git(snapshots, mon
     assert snapshots.files_of(snapshots.snapshot(["a.txt"])) == []
 
 
-def test_an_index_whose_files_were_pruned_is_made_anew(snapshots, tmp_path):
+def test_index_with_pruned_objects_is_recreated(snapshots, tmp_path):
     (snapshots.workspace / "a.txt").write_text("1")
     before = snapshots.snapshot()
     shutil.rmtree(snapshots.directory / "objects")
@@ -232,13 +232,13 @@ def test_an_index_whose_files_were_pruned_is_made_anew(snapshots, tmp_path):
     assert list(again.contents([change.after for change in again.files_of(before)]).values()) == [b"1"]
 
 
-def test_a_file_that_is_gone_by_then_is_passed_over_in_a_copy(snapshots):
+def test_file_deleted_meanwhile_is_skipped_in_a_copy(snapshots):
     (snapshots.workspace / "a.o").write_text("1")
     version = tree_of_files(snapshots, ["a.o", "gone.o"])
     assert [change.path for change in snapshots.files_of(version)] == ["a.o"]
 
 
-def test_what_a_repository_above_ignores_is_ignored(tmp_path):
+def test_files_ignored_by_a_surrounding_repository_are_ignored(tmp_path):
     (tmp_path / ".git/info").mkdir(parents=True)
     (tmp_path / ".git/info/exclude").write_text("*.tmp\n")
     (tmp_path / ".gitignore").write_text(
@@ -261,7 +261,7 @@ def test_what_a_repository_above_ignores_is_ignored(tmp_path):
     assert (told.returncode, held) == (0, set(ours.stdout.decode().split())), "as git itself sees it"
 
 
-def test_a_repository_above_that_ignores_all_of_the_folder_does_not_count(tmp_path):
+def test_surrounding_repository_that_ignores_the_whole_directory_is_disregarded(tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("*\n")
     made = repository(tmp_path)

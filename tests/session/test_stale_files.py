@@ -61,7 +61,7 @@ def shared(tmp_path):
         one.harness.close()
 
 
-def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared):
+def test_change_elsewhere_in_the_file_is_kept_and_mentioned_in_the_question(shared):
     one = shared()
     theirs = BASE.replace("line 18\n", "eighteen\nand a half\n")
     one.change(theirs)
@@ -79,7 +79,7 @@ def test_a_change_elsewhere_in_the_file_is_kept_and_the_question_says_so(shared)
     assert "merged with that change:]\n-line 18\n+eighteen\n+and a half" in one.result
 
 
-def test_who_changed_it_is_said_where_the_log_knows(shared):
+def test_author_of_the_change_is_named_if_the_log_knows(shared):
     one = shared()
     theirs = BASE + "more\n"
     one.change(theirs)
@@ -89,7 +89,7 @@ def test_who_changed_it_is_said_where_the_log_knows(shared):
     assert "+1 -0 by another program" in one.assessed.reasons[0]
 
 
-def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
+def test_clean_merge_asks_nobody_if_the_mode_does_not(shared):
     one = shared(mode="never")
     one.change(BASE + "more\n")
     one.harness.run()
@@ -97,7 +97,7 @@ def test_a_clean_merge_needs_nobody_where_the_mode_asks_nobody(shared):
     assert "+more" in one.result
 
 
-def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(shared):
+def test_conflicting_changes_ask_in_every_mode_and_contain_no_markers(shared):
     one = shared(mode="never")
     theirs = BASE.replace("line 3\n", "III\n").replace("line 20\n", "twenty\n")
     one.change(theirs)
@@ -118,7 +118,7 @@ def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(sh
     assert "the user looked at both and decided" in one.result
 
 
-def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
+def test_partial_approval_of_a_merge_keeps_the_others_change(shared):
     one = shared(edit={**EDIT, "old_str": BASE, "new_str": BASE.replace("line 3\n", "three\n") + "end\n"})
     theirs = BASE.replace("line 10\n", "ten\n")
     one.change(theirs)
@@ -130,7 +130,7 @@ def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
     assert "changed since you last saw it: +1 -1" in one.result
 
 
-def test_a_rejection_tells_that_the_file_has_changed(shared):
+def test_rejection_mentions_that_the_file_has_changed(shared):
     one = shared()
     one.change(BASE + "more\n")
     one.harness.run()
@@ -140,7 +140,7 @@ def test_a_rejection_tells_that_the_file_has_changed(shared):
     assert one.file.read_text() == BASE + "more\n"
 
 
-def test_another_change_after_the_approval_asks_again_with_that_one(shared):
+def test_another_change_after_the_approval_asks_again_with_it(shared):
     one = shared()
     one.change(BASE + "more\n")
     one.harness.run()
@@ -153,7 +153,7 @@ def test_another_change_after_the_approval_asks_again_with_that_one(shared):
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more and more\n"
 
 
-def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
+def test_missing_git_asks_the_user(shared, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     one = shared(mode="never")
     theirs = BASE + "more\n"
@@ -165,7 +165,7 @@ def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
     assert one.file.read_text() == theirs
 
 
-def test_the_base_survives_a_restart(shared):
+def test_merge_base_survives_a_restart(shared):
     one = shared()
     one.change(BASE + "more\n")
     one.harness.reopen()
@@ -175,21 +175,21 @@ def test_the_base_survives_a_restart(shared):
     assert one.assessed.stale[0].seen == BASE
 
 
-def test_a_place_that_the_agent_has_not_seen_is_to_be_viewed_first(shared):
+def test_edit_of_text_the_agent_has_not_seen_requires_a_view_first(shared):
     one = shared(edit={**EDIT, "old_str": "more\n"})
     one.change(BASE + "more\n")
     one.harness.run()
     assert "has changed since it was last shown to you. View it again" in one.result
 
 
-def test_an_edit_that_somebody_else_made_already_is_not_made_twice(shared):
+def test_edit_already_made_by_another_program_is_not_made_twice(shared):
     one = shared()
     one.change(BASE.replace("line 3\n", "three\n"))
     one.harness.run()
     assert "holds this edit already" in one.result
 
 
-def test_a_tool_that_nobody_watches_refuses_as_before(shared):
+def test_tool_without_merging_refuses_as_before(shared):
     one = shared(merges=False)
     one.change(BASE + "more\n")
     one.harness.run()
@@ -198,7 +198,7 @@ def test_a_tool_that_nobody_watches_refuses_as_before(shared):
 
 
 @pytest.mark.parametrize("ends", ["\r\n", "\n"])
-def test_line_ends_and_a_missing_newline_stay_in_a_merge(ends):
+def test_line_endings_and_a_missing_final_newline_survive_a_merge(ends):
     seen = ends.join(["a", "b", "c", "d", "e", "f", "g"])
     merged = merge(seen, seen.replace("g", "G"), seen.replace("a", "A"))
     assert merged == Merged(seen.replace("g", "G").replace("a", "A"))
@@ -209,6 +209,6 @@ lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "ä\n", "<<<<<<< x\n", 
 
 @settings(max_examples=20, deadline=None)
 @given(lines, lines)
-def test_merging_what_only_one_side_changed_gives_that_side(seen, other):
+def test_merge_of_a_one_sided_change_gives_that_side(seen, other):
     assert merge(seen, other, seen).text == (other if other != seen else seen)
     assert merge(seen, seen, other) == Merged(other)

@@ -33,7 +33,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_events_come_back_as_they_were_numbered_from_one(path):
+def test_events_are_numbered_from_one_and_read_back(path):
     with Store.create(path) as store:
         first = store.append(started())
         more = store.append(UserMessage(text="a"), UserMessage(text="ä\x00\t€"))
@@ -45,7 +45,7 @@ def test_events_come_back_as_they_were_numbered_from_one(path):
         assert (store.last_seq, store.gaps) == (3, [])
 
 
-def test_the_file_is_private_and_says_what_it_is(path):
+def test_file_is_private_and_identifies_its_format(path):
     with Store.create(path) as store:
         store.append(started())
         modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
@@ -58,7 +58,7 @@ def test_the_file_is_private_and_says_what_it_is(path):
     db.close()
 
 
-def test_long_strings_are_kept_once_and_come_back(path):
+def test_long_strings_are_stored_once_and_read_back(path):
     long, other = "x" * 50_000, "ü" * 20_000
     payload = {"content": [{"type": "text", "text": long}], "deep": [{"a": [long, other, "short"]}], "null": None}
     event = ActionObserved(action_id="a", observation=payload)
@@ -78,7 +78,7 @@ def test_lone_surrogates_are_replaced(path):
         assert tuple(store.events()) == (appended,)
 
 
-def test_a_screen_reads_while_the_engine_writes(path):
+def test_screen_reads_while_the_engine_writes(path):
     with Store.create(path) as store:
         store.append(started())
         with Store.open(path, readonly=True) as reader:
@@ -90,7 +90,7 @@ def test_a_screen_reads_while_the_engine_writes(path):
                 reader.append(UserMessage(text="no"))
 
 
-def test_words_are_found_newest_first(path):
+def test_search_finds_words_newest_first(path):
     with Store.create(path) as store:
         store.append(started(), UserMessage(text="fix the parser"), ModelResponded(response_id="r", model="m"))
         store.append(
@@ -103,7 +103,7 @@ def test_words_are_found_newest_first(path):
         assert store.search("  * ") == []
 
 
-def test_a_file_of_a_later_version_opens_for_reading_only(path):
+def test_file_of_a_newer_version_opens_read_only(path):
     filled(path, 3)
     db = sqlite3.connect(path)
     db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
@@ -118,7 +118,7 @@ def test_a_file_of_a_later_version_opens_for_reading_only(path):
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x00" * 5_000, b"SQLite format 3\x00" + b"\xff" * 9_000])
-def test_what_is_not_a_session_is_said_so(path, content):
+def test_file_that_is_no_session_is_reported(path, content):
     path.write_bytes(content)
     for readonly in (True, False):
         with pytest.raises(StoreError, match=r"one\.ohw"):
@@ -126,7 +126,7 @@ def test_what_is_not_a_session_is_said_so(path, content):
     assert path.read_bytes() == content
 
 
-def test_another_database_or_a_missing_file_is_said_so(path):
+def test_other_databases_and_missing_files_are_reported(path):
     with pytest.raises(StoreError, match="there is no session file"):
         Store.open(path)
     db = sqlite3.connect(path)
@@ -160,7 +160,7 @@ def opened_quietly(path: Path) -> list[int] | None:
     return numbers
 
 
-def test_a_file_cut_anywhere_reads_what_is_left_and_stays_untouched(path, tmp_path):
+def test_file_cut_anywhere_is_read_as_far_as_possible_and_unchanged(path, tmp_path):
     filled(path, 300)
     whole = path.read_bytes()
     cut = tmp_path / "cut.ohw"
@@ -177,7 +177,7 @@ def test_a_file_cut_anywhere_reads_what_is_left_and_stays_untouched(path, tmp_pa
     assert read_some
 
 
-def test_a_file_and_its_wal_cut_anywhere_never_fail_with_a_traceback(path, tmp_path):
+def test_file_and_wal_cut_anywhere_never_cause_a_traceback(path, tmp_path):
     with Store.create(path) as store:
         store.append(started())
         store.append(*(UserMessage(text=f"{n} {'words ' * 40}") for n in range(300)))
@@ -191,7 +191,7 @@ def test_a_file_and_its_wal_cut_anywhere_never_fail_with_a_traceback(path, tmp_p
         assert copied_store is None or copied_store == list(range(1, len(copied_store) + 1))
 
 
-def test_a_page_of_junk_leaves_the_rest_readable_with_a_gap(path, tmp_path):
+def test_overwritten_page_leaves_the_rest_readable_with_a_gap(path, tmp_path):
     filled(path, 600)
     whole = path.read_bytes()
     junk = random.Random(3).randbytes(4096)
@@ -204,7 +204,7 @@ def test_a_page_of_junk_leaves_the_rest_readable_with_a_gap(path, tmp_path):
     assert partly > 10
 
 
-def test_a_damaged_file_is_not_written_to(path):
+def test_damaged_file_is_not_written_to(path):
     filled(path, 600)
     whole = bytearray(path.read_bytes())
     whole[4096 * 20 : 4096 * 21] = os.urandom(4096)
@@ -235,7 +235,7 @@ def texts_of(store: Store) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("column", ["kind", "at", "json", "seq", "text"])
-def test_an_event_that_was_changed_is_a_gap_and_the_file_is_not_gone_on_with(path, column):
+def test_altered_event_is_a_gap_and_the_file_is_not_continued(path, column):
     with Store.create(path) as store:
         store.append(started(), UserMessage(text="one"), UserMessage(text="x" * 20_000), UserMessage(text="two"))
     db = sqlite3.connect(path)
@@ -257,7 +257,7 @@ def test_an_event_that_was_changed_is_a_gap_and_the_file_is_not_gone_on_with(pat
         Store.open(path)
 
 
-def test_no_flipped_bit_shows_an_event_as_it_was_not(path, tmp_path):
+def test_flipped_bit_never_shows_an_altered_event(path, tmp_path):
     with Store.create(path) as store:
         store.append(started(), *(UserMessage(text=f"{n} {'words ' * 40}") for n in range(2, 40)))
         store.append(UserMessage(text="long " * 10_000))
@@ -279,7 +279,7 @@ def test_no_flipped_bit_shows_an_event_as_it_was_not(path, tmp_path):
     assert noticed > 20
 
 
-def test_a_file_without_checksums_opens_and_gets_them_with_the_next_event(path):
+def test_file_without_checksums_gets_them_with_the_next_event(path):
     filled(path, 5)
     make_old(path)
     before = digest(path)
@@ -298,7 +298,7 @@ def test_a_file_without_checksums_opens_and_gets_them_with_the_next_event(path):
         Store.open(path)
 
 
-def test_a_file_without_checksums_that_cannot_get_them_stays_as_it_was(path):
+def test_file_that_cannot_get_checksums_is_unchanged(path):
     filled(path, 5)
     make_old(path)
     with Store.open(path) as store:
@@ -310,7 +310,7 @@ def test_a_file_without_checksums_that_cannot_get_them_stays_as_it_was(path):
         assert texts_of(store)[6] == "kept"
 
 
-def test_events_that_are_not_understood_leave_a_gap(path):
+def test_events_of_unknown_kinds_leave_a_gap(path):
     filled(path, 5)
     db = sqlite3.connect(path)
     rewrite(db, 2, '{"kind":"from_the_future","seq":2}')
@@ -325,7 +325,7 @@ def test_events_that_are_not_understood_leave_a_gap(path):
         assert len(store.gaps) == 3, "a gap is noted once"
 
 
-def test_a_file_in_use_by_another_writer_is_said_so(path, monkeypatch):
+def test_file_in_use_by_another_writer_is_reported(path, monkeypatch):
     filled(path, 2)
     with Store.open(path) as store, Store.open(path) as other:
         other.append(UserMessage(text="first"))
@@ -334,7 +334,7 @@ def test_a_file_in_use_by_another_writer_is_said_so(path, monkeypatch):
         assert [event.seq for event in other.events()] == [1, 2, 3]
 
 
-def test_a_failing_write_leaves_nothing_torn_and_goes_on_later(path):
+def test_failed_write_leaves_no_partial_event_and_is_retried_later(path):
     filled(path, 2)
     with Store.open(path) as store:
         store.append(UserMessage(text="before"))
@@ -346,20 +346,20 @@ def test_a_failing_write_leaves_nothing_torn_and_goes_on_later(path):
         assert [event.text for event in store.events(after=2)] == ["before", "after"]
 
 
-def test_an_event_that_cannot_be_written_leaves_the_file_usable(path):
+def test_event_that_cannot_be_written_leaves_the_file_usable(path):
     with Store.create(path) as store:
         with pytest.raises(TypeError, match="unsupported"):
             store.append(started(), ActionObserved(action_id="a", observation={"odd": object()}))
         assert [event.seq for event in store.append(started(), UserMessage(text="on"))] == [1, 2]
 
 
-def test_a_file_that_cannot_be_begun_is_not_left_behind(path):
+def test_file_that_cannot_be_created_is_not_left_behind(path):
     with room_for(0), pytest.raises(StoreError):
         Store.create(path)
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_copy_taken_at_any_commit_opens_complete(path, tmp_path):
+def test_copy_made_at_any_commit_opens_completely(path, tmp_path):
     with Store.create(path) as store:
         for number in range(30):
             store.append(UserMessage(text=str(number)), lasting=number % 2 == 0)
@@ -371,7 +371,7 @@ def test_a_copy_taken_at_any_commit_opens_complete(path, tmp_path):
 
 
 @pytest.mark.parametrize("gone", ["file", "wal", "replaced"])
-def test_nothing_is_added_to_a_file_that_is_not_there_any_more(tmp_path: Path, gone: str):
+def test_nothing_is_appended_to_a_deleted_file(tmp_path: Path, gone: str):
     path = tmp_path / "one.session"
     with Store.create(path) as store:
         store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"))

@@ -144,7 +144,7 @@ def question(place: Place, count: int = 1) -> Callable[[], bool]:
     return lambda: len(place.waiting()) == count
 
 
-def test_the_final_message_of_a_sub_agent_is_the_result(place):
+def test_final_message_of_a_sub_agent_is_the_result(place):
     place.start({"writer": [bash("echo one > one.txt", risk="MEDIUM"), finish("I wrote one.txt.\nNothing else.")]})
     place.join()
     assert place.results() == ["I wrote one.txt.\nNothing else."]
@@ -153,7 +153,7 @@ def test_the_final_message_of_a_sub_agent_is_the_result(place):
     assert faults_of(messages(place.log())) == []
 
 
-def test_it_has_a_log_of_its_own_that_names_its_parent(place):
+def test_sub_agent_has_its_own_log_that_names_its_parent(place):
     place.start({"writer": [bash("echo one"), finish("Written.")]})
     place.join()
     (child,) = place.children()
@@ -166,7 +166,7 @@ def test_it_has_a_log_of_its_own_that_names_its_parent(place):
     assert last_session(place.where).id == place.id
 
 
-def test_the_parents_log_tells_its_steps_with_their_cost(place):
+def test_parents_log_contains_the_steps_with_their_cost(place):
     place.start({"writer": [bash("echo one"), finish("Written.")]})
     place.join()
     (child,) = place.children()
@@ -180,7 +180,7 @@ def test_the_parents_log_tells_its_steps_with_their_cost(place):
     assert find_session(place.where, place.id).cost == expected
 
 
-def test_what_sub_agents_spend_counts_in_the_limits_of_the_run():
+def test_cost_of_sub_agents_counts_towards_the_limits_of_the_run():
     count = TokenCount()
     count.apply(UserMessage(text="go"))
     spent = ModelResponded(response_id="r", model="m", usage=Usage(input=100, output=20), cost=0.5)
@@ -190,7 +190,7 @@ def test_what_sub_agents_spend_counts_in_the_limits_of_the_run():
     assert count.unpriced == "m"
 
 
-def test_an_action_of_a_sub_agent_waits_for_the_person_and_runs_when_approved(place):
+def test_sub_agents_action_waits_for_the_user_and_runs_after_approval(place):
     place.start({"writer": [bash("echo one > one.txt", risk="HIGH"), finish("Written.")]}, mode="medium")
     wait_for(question(place), "the question")
     assert not (place.directory / "one.txt").exists()
@@ -204,7 +204,7 @@ def test_an_action_of_a_sub_agent_waits_for_the_person_and_runs_when_approved(pl
     assert kinds.index("action_decided") < kinds.index("action_started")
 
 
-def test_a_rejected_action_of_a_sub_agent_does_not_run(place):
+def test_rejected_action_of_a_sub_agent_does_not_run(place):
     place.start({"writer": [bash("echo one > one.txt", risk="HIGH"), finish("Then not.")]}, mode="medium")
     wait_for(question(place), "the question")
     place.decide(place.waiting()[0], "rejected")
@@ -213,7 +213,7 @@ def test_a_rejected_action_of_a_sub_agent_does_not_run(place):
     assert not (place.directory / "one.txt").exists()
 
 
-def test_what_was_refused_to_a_sub_agent_is_not_done_by_its_parent_without_a_question(place):
+def test_refusal_to_a_sub_agent_makes_its_parent_ask_too(place):
     agents = {"writer": [bash("touch one.txt"), finish("I may not.")]}
     place.start(agents, bash("echo > one.txt"), rules=("deny $ touch *",))
     wait_for(lambda: place.opened.session.question is not None, "the question")
@@ -222,7 +222,7 @@ def test_what_was_refused_to_a_sub_agent_is_not_done_by_its_parent_without_a_que
     assert not (place.directory / "one.txt").exists()
 
 
-def test_sub_agents_of_one_answer_work_side_by_side(place):
+def test_sub_agents_of_one_response_run_in_parallel(place):
     meet = "touch {0}; for i in $(seq 600); do [ -e {1} ] && break; sleep 0.05; done; test -e {1}"
     place.start(
         {
@@ -252,7 +252,7 @@ def test_questions_of_two_sub_agents_are_decided_in_any_order(place):
     assert [path.name for path in place.directory.iterdir()] == ["right"]
 
 
-def test_a_mode_that_would_allow_it_leaves_the_question_of_a_sub_agent_to_the_user(place):
+def test_mode_change_leaves_a_sub_agents_question_to_the_user(place):
     work = [bash("touch one", risk="HIGH"), bash("touch two", risk="HIGH"), finish("Written.")]
     place.start({"writer": work}, mode="medium")
     wait_for(question(place), "the question")
@@ -266,7 +266,7 @@ def test_a_mode_that_would_allow_it_leaves_the_question_of_a_sub_agent_to_the_us
     assert (place.directory / "two").exists(), "what was proposed after the change runs by the new mode"
 
 
-def test_in_plan_mode_a_sub_agent_only_reads_too(place):
+def test_plan_mode_applies_to_sub_agents(place):
     place.start({"writer": [bash("touch one"), finish("I only looked.")]}, mode="plan")
     place.join()
     (child,) = place.children()
@@ -276,7 +276,7 @@ def test_in_plan_mode_a_sub_agent_only_reads_too(place):
     assert place.results() == ["I only looked."]
 
 
-def test_an_interrupt_ends_the_sub_agent_that_works(place):
+def test_interrupt_ends_a_working_sub_agent(place):
     place.start({"writer": [bash("touch began; sleep 600"), finish("Never.")]})
     wait_for((place.directory / "began").exists, "the command to run")
     place.opened.session.interrupt()
@@ -287,7 +287,7 @@ def test_an_interrupt_ends_the_sub_agent_that_works(place):
     assert place.opened.delegates.waiting == []
 
 
-def test_an_interrupt_ends_the_sub_agent_that_waits(place):
+def test_interrupt_ends_a_waiting_sub_agent(place):
     place.start({"writer": [bash("touch one", risk="HIGH"), finish("Never.")]}, mode="medium")
     wait_for(question(place), "the question")
     place.opened.session.interrupt()
@@ -304,7 +304,7 @@ def calls(place) -> list[Event]:
     return [event for event in place.log() if event.kind in kinds]
 
 
-def test_where_nobody_can_answer_the_question_stays_open_and_is_asked_again(place):
+def test_question_nobody_can_answer_stays_open_and_is_asked_again(place):
     place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
     place.leave()
@@ -323,7 +323,7 @@ def test_where_nobody_can_answer_the_question_stays_open_and_is_asked_again(plac
     assert faults_of(messages(place.log())) == []
 
 
-def test_what_its_sub_agent_came_to_alone_is_the_result_of_the_call(place):
+def test_outcome_of_its_own_sub_agent_is_the_result_of_a_resumed_call(place):
     place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
     place.leave()
@@ -349,7 +349,7 @@ def test_what_its_sub_agent_came_to_alone_is_the_result_of_the_call(place):
     assert place.waiting() == []
 
 
-def test_after_a_kill_the_question_of_a_sub_agent_is_asked_again_and_the_call_goes_on(place):
+def test_sub_agents_question_is_asked_again_after_a_kill_and_the_call_continues(place):
     place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
     place.kill()
@@ -364,7 +364,7 @@ def test_after_a_kill_the_question_of_a_sub_agent_is_asked_again_and_the_call_go
     assert not (place.directory / "one").exists()
 
 
-def test_a_session_killed_beside_sub_agents_asks_again_for_those_that_wait_and_knows_nothing_of_the_others(place):
+def test_killed_session_asks_again_for_waiting_sub_agents_and_abandons_the_others(place):
     wait = "touch began; while [ ! -e go ]; do sleep 0.05; done"
     place.start(ONE_QUESTION | {"busy": [bash(wait), finish("Never.")]}, mode="high")
     wait_for(question(place), "the question")
@@ -384,7 +384,7 @@ def test_a_session_killed_beside_sub_agents_asks_again_for_those_that_wait_and_k
     assert faults_of(messages(place.log())) == []
 
 
-def test_an_answer_that_comes_before_the_sub_agent_is_there_again_waits_for_it(place):
+def test_early_answer_waits_until_the_sub_agent_is_open_again(place):
     place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
     place.kill()
@@ -397,7 +397,7 @@ def test_an_answer_that_comes_before_the_sub_agent_is_there_again_waits_for_it(p
     assert (place.directory / "one").exists()
 
 
-def test_who_leaves_before_the_sub_agent_is_there_again_keeps_its_question(place):
+def test_leaving_before_the_sub_agent_is_open_again_keeps_its_question(place):
     place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
     place.kill()
@@ -414,7 +414,7 @@ def test_who_leaves_before_the_sub_agent_is_there_again_keeps_its_question(place
     assert place.results() == ["Written."]
 
 
-def test_a_call_that_is_gone_on_with_can_be_interrupted(place):
+def test_resumed_call_can_be_interrupted(place):
     place.start(ONE_QUESTION, mode="medium")
     wait_for(question(place), "the question")
     place.kill()
@@ -426,7 +426,7 @@ def test_a_call_that_is_gone_on_with_can_be_interrupted(place):
     assert place.opened.delegates.waiting == []
 
 
-def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_unknown(place):
+def test_session_killed_while_its_sub_agent_works_reports_an_unknown_outcome(place):
     place.start({"busy": [bash("touch began; while [ ! -e go ]; do sleep 0.05; done"), finish("Never.")]})
     wait_for((place.directory / "began").exists, "the sub-agent to work")
     place.kill()
@@ -439,7 +439,7 @@ def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_un
     assert log[-2].known in messages(log)[-1]["content"]
 
 
-def test_its_limit_of_steps_is_its_own(place):
+def test_sub_agent_has_its_own_step_limit(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, tools={"delegate": {"max_steps": 2}})
     place.join()
     (text,) = place.results()
@@ -447,7 +447,7 @@ def test_its_limit_of_steps_is_its_own(place):
     assert place.opened.session.ended == "finished"
 
 
-def test_its_steps_are_not_more_than_its_parent_has_left(place):
+def test_sub_agent_gets_no_more_steps_than_its_parent_has_left(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, max_steps=3)
     place.join()
     (text,) = place.results()
@@ -455,7 +455,7 @@ def test_its_steps_are_not_more_than_its_parent_has_left(place):
     assert place.opened.session.ended == "finished"
 
 
-def test_where_the_parents_run_is_at_its_end_no_sub_agent_is_started(place):
+def test_no_sub_agent_starts_once_the_parents_limit_is_reached(place):
     place.start({"late": [bash("touch late"), finish("Late.")]}, max_steps=1)
     place.join()
     first = next(event for event in place.log() if isinstance(event, ActionObserved))
@@ -466,7 +466,7 @@ def test_where_the_parents_run_is_at_its_end_no_sub_agent_is_started(place):
     assert not (place.directory / "late").exists()
 
 
-def test_sub_agents_share_the_tokens_that_are_left_of_their_parents_run(place):
+def test_sub_agents_share_the_remaining_tokens_of_the_run(place):
     work = {name: [bash(f"touch {name}{number}") for number in range(6)] for name in ("left", "right")}
     place.start(work, token_limit=7_000)
     place.join()
@@ -479,7 +479,7 @@ def test_sub_agents_share_the_tokens_that_are_left_of_their_parents_run(place):
     assert sum(spent) < 12_000  # each alone may have begun one call more
 
 
-def test_sub_agents_share_the_money_that_is_left_of_their_parents_run():
+def test_sub_agents_share_the_remaining_cost_of_the_run():
     paid = Limits(max_cost=0.5)
     count = TokenCount()
     count.apply(UserMessage(text="go"))
@@ -494,7 +494,7 @@ def test_sub_agents_share_the_money_that_is_left_of_their_parents_run():
         allowance.steps(5)
 
 
-def test_a_sub_agent_has_no_sub_agents(place):
+def test_sub_agent_cannot_start_sub_agents(place):
     place.start({"writer": [{"tool": "delegate", "arguments": {"agent": "a", "inputs": "b"}}, finish("Alone then.")]})
     place.join()
     (child,) = place.children()
@@ -504,7 +504,7 @@ def test_a_sub_agent_has_no_sub_agents(place):
     assert place.results() == ["Alone then."]
 
 
-def test_a_sub_agent_that_cannot_be_started_is_an_error_and_the_agent_goes_on(place):
+def test_sub_agent_that_cannot_start_is_an_error_and_the_agent_continues(place):
     model = delegating(place.script, {"writer": [finish("Never.")]})
     place.opened = start_session(
         place.where, Settings(model=model, mode="never"), place.directory, place.id, **place.heard
@@ -517,7 +517,7 @@ def test_a_sub_agent_that_cannot_be_started_is_an_error_and_the_agent_goes_on(pl
     assert text.startswith("The sub-agent could not be started: the script")
 
 
-def test_without_a_session_there_are_no_sub_agents():
+def test_tools_outside_a_session_have_no_sub_agents():
     tool = DelegateTool()
     seen = tool(AgentDelegateAction(agent="a", inputs="b"))
     assert seen.is_error

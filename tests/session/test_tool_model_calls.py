@@ -61,7 +61,7 @@ def asked(log):
     return [event for event in log if isinstance(event, ModelAsked)]
 
 
-def test_the_call_is_in_the_log_with_the_action_it_was_for(ran):
+def test_model_call_is_logged_with_its_action(ran):
     log = ran(merge(latency=1.5))
     (event,) = asked(log)
     (edit, _) = (event for event in log if isinstance(event, ActionProposed))
@@ -69,19 +69,19 @@ def test_the_call_is_in_the_log_with_the_action_it_was_for(ran):
     assert (event.usage.input, event.usage.output) == (400, 30)
 
 
-def test_an_answer_that_broke_off_was_paid_for_too(ran):
+def test_incomplete_response_is_charged_too(ran):
     log = ran(merge(finish_reason="length"))
     assert [event.cost for event in asked(log)] == [0.5]
     assert next(event for event in log if isinstance(event, ActionObserved)).observation["is_error"]
 
 
-def test_the_list_of_sessions_counts_its_cost(ran, tmp_path):
+def test_session_list_includes_the_cost_of_such_calls(ran, tmp_path):
     ran(merge())
     (entry,) = list_sessions(locations(tmp_path))
     assert entry.cost == pytest.approx(0.75)
 
 
-def test_a_price_nobody_knows_makes_the_sum_unknown(ran, tmp_path):
+def test_unknown_price_makes_the_total_unknown(ran, tmp_path):
     ran(merge(cost=None))
     (entry,) = list_sessions(locations(tmp_path))
     assert entry.cost is None
@@ -94,7 +94,7 @@ def test_a_price_nobody_knows_makes_the_sum_unknown(ran, tmp_path):
         ({"token_limit": 400}, "445 tokens (token_limit 400)"),
     ],
 )
-def test_a_limit_of_the_run_holds_for_what_tools_ask_too(ran, limit, message):
+def test_run_limit_includes_calls_by_tools(ran, limit, message):
     end = ran(merge(), **limit)[-1]
     assert isinstance(end, RunEnded)
     assert end.reason == "limit"

@@ -30,7 +30,7 @@ def bash_harness(harness, tmp_path):
         tool.close()
 
 
-def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_harness, tmp_path):
+def test_own_command_runs_unasked_in_every_mode_and_starts_no_run(bash_harness, tmp_path):
     one = bash_harness(mode="ask")
     one.session.user_commands.add("echo by hand > made; cat made")
     one.run()
@@ -40,7 +40,7 @@ def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_harness
     assert one.session.phase == "idle"
 
 
-def test_the_model_is_told_what_ran_and_what_came_of_it(bash_harness):
+def test_model_is_told_about_an_own_command_and_its_output(bash_harness):
     one = bash_harness(says("I see."))
     one.session.user_commands.add("echo sea; false")
     one.run()
@@ -53,7 +53,7 @@ def test_the_model_is_told_what_ran_and_what_came_of_it(bash_harness):
     assert sent[1]["content"] == "look"
 
 
-def test_the_folder_of_the_shell_is_shared_with_the_agent(bash_harness, tmp_path):
+def test_own_commands_share_the_agents_shell_directory(bash_harness, tmp_path):
     (tmp_path / "sub").mkdir()
     one = bash_harness(calls(("execute_bash", {"command": "pwd"})), says("ok"), mode="never")
     one.session.user_commands.add("cd sub")
@@ -63,7 +63,7 @@ def test_the_folder_of_the_shell_is_shared_with_the_agent(bash_harness, tmp_path
     assert str(tmp_path / "sub") in one.results()[1]
 
 
-def test_it_runs_while_a_question_waits_and_the_question_stays(bash_harness, tmp_path):
+def test_own_command_runs_during_a_question_which_stays_open(bash_harness, tmp_path):
     one = bash_harness(calls(("note", {"text": "a"})), says("ok"), mode="ask")
     one.session.send("note it")
     one.run()
@@ -78,7 +78,7 @@ def test_it_runs_while_a_question_waits_and_the_question_stays(bash_harness, tmp
     assert faults_of(messages(one.log())) == []
 
 
-def test_it_waits_for_the_action_that_runs(bash_harness, tmp_path):
+def test_own_command_waits_for_the_running_action(bash_harness, tmp_path):
     command = "touch begun; while [ ! -e go ]; do sleep 0.05; done"
     one = bash_harness(calls(("execute_bash", {"command": command})), says("ok"), mode="never")
     one.session.send("wait")
@@ -95,7 +95,7 @@ def test_it_waits_for_the_action_that_runs(bash_harness, tmp_path):
     assert not ran[0].startswith("own_")
 
 
-def test_it_can_be_stopped(bash_harness, tmp_path):
+def test_own_command_can_be_stopped(bash_harness, tmp_path):
     one = bash_harness()
     one.session.user_commands.add("touch begun; sleep 600")
     thread = threading.Thread(target=one.run)
@@ -108,7 +108,7 @@ def test_it_can_be_stopped(bash_harness, tmp_path):
     assert not one.session.user_commands.is_waiting
 
 
-def test_what_waited_when_the_workbench_stopped_is_not_run_later(bash_harness, tmp_path):
+def test_own_command_queued_before_a_stop_is_not_run_later(bash_harness, tmp_path):
     one = bash_harness()
     one.session.user_commands.add("touch made")
     one.reopen()
@@ -118,7 +118,7 @@ def test_what_waited_when_the_workbench_stopped_is_not_run_later(bash_harness, t
     assert not one.session.user_commands.is_waiting
 
 
-def test_without_a_command_or_a_shell_it_is_refused(harness):
+def test_empty_own_command_or_missing_shell_is_refused(harness):
     one = harness()
     with pytest.raises(CommandError, match="no command"):
         one.session.user_commands.add("  ")
@@ -127,7 +127,7 @@ def test_without_a_command_or_a_shell_it_is_refused(harness):
     assert not any(isinstance(event, UserCommand) for event in one.log())
 
 
-def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(harness, tmp_path):
+def test_mentioned_files_reach_the_model_as_they_were_on_sending(harness, tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/a.py").write_text("one = 1\n")
     one = harness(says("ok"))
@@ -140,7 +140,7 @@ def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(harn
     assert "changed" not in message["content"]
 
 
-def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(harness, tmp_path: Path):
+def test_large_binary_and_outside_files_are_only_named_or_omitted(harness, tmp_path: Path):
     directory = tmp_path / "work"
     directory.mkdir()
     (tmp_path / "secret").write_text("of somebody\n")

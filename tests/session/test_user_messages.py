@@ -13,7 +13,7 @@ from workbench.session.session import CommandError
 from workbench.session.turn.message_history import messages
 
 
-def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(harness, tmp_path):
+def test_image_reaches_the_model_as_it_was_on_sending(harness, tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "shot.png").write_bytes(png())
     beside = tmp_path.parent / f"{tmp_path.name}-beside.PNG"
@@ -34,7 +34,7 @@ def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(harness, tmp
     assert faults_of(messages(one.log())) == []
 
 
-def test_what_is_no_image_is_only_mentioned(harness, tmp_path):
+def test_file_that_is_no_image_is_only_mentioned(harness, tmp_path):
     (tmp_path / "notes.png").write_text("these are words")
     one = harness(says("ok"))
     one.session.send("read", ["notes.png", "/etc/hostname", "missing.png"])
@@ -43,7 +43,7 @@ def test_what_is_no_image_is_only_mentioned(harness, tmp_path):
     assert "hostname" not in message["content"]
 
 
-def test_images_that_cannot_go_are_refused_and_nothing_is_sent(harness, tmp_path):
+def test_unsendable_images_are_refused_and_nothing_is_sent(harness, tmp_path):
     one = harness()
     (tmp_path / "large.png").write_bytes(png(extra=b"\0" * 3_600_000))
     with pytest.raises(UnusableImage, match=r"large.png has 3.6 MB; an image of at most 3.5 MB"):
@@ -82,7 +82,7 @@ def at_work(harness):
     thread.join(60)
 
 
-def test_a_message_that_waits_is_taken_back_and_never_reaches_the_model(at_work):
+def test_withdrawn_queued_message_never_reaches_the_model(at_work):
     one, go_on, thread = at_work
     one.session.send("first thought")
     one.session.send("second thought")
@@ -104,7 +104,7 @@ def test_a_message_that_waits_is_taken_back_and_never_reaches_the_model(at_work)
         one.session.messages.withdraw(first + 1)
 
 
-def test_the_message_a_run_began_with_cannot_be_taken_back(at_work, harness):
+def test_message_that_started_the_run_cannot_be_withdrawn(at_work, harness):
     one, go_on, thread = at_work
     with pytest.raises(CommandError, match="already"):
         one.session.messages.withdraw(2)

@@ -62,12 +62,12 @@ def own_limits() -> bool:
         return False
 
 
-def test_without_a_limit_it_watches(tmp_path: Path) -> None:
+def test_watcher_runs_without_a_limit(tmp_path: Path) -> None:
     assert watched(tmp_path, "none") == ["True|", "False"]
 
 
 @pytest.mark.parametrize("requested", ["watches", "handles"])
-def test_under_a_limit_it_says_so_and_looks_regularly(tmp_path: Path, requested: str) -> None:
+def test_watch_limit_is_reported_and_replaced_by_regular_scans(tmp_path: Path, requested: str) -> None:
     # Where namespaces are off, the other limit.
     limit = requested if requested == "handles" or own_limits() else "handles"
     notice, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))

@@ -34,7 +34,7 @@ def watching(directory: Path):
         wait_for(lambda: not any(thread.name == "session-watcher" for thread in threading.enumerate()), "the watcher")
 
 
-def test_no_link_out_of_the_folder_is_followed_and_new_folders_are_seen(tmp_path: Path):
+def test_links_out_of_the_workspace_are_not_followed_and_new_directories_are_watched(tmp_path: Path):
     workspace, outside = tmp_path / "workspace", tmp_path / "outside"
     (workspace / "sub").mkdir(parents=True)
     for number in range(200):
@@ -59,7 +59,7 @@ def test_no_link_out_of_the_folder_is_followed_and_new_folders_are_seen(tmp_path
         assert watcher.problem == ""
 
 
-def test_a_name_that_is_no_utf_8_does_not_end_watching(tmp_path: Path):
+def test_name_that_is_not_utf8_does_not_end_watching(tmp_path: Path):
     with watching(tmp_path) as watcher:
         seen: set[str] = set()
 
@@ -74,7 +74,7 @@ def test_a_name_that_is_no_utf_8_does_not_end_watching(tmp_path: Path):
         assert watcher.problem == ""
 
 
-def test_after_catching_up_every_earlier_change_has_been_reported(tmp_path: Path):
+def test_catching_up_reports_every_earlier_change(tmp_path: Path):
     workspace = tmp_path / "workspace"
     (workspace / "sub").mkdir(parents=True)
     with watching(workspace) as watcher:
@@ -87,7 +87,7 @@ def test_after_catching_up_every_earlier_change_has_been_reported(tmp_path: Path
         assert list(tmp_path.glob("workspace-marks/*")) == []
 
 
-def test_catching_up_ends_when_nothing_reports_changes(tmp_path: Path):
+def test_catching_up_ends_if_nothing_reports_changes(tmp_path: Path):
     (tmp_path / "workspace").mkdir()
     with watching(tmp_path / "workspace") as watcher:
         watcher.fall_back("lost")
