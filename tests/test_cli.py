@@ -23,7 +23,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Namespace]]:
     return calls
 
 
-def test_every_command_that_help_names_has_its_function(capsys: pytest.CaptureFixture[str]):
+def test_every_command_in_help_has_a_function(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         main(["--help"])
     names = re.findall(r"^  ohw (\w+)", capsys.readouterr().out, re.MULTILINE)
@@ -45,7 +45,7 @@ def test_every_command_that_help_names_has_its_function(capsys: pytest.CaptureFi
         (["run", "--", "demo"], "run", "demo"),
     ],
 )
-def test_the_first_plain_word_names_the_command(called: list, words: list[str], command: str, prompt: str | None):
+def test_first_plain_word_is_the_command(called: list, words: list[str], command: str, prompt: str | None):
     assert main(words) == 0
     ((name, arguments),) = called
     assert name == command
@@ -81,7 +81,7 @@ def test_all_settings_are_read_for_a_run(called: list):
 
 
 @pytest.mark.parametrize("words", [["--nonsense"], ["run"], ["two", "words"], ["--model"], ["run", "a", "\x1b[31m"]])
-def test_a_wrong_command_line_is_one_visible_line_and_code_2(words: list[str], capsys: pytest.CaptureFixture[str]):
+def test_invalid_command_line_is_one_visible_line_and_code_2(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(words) == 2
     errors = capsys.readouterr().err
     assert errors.startswith("ohw: ")
@@ -90,7 +90,7 @@ def test_a_wrong_command_line_is_one_visible_line_and_code_2(words: list[str], c
     assert "\x1b" not in errors
 
 
-def test_version_and_help_load_nothing_heavy():
+def test_version_and_help_import_nothing_heavy():
     check = (
         "import sys; from workbench.cli.main import main\n"
         "try: print(main([sys.argv[1]]))\n"
@@ -107,7 +107,7 @@ def _captured() -> dict:
     return {"capture_output": True, "text": True, "cwd": Path(__file__).parents[1]}
 
 
-def test_locate_and_tools_print_what_there_is(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]):
+def test_locate_and_tools_print_paths_and_tools(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     assert main(["locate"]) == 0
@@ -127,7 +127,7 @@ def test_locate_and_tools_print_what_there_is(tmp_path: Path, monkeypatch, capsy
         (160, "id, last used, state, cost, events, folder, title"),
     ],
 )
-def test_the_list_of_sessions_fits_the_terminal_and_never_cuts_an_id(
+def test_session_list_fits_the_terminal_and_never_cuts_an_id(
     tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str], columns: int, headings: str
 ):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -151,7 +151,7 @@ def test_the_list_of_sessions_fits_the_terminal_and_never_cuts_an_id(
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["resume"]])
 @pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])
-def test_a_screen_needs_a_terminal_at_each_end(tmp_path: Path, command: list[str], piped: str):
+def test_screen_requires_a_terminal_for_input_and_output(tmp_path: Path, command: list[str], piped: str):
     ours, terminal = os.openpty()
     ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal, piped: subprocess.PIPE}
     home = {**os.environ, "HOME": str(tmp_path), "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[1])}
@@ -166,6 +166,6 @@ def test_a_screen_needs_a_terminal_at_each_end(tmp_path: Path, command: list[str
     assert output.count("\n") == 1
 
 
-def test_resume_without_a_terminal_says_so(capsys: pytest.CaptureFixture[str]):
+def test_resume_without_a_terminal_reports_that(capsys: pytest.CaptureFixture[str]):
     assert main(["resume", "--last"]) == 2
     assert "not a terminal" in capsys.readouterr().err

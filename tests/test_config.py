@@ -24,18 +24,18 @@ def written(home: Path, text: str) -> Locations:
     return where
 
 
-def test_folders_follow_xdg_and_ignore_relative_ones(tmp_path: Path):
+def test_directories_follow_xdg_and_ignore_relative_paths(tmp_path: Path):
     where = places(tmp_path, XDG_DATA_HOME="/somewhere/data", XDG_CONFIG_HOME="relative")
     assert where.sessions == Path("/somewhere/data/ohw/sessions")
     assert where.config == tmp_path / ".config/ohw"
 
 
-def test_a_long_runtime_folder_is_not_used_since_sockets_need_short_names(tmp_path: Path):
+def test_long_runtime_directory_is_not_used_because_of_socket_names(tmp_path: Path):
     assert places(tmp_path, XDG_RUNTIME_DIR="/run/user/7").runtime == Path("/run/user/7/ohw")
     assert len(str(places(tmp_path, XDG_RUNTIME_DIR="/" + "x" * 90).runtime)) < 80
 
 
-def test_without_a_runtime_folder_the_private_one_stands_in_the_common_one_by_itself(tmp_path: Path):
+def test_private_runtime_directory_is_the_fallback(tmp_path: Path):
     runtime = places(tmp_path).runtime
     assert runtime.name == f"ohw-{os.getuid()}"
     assert runtime.parent in (Path(tempfile.gettempdir()), Path("/tmp"))
@@ -52,7 +52,7 @@ def test_settings_are_utf8_in_every_locale(tmp_path: Path):
     assert (done.stdout.strip(), done.stderr) == (ascii("sch\u00f6n"), "")
 
 
-def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):
+def test_flags_override_the_environment_which_overrides_the_file(tmp_path: Path):
     where = written(tmp_path, 'model = "a/file"\nmode = "ask"\nmax_steps = 3\n')
     env = {"OHW_MODEL": "b/environment", "OHW_MODE": "high"}
     settings = load_settings(where, env, model="c/flag", mode=None)
@@ -60,7 +60,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path):
     assert settings.from_flags == ("model",)
 
 
-def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
+def test_limits_and_switches_are_parsed_from_text(tmp_path: Path):
     env = {
         "OHW_TOKEN_LIMIT": "5000",
         "OHW_MAX_OBSERVE": "900",
@@ -111,7 +111,7 @@ def test_limits_and_switches_are_read_from_text_too(tmp_path: Path):
         ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not hold a date"),
     ],
 )
-def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, message: str):
+def test_error_in_the_settings_file_is_explained(tmp_path: Path, text: str, message: str):
     with pytest.raises(UsageError, match=re.escape(message)) as error:
         load_settings(written(tmp_path, text), {})
     assert "\n" not in str(error.value)
@@ -119,7 +119,7 @@ def test_a_wrong_settings_file_says_what_is_wrong(tmp_path: Path, text: str, mes
         assert str(error.value).startswith(f"{tmp_path}/.config/ohw/settings.toml:")
 
 
-def test_tools_and_trusted_folders_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Path):
+def test_tools_and_trusted_directories_come_from_the_file_and_reach_the_engine(tmp_path: Path):
     text = (
         'trusted = ["/a", "~/b"]\n[tools]\nset = "plan"\nthink = false\n[tools.execute_bash]\nno_change_timeout = 60\n'
     )
@@ -130,11 +130,11 @@ def test_tools_and_trusted_folders_come_from_the_file_alone_and_travel_to_the_en
     assert Launch.from_json(Launch(where, settings, "s").to_json()).settings == settings
 
 
-def test_a_key_does_not_show_in_the_settings(tmp_path: Path):
+def test_key_is_not_shown_in_the_settings(tmp_path: Path):
     assert "sk-secret" not in repr(load_settings(places(tmp_path), {"OHW_API_KEY": "sk-secret"}))
 
 
-def test_private_folders_are_private(tmp_path: Path):
+def test_private_directories_have_mode_0700(tmp_path: Path):
     directory = tmp_path / "a"
     directory.mkdir(mode=0o755)
     assert private_directory(directory).stat().st_mode & 0o777 == 0o700
@@ -143,7 +143,7 @@ def test_private_folders_are_private(tmp_path: Path):
         private_directory(tmp_path / "link")
 
 
-def test_what_is_wrong_in_the_file_is_told_with_its_line_and_the_rest_counts(tmp_path: Path):
+def test_invalid_entries_are_reported_with_their_line_and_others_apply(tmp_path: Path):
     text = (
         'model = "scripted/demo"\nmodee = "ask"\nmax_steps = 0\n\n[tools]\nthink = false\nglob = "off"\n\n'
         '[models.fast]\nmodel = "openai/small"\n\n[models.odd]\nmodell = "x"\n'

@@ -10,7 +10,7 @@ from workbench.tools import unregister_tool
 
 
 @pytest.mark.parametrize("package", ["workbench.tools"])
-def test_the_examples_run(package: str, local_sandbox: Sandbox):
+def test_examples_in_docstrings_run(package: str, local_sandbox: Sandbox):
     module = import_module(package)
     results = doctest.testmod(module)
     unregister_tool("shell")

@@ -110,18 +110,18 @@ def trapped(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("arguments", READING, ids=" ".join)
-def test_nothing_of_the_repository_is_executed(trapped: Path, arguments: list[str]) -> None:
+def test_nothing_in_a_repository_is_executed(trapped: Path, arguments: list[str]) -> None:
     answer = run_git(arguments, cwd=trapped)
     assert answer.code is not None
     assert not (trapped.parent / "sang").exists(), (trapped.parent / "sang").read_text()
 
 
-def test_the_canaries_sing_for_an_ordinary_git(trapped: Path) -> None:
+def test_canaries_trigger_for_an_ordinary_git(trapped: Path) -> None:
     subprocess.run(["git", "diff", "HEAD"], cwd=trapped, capture_output=True, check=False)
     assert (trapped.parent / "sang").exists()
 
 
-def test_a_repository_of_our_own_takes_the_bytes_and_runs_nothing(trapped: Path) -> None:
+def test_own_repository_stores_exact_bytes_and_runs_nothing(trapped: Path) -> None:
     own = OwnRepository(trapped.parent / "own", trapped)
     assert run_git(["init", "-q"], cwd=trapped, own=own).ok
     assert run_git(["add", "-A"], cwd=trapped, own=own).ok
@@ -129,37 +129,37 @@ def test_a_repository_of_our_own_takes_the_bytes_and_runs_nothing(trapped: Path)
     assert not (trapped.parent / "sang").exists()
 
 
-def test_variables_of_git_do_not_reach_it(trapped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_are_not_inherited(trapped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(trapped.parent / "canary"))
     assert b"+three" in run_git(["diff", "HEAD"], cwd=trapped).output
     assert not (trapped.parent / "sang").exists()
 
 
-def test_a_git_in_the_folder_is_not_git(trapped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_program_in_the_workspace_is_not_used(trapped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (trapped / "git").symlink_to(trapped.parent / "canary")
     monkeypatch.setenv("PATH", f".:{trapped}:{os.environ['PATH']}")
     assert run_git(["version"], cwd=trapped).output.startswith(b"git version")
     assert not (trapped.parent / "sang").exists()
 
 
-def test_without_git_the_answer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     answer = run_git(["version"], cwd=tmp_path)
     assert (answer.code, answer.ok, answer.error) == (None, False, NO_GIT)
 
 
-def test_a_call_that_takes_too_long_is_given_up(trapped: Path) -> None:
+def test_slow_call_times_out(trapped: Path) -> None:
     answer = run_git(["status"], cwd=trapped, timeout=0.00001)
     assert answer.code is None
     assert "longer than" in answer.error
 
 
-def test_a_folder_that_is_gone_is_an_answer_too(tmp_path: Path) -> None:
+def test_missing_directory_is_an_answer_with_an_error(tmp_path: Path) -> None:
     assert "could not be started" in run_git(["version"], cwd=tmp_path / "gone").error
 
 
-def test_a_command_that_may_run_something_is_refused(tmp_path: Path) -> None:
+def test_command_that_may_run_a_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="git commit"):
         run_git(["commit"], cwd=tmp_path)
 
@@ -170,7 +170,7 @@ def sang(directory: Path) -> str:
     return mark.read_text() if mark.exists() else ""
 
 
-def test_the_status_line_and_the_diff_viewer_execute_nothing_of_the_repository(trapped: Path) -> None:
+def test_status_line_and_diff_viewer_execute_nothing_of_the_repository(trapped: Path) -> None:
     assert is_dirty(trapped)
     assert {Path(file.path).name for file in files_against_head(trapped)} >= {"a.txt", "b.txt", "c.txt"}
     assert current_branch(trapped)
@@ -209,7 +209,7 @@ def test_nothing_is_fetched_from_a_promisor(promisor: Path, arguments: list[str]
 
 
 @pytest.mark.parametrize("url", ["ssh://x.example/y", "git://x.example/y", "../other"])
-def test_no_program_of_a_transport_is_run(promisor: Path, url: str) -> None:
+def test_no_transport_program_is_run(promisor: Path, url: str) -> None:
     canary = str(promisor.parent / "canary")
     for key in ("core.sshCommand", "core.gitProxy", "remote.origin.uploadpack", "core.alternateRefsCommand"):
         _git(promisor, "config", key, canary)
@@ -218,7 +218,7 @@ def test_no_program_of_a_transport_is_run(promisor: Path, url: str) -> None:
     assert sang(promisor) == ""
 
 
-def test_an_ordinary_git_would_fetch_from_it(promisor: Path) -> None:
+def test_ordinary_git_would_fetch_from_the_promisor(promisor: Path) -> None:
     subprocess.run(["git", "diff", "HEAD"], cwd=promisor, capture_output=True, check=False)
     assert sang(promisor)
 
@@ -239,7 +239,7 @@ def plain(trapped: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", ["include", "includeIf", "onbranch", "worktree", "outside"])
-def test_settings_that_are_included_are_switched_off_too(plain: Path, how: str) -> None:
+def test_included_settings_are_disabled_too(plain: Path, how: str) -> None:
     hidden = plain / ".git" / ("config.worktree" if how == "worktree" else "more")
     hidden = plain.parent / "more" if how == "outside" else hidden
     hidden.write_text(_filter_of(plain))
@@ -261,7 +261,7 @@ def test_settings_that_are_included_are_switched_off_too(plain: Path, how: str) 
 
 
 @pytest.mark.parametrize("name", ["a=b", "a.b", "a b", "\u00fc", '"', "A.Clean", "x.clean=y"])
-def test_a_filter_of_any_name_is_switched_off(plain: Path, name: str) -> None:
+def test_filter_of_any_name_is_disabled(plain: Path, name: str) -> None:
     _git(plain, "config", f"filter.{name}.clean", str(plain.parent / "canary"))
     _git(plain, "config", f"filter.{name}.required", "true")
     quoted = name.replace('"', '\\"')
@@ -271,7 +271,7 @@ def test_a_filter_of_any_name_is_switched_off(plain: Path, name: str) -> None:
     assert sang(plain) == ""
 
 
-def test_settings_that_never_end_are_no_reason_to_go_on_without_them(plain: Path) -> None:
+def test_settings_that_block_prevent_the_call(plain: Path) -> None:
     os.mkfifo(plain / ".git" / "more")
     _git(plain, "config", "filter.x.clean", str(plain.parent / "canary"))
     (plain / ".gitattributes").write_text("a.txt filter=x\n")
@@ -283,14 +283,14 @@ def test_settings_that_never_end_are_no_reason_to_go_on_without_them(plain: Path
     assert sang(plain) == ""
 
 
-def test_settings_that_cannot_be_read_end_it_too(plain: Path) -> None:
+def test_unreadable_settings_prevent_the_call(plain: Path) -> None:
     with (plain / ".git/config").open("a") as file:
         file.write("[filter\n")
     assert run_git(["status", "--porcelain"], cwd=plain).code is None
     assert not is_dirty(plain)
 
 
-def test_a_bare_repository_in_the_folder_is_none(tmp_path: Path, trapped: Path) -> None:
+def test_bare_repository_inside_the_directory_is_ignored(tmp_path: Path, trapped: Path) -> None:
     directory = tmp_path / "looked-at"
     (trapped / ".git").rename(directory)
     _git(directory, "config", "core.worktree", str(tmp_path))
@@ -300,7 +300,7 @@ def test_a_bare_repository_in_the_folder_is_none(tmp_path: Path, trapped: Path) 
     assert sang(trapped) == ""
 
 
-def test_a_git_that_is_a_file_leads_to_settings_that_are_switched_off_too(plain: Path) -> None:
+def test_settings_behind_a_git_file_are_disabled_too(plain: Path) -> None:
     with (plain / ".git/config").open("a") as file:
         file.write(_filter_of(plain))
     (plain / ".git").rename(plain.parent / "elsewhere")
@@ -311,28 +311,28 @@ def test_a_git_that_is_a_file_leads_to_settings_that_are_switched_off_too(plain:
 
 
 @pytest.mark.parametrize("name", [".git", ".git/HEAD"])
-def test_a_pipe_in_the_place_of_a_file_of_git_does_not_hold_the_screen_up(tmp_path: Path, name: str) -> None:
+def test_pipe_in_place_of_a_git_file_does_not_block_the_screen(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / name)
     assert current_branch(tmp_path) == ""
     assert not is_dirty(tmp_path)
 
 
-def test_a_work_tree_that_lies_elsewhere_is_no_crash(plain: Path, tmp_path: Path) -> None:
+def test_work_tree_elsewhere_is_an_error_message(plain: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     _git(plain, "config", "core.worktree", str(tmp_path / "other"))
     with pytest.raises(WorkbenchError, match="another folder"):
         files_against_head(plain)
 
 
-def test_a_folder_inside_a_repository_shows_what_changed_in_it(plain: Path) -> None:
+def test_subdirectory_of_a_repository_shows_its_own_changes(plain: Path) -> None:
     (plain / "below").mkdir()
     (plain / "below" / "new.txt").write_text("new\n")
     (plain / ".gitattributes").unlink(missing_ok=True)
     assert [Path(file.path).name for file in files_against_head(plain / "below")] == ["new.txt"]
 
 
-def test_what_the_user_ignores_everywhere_is_no_change(
+def test_files_ignored_globally_by_the_user_are_no_changes(
     plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -42,7 +42,7 @@ CALLS = (
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=str)
-def test_no_call_of_ours_springs_a_trap_that_an_ordinary_git_springs(trap: Trap, tmp_path: Path) -> None:
+def test_own_git_calls_trigger_no_canary_that_ordinary_git_triggers(trap: Trap, tmp_path: Path) -> None:
     directory = trapped(trap, tmp_path)
     for arguments in CALLS:
         answer = run_git(arguments, cwd=directory)

@@ -16,16 +16,16 @@ def narrated(*details: str) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_each_try_is_told_once_whatever_its_countdown_says():
+def test_each_retry_is_narrated_once_despite_its_countdown():
     waits = [f"the provider is busy; try {n} of 5 in {s} s" for n in (2, 3) for s in (3, 2, 1)]
     assert narrated(*waits) == [waits[0], waits[3]]
 
 
-def test_what_is_over_and_comes_again_is_told_again():
+def test_recurring_condition_is_narrated_again():
     assert narrated("not saved: full", "", "not saved: full") == ["not saved: full"] * 2
 
 
-def test_a_call_that_could_not_be_read_is_explained_once():
+def test_unreadable_call_is_explained_once():
     out = io.StringIO()
     narrator = Narrator(out.write)
     why = "nosuch was not run: there is no tool 'nosuch'."
@@ -37,7 +37,7 @@ def test_a_call_that_could_not_be_read_is_explained_once():
     assert out.getvalue().splitlines() == ["▸ nosuch", f"  ✗ {why}"]
 
 
-def test_each_question_that_is_open_at_the_end_is_named_with_its_risk(harness):
+def test_each_question_open_at_the_end_is_named_with_its_risk(harness):
     ask = ("ask_human", {"question": "Which?", "options": ["red", "blue"]})
     one = harness(calls(("note", {"text": "a"}, "HIGH"), ("note", {"text": "b"}, "MEDIUM"), ask), says("ok"))
     one.session.send("go")

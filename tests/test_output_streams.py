@@ -58,7 +58,7 @@ def model(sandbox: Sandbox) -> str:
         ("2>&1 >/dev/null | head -c0", 141, "standard error cannot be written: its reader has gone"),
     ],
 )
-def test_a_run_that_nobody_could_follow_ends_before_its_first_action(sandbox: Sandbox, redirection, code, why):
+def test_run_nobody_can_follow_ends_before_its_first_action(sandbox: Sandbox, redirection, code, why):
     done = shell(sandbox, f"ohw run 'make files' --model {model(sandbox)} --mode never {redirection}")
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -67,7 +67,7 @@ def test_a_run_that_nobody_could_follow_ends_before_its_first_action(sandbox: Sa
     assert list(sandbox.project.iterdir()) == []
 
 
-def test_a_reader_that_leaves_in_the_middle_ends_the_run_at_the_next_decision(sandbox: Sandbox):
+def test_closed_pipe_in_the_middle_ends_the_run_at_the_next_decision(sandbox: Sandbox):
     first = "touch begun; until [ -e ../reader-gone ]; do sleep 0.05; done; touch made-0"
     waits = [bash(first), bash("touch made-1"), finish()]
     process = sandbox.start("run", "go", "--model", sandbox.script(*waits), "--mode", "never", stderr=subprocess.STDOUT)
@@ -81,7 +81,7 @@ def test_a_reader_that_leaves_in_the_middle_ends_the_run_at_the_next_decision(sa
     assert len([event for event in recorded(sandbox) if isinstance(event, ActionProposed)]) == 1
 
 
-def test_an_answer_that_cannot_be_written_is_told_beside_it(sandbox: Sandbox):
+def test_unwritable_answer_is_reported_on_stderr(sandbox: Sandbox):
     done = shell(sandbox, f"ohw run go --model {sandbox.script(finish('All done.'))} --mode never >/dev/full")
     assert done.returncode == 1
     assert "standard output cannot be written: No space left on device" in done.stderr
@@ -89,21 +89,21 @@ def test_an_answer_that_cannot_be_written_is_told_beside_it(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize("command", ["run go --model scripted/demo --mode never", "sessions", "risk ls", "locate"])
-def test_a_closed_standard_output_is_refused_and_no_file_takes_its_place(sandbox: Sandbox, command):
+def test_closed_stdout_is_refused_and_no_file_gets_its_descriptor(sandbox: Sandbox, command):
     done = shell(sandbox, f"ohw {command} >&-")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("ohw: standard output is closed")
     assert list_sessions(sandbox.locations) == []
 
 
-def test_a_closed_standard_error_is_refused_where_the_run_could_not_be_followed(sandbox: Sandbox):
+def test_closed_stderr_is_refused_if_the_run_could_not_be_followed(sandbox: Sandbox):
     done = shell(sandbox, f"ohw run go --model {model(sandbox)} --mode never 2>&-")
     assert done.returncode == 2
     assert done.stdout.startswith("ohw: standard error is closed")
     assert list(sandbox.project.iterdir()) == []
 
 
-def test_json_lines_need_no_standard_error_and_nothing_else_is_written_to_its_number(sandbox: Sandbox):
+def test_json_lines_need_no_stderr_and_nothing_else_gets_its_descriptor(sandbox: Sandbox):
     done = shell(sandbox, f"ohw run go --model {model(sandbox)} --mode never --json 2>&- <&-")
     assert done.returncode == 0
     assert done.stdout.count('"kind": "run_ended"') == 1
@@ -111,14 +111,14 @@ def test_json_lines_need_no_standard_error_and_nothing_else_is_written_to_its_nu
 
 
 @pytest.mark.parametrize("command", ["sessions", "locate", "risk ls", "tools", "--help", "run --help"])
-def test_a_full_disk_behind_standard_output_is_one_line(sandbox: Sandbox, command):
+def test_full_disk_behind_stdout_is_one_line(sandbox: Sandbox, command):
     done = shell(sandbox, f"ohw {command} >/dev/full")
     assert done.returncode == 1
     assert re.fullmatch(r"ohw: (standard output cannot be written: No space|the disk is full).*\n", done.stderr)
 
 
 @pytest.mark.parametrize("command", ["--help", "run --help", "--version", "sessions", "config"])
-def test_a_reader_that_leaves_ends_a_command_without_a_word(sandbox: Sandbox, command):
+def test_closed_pipe_ends_a_command_silently(sandbox: Sandbox, command):
     # on a pipe whose reader has gone before anything is written
     done = shell(sandbox, f"{{ sleep 0.2; ohw {command}; }} | :")
     assert (done.returncode, done.stderr) == (141, "")
@@ -126,12 +126,12 @@ def test_a_reader_that_leaves_ends_a_command_without_a_word(sandbox: Sandbox, co
 
 @pytest.mark.parametrize("command", ["resume nothing", "run", "--plain go", "export nothing"])
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&1 | :"])
-def test_a_mistake_that_cannot_be_told_has_its_own_code(sandbox: Sandbox, command, redirection):
+def test_unreportable_error_has_its_own_exit_code(sandbox: Sandbox, command, redirection):
     done = shell(sandbox, f"{{ sleep 0.2; ohw {command} </dev/null; }} {redirection}")
     assert (done.returncode, done.stderr) == (2, "")
 
 
-def test_a_reader_that_reads_no_more_does_not_hold_an_interrupted_run(sandbox: Sandbox):
+def test_stalled_reader_does_not_block_an_interrupted_run(sandbox: Sandbox):
     """The pipe is full and nobody empties it: the run waits for its reader, and a signal still ends it."""
     script = sandbox.script({**bash("touch made-0"), "text": "words " * 15_000}, finish())
     run = ("run", "go", "--model", script, "--mode", "never", "--json")
@@ -173,5 +173,5 @@ def with_context(error: Exception, context: Exception) -> Exception:
         (ValueError("odd"), "a fault of the workbench itself, see its log: ValueError: odd"),
     ],
 )
-def test_what_the_system_ran_out_of_is_no_fault_of_ours(error, message):
+def test_exhausted_resources_are_not_reported_as_a_bug(error, message):
     assert describe_fault(error).startswith(message)

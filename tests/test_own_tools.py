@@ -99,7 +99,7 @@ def environment_with(directory: Path, project: dict[str, Any], code: str) -> Pat
     return Path(paths["scripts"]) / "python"
 
 
-def test_a_package_brings_the_tool_of_the_guide(sandbox: Sandbox, environment: Path):
+def test_package_provides_the_tool_of_the_guide(sandbox: Sandbox, environment: Path):
     settings(sandbox, "[tools.count_words]\nmost = 2\n")
     (sandbox.project / "book.txt").write_text("one two three")
 
@@ -117,7 +117,7 @@ def test_a_package_brings_the_tool_of_the_guide(sandbox: Sandbox, environment: P
     assert observed(done)[0] == "2 words"
 
 
-def test_a_trusted_folder_brings_the_tool_of_the_guide(sandbox: Sandbox):
+def test_trusted_directory_provides_the_tool_of_the_guide(sandbox: Sandbox):
     keep_in_directory(sandbox)
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n')
     done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
@@ -126,7 +126,7 @@ def test_a_trusted_folder_brings_the_tool_of_the_guide(sandbox: Sandbox):
     assert "left out" not in done.stderr
 
 
-def test_what_an_own_tool_prints_does_not_stand_among_the_events(sandbox: Sandbox):
+def test_output_of_a_users_tool_is_not_among_the_events(sandbox: Sandbox):
     keep_in_directory(sandbox)
     path = sandbox.project / ".ohw/tools/count_words.py"
     path.write_text(
@@ -138,7 +138,7 @@ def test_what_an_own_tool_prints_does_not_stand_among_the_events(sandbox: Sandbo
     assert {"loaded", "run"} <= set(done.stderr.splitlines())
 
 
-def test_a_session_opened_again_takes_the_settings_as_they_are_then(sandbox: Sandbox):
+def test_reopened_session_uses_the_current_settings(sandbox: Sandbox):
     model, name = sandbox.script(bash("echo ran"), finish()), "20261121-again-abcd"
     quiet = {"on_event": lambda event: None, "on_live": lambda event: None}
     started = start_session(sandbox.locations, Settings(model=model), sandbox.project, name, **quiet)
@@ -158,7 +158,7 @@ def test_a_session_opened_again_takes_the_settings_as_they_are_then(sandbox: San
             open_session(sandbox.locations, wrong, name, **quiet)
 
 
-def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(sandbox: Sandbox):
+def test_untrusted_directory_is_ignored_with_a_line_on_stderr(sandbox: Sandbox):
     keep_in_directory(sandbox)
     done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
@@ -170,7 +170,7 @@ def test_a_folder_that_is_not_trusted_is_left_out_with_a_line_on_stderr(sandbox:
     assert f'write trusted = ["{sandbox.project}"] into {sandbox.locations.settings_file}' in page.stderr
 
 
-def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(sandbox: Sandbox):
+def test_engine_applies_tool_settings_and_reports_omitted_tools(sandbox: Sandbox):
     keep_in_directory(sandbox)
     table = {"set": "plan", "weather": True}
     (sandbox.project / ".ohw/tools/broken.py").write_text("import nothing_there")
@@ -190,7 +190,7 @@ def test_the_engine_honours_the_settings_and_tells_the_screen_what_is_left_out(s
         connection.close()
 
 
-def test_a_wrong_parameter_stops_a_run_with_one_line(sandbox: Sandbox):
+def test_invalid_parameter_stops_a_run_with_one_line(sandbox: Sandbox):
     settings(sandbox, '[tools.execute_bash]\nno_change_timeout = "soon"\n')
     for command in (["run", "x", "--model", sandbox.script(finish())], ["tools"]):
         done = sandbox.ohw(*command)
@@ -203,7 +203,7 @@ def test_a_wrong_parameter_stops_a_run_with_one_line(sandbox: Sandbox):
     assert not list(sandbox.locations.sessions.glob("*"))
 
 
-def test_a_parameter_reaches_the_shell_of_a_run(sandbox: Sandbox):
+def test_parameter_reaches_the_shell_of_a_run(sandbox: Sandbox):
     settings(sandbox, "[tools.execute_bash]\nno_change_timeout = 0.2\n")
     slow = {"tool": "execute_bash", "risk": "LOW", "arguments": {"command": "echo begun; sleep 60"}}
     done = sandbox.ohw("run", "wait", "--json", "--mode", "never", "--model", sandbox.script(slow, finish()))
@@ -212,7 +212,7 @@ def test_a_parameter_reaches_the_shell_of_a_run(sandbox: Sandbox):
     assert "0.2 s" in observed(done)[0]
 
 
-def test_the_page_shows_names_hints_state_and_parameters(sandbox: Sandbox):
+def test_tools_page_shows_names_hints_state_and_parameters(sandbox: Sandbox):
     settings(sandbox, '[tools]\nset = "plan"\nthink = false\n')
     page = sandbox.ohw("tools").stdout
     assert re.search(r'^execute_bash +off: it can change things, and the set is "plan"\n  .*destructive', page, re.M)
@@ -223,7 +223,7 @@ def test_the_page_shows_names_hints_state_and_parameters(sandbox: Sandbox):
     assert set(list_registered_tools()) <= set(re.findall(r"^(\w+) +(?:on|off): ", page, re.M))
 
 
-def test_the_json_page_holds_tools_of_openais_and_of_mcps_shape(sandbox: Sandbox):
+def test_json_page_contains_tools_in_openai_and_mcp_format(sandbox: Sandbox):
     keep_in_directory(sandbox)
     settings(sandbox, f'trusted = ["{sandbox.project}"]\n[tools]\nthink = false\n')
     entries = json.loads(sandbox.ohw("tools", "--json").stdout)
@@ -246,7 +246,7 @@ def test_the_json_page_holds_tools_of_openais_and_of_mcps_shape(sandbox: Sandbox
     mcp_types.ListToolsResult.model_validate({"tools": entries})
 
 
-def test_the_settings_of_the_guide_are_ones_that_are_read():
+def test_settings_in_the_guide_are_valid():
     texts = re.findall(r"(?:^    .*\n|^\n)+", GUIDE, re.MULTILINE)
     table = next(tomllib.loads(re.sub("^    ", "", text, flags=re.M)) for text in texts if "[tools]" in text)
     choices, unknown = choose(table["tools"])

@@ -81,19 +81,19 @@ def imported(mark: Path) -> str:
     return mark.read_text() if mark.exists() else ""
 
 
-def test_the_modules_of_the_folder_are_found_by_an_ordinary_python(hostile: Sandbox, mark: Path):
+def test_ordinary_python_finds_modules_of_the_workspace(hostile: Sandbox, mark: Path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     subprocess.run([sys.executable, "-c", "import json"], env=env, capture_output=True)
     assert imported(mark) == "json\n"
 
 
-def test_listing_the_tools_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path):
+def test_listing_tools_imports_nothing_of_the_workspace(hostile: Sandbox, mark: Path):
     rows = tools_here(hostile.project, SessionState())
     assert {"execute_bash", "str_replace_editor"} <= {row.name for row in rows}
     assert imported(mark) == ""
 
 
-def test_an_export_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch):
+def test_export_imports_nothing_of_the_workspace(hostile: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as clean:
         clean.chdir("/")
         words = ("run", "x", "--mode=never", f"--model={hostile.script(finish())}", f"--workspace={hostile.project}")
@@ -106,14 +106,12 @@ def test_an_export_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path, m
     assert imported(mark) == ""
 
 
-def test_a_test_call_of_a_model_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path):
+def test_model_test_imports_nothing_of_the_workspace(hostile: Sandbox, mark: Path):
     assert not ModelTest("scripted/none-of-that-name").result().works
     assert imported(mark) == ""
 
 
-def test_an_engine_imports_nothing_of_the_folder_and_its_environment_has_no_variables_of_python(
-    hostile: Sandbox, mark: Path
-):
+def test_engine_imports_nothing_of_the_workspace_and_has_no_python_variables(hostile: Sandbox, mark: Path):
     settings = load_settings(hostile.locations, model=hostile.script(finish()))
     pid = start_engine(Launch(hostile.locations, settings, new_id("x"), str(hostile.project), is_new=True))
     try:
@@ -125,23 +123,21 @@ def test_an_engine_imports_nothing_of_the_folder_and_its_environment_has_no_vari
     assert imported(mark) == ""
 
 
-def test_the_users_variables_of_python_reach_the_agents_shell(sandbox: Sandbox):
+def test_users_python_variables_reach_the_agents_shell(sandbox: Sandbox):
     sandbox.env |= {"PYTHONPATH": "/somewhere/lib"}
     done = sandbox.ohw("run", "x", f"--model={sandbox.script(bash('echo =$PYTHONPATH='), finish())}", "--json")
     assert done.returncode == 0, done.stderr
     assert "=/somewhere/lib=" in done.stdout
 
 
-async def test_converting_a_page_imports_nothing_of_the_folder(hostile: Sandbox, mark: Path):
+async def test_converting_a_page_imports_nothing_of_the_workspace(hostile: Sandbox, mark: Path):
     made = await converted("html", "main", "utf-8", "http://x.example/", "<p>gr\u00fc\u00df dich</p>".encode())
     assert "gr\u00fc\u00df dich" in made["text"]
     assert imported(mark) == ""
 
 
 @pytest.mark.parametrize("words", [["-m", "workbench"], []], ids=["module", "script"])
-def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(
-    sandbox: Sandbox, mark: Path, words: list[str]
-):
+def test_program_imports_nothing_of_its_start_directory(sandbox: Sandbox, mark: Path, words: list[str]):
     """`python -m` and an empty entry of PYTHONPATH put the directory on the path before our first line runs."""
     plant(sandbox.project, module_names() - STARTED_WITH - {"workbench"}, mark)
     for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the directory
@@ -158,7 +154,7 @@ def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(
     assert imported(mark) == ""
 
 
-def test_what_the_folder_puts_on_the_import_path_is_left_out(tmp_path: Path):
+def test_import_path_entries_of_the_workspace_are_removed(tmp_path: Path):
     here = tmp_path / "here"
     (here / "lib").mkdir(parents=True)
     (here / "venv").mkdir()
@@ -167,7 +163,7 @@ def test_what_the_folder_puts_on_the_import_path_is_left_out(tmp_path: Path):
     assert without_workspace(entries, str(here), f":{here / 'lib'}:{tmp_path / 'other'}") == expected
 
 
-def test_a_child_searches_where_this_process_does_but_for_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_child_searches_the_same_import_path_without_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     here, other = tmp_path / "here", tmp_path / "other"
     here.mkdir()
     other.mkdir()
@@ -180,12 +176,12 @@ def test_a_child_searches_where_this_process_does_but_for_the_folder(tmp_path: P
     assert str(here) not in " ".join(spawn.isolated_python("elsewhere"))
 
 
-def test_a_package_of_ours_that_lies_in_the_folder_hides_no_other_module():
+def test_own_package_inside_the_workspace_hides_no_other_module():
     assert without_workspace([str(ROOT), "/usr/lib"], str(ROOT), "") == ["/usr/lib", str(ROOT)]
 
 
 @pytest.mark.parametrize("entries", ["{0}:/usr/bin", ".:/usr/bin", "bin:/usr/bin", ":/usr/bin", "{0}/bin:/usr/bin"])
-def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
+def test_programs_of_the_workspace_are_not_taken_for_system_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: str
 ):
     monkeypatch.setattr(spawn, "_workspaces", set())
@@ -205,7 +201,7 @@ def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
 
 @pytest.mark.parametrize("inside", ["src", "vendor/inner", ".git"])
 @pytest.mark.parametrize("entry", ["bin", ".venv/bin", "src/../node_modules/.bin"])
-def test_programs_of_the_repository_around_the_folder_are_not_taken_either(
+def test_programs_of_the_surrounding_repository_are_not_used_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, entry: str
 ):
     monkeypatch.setattr(spawn, "_workspaces", set())
@@ -223,7 +219,7 @@ def test_programs_of_the_repository_around_the_folder_are_not_taken_either(
     assert spawn.clean_environment(env)["PATH"] == "/usr/bin"
 
 
-def test_a_relative_program_with_a_slash_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_relative_program_path_is_not_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edit").write_text("#!/bin/sh\n")
     (tmp_path / "edit").chmod(0o755)
@@ -232,7 +228,9 @@ def test_a_relative_program_with_a_slash_is_none(tmp_path: Path, monkeypatch: py
         spawn.run(["./edit"])
 
 
-def test_programs_of_the_user_are_found_when_the_folder_is_their_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_users_programs_are_found_if_the_workspace_is_the_home_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mine").write_text("#!/bin/sh\n")
     (tmp_path / "bin" / "mine").chmod(0o755)
@@ -243,17 +241,19 @@ def test_programs_of_the_user_are_found_when_the_folder_is_their_home(monkeypatc
     assert spawn.find_program("mine", {"PATH": f"{tmp_path}/bin"}) == f"{tmp_path}/bin/mine"
 
 
-def test_the_agents_shell_has_no_relative_entry_in_its_path():
+def test_agents_shell_has_no_relative_path_entry():
     made = shell_environment({"PATH": ".:/usr/bin::node_modules/.bin:/opt/x/bin"}, "n")
     assert made["PATH"] == "/usr/bin:/opt/x/bin"
 
 
-def test_a_program_that_takes_too_long_is_ended():
+def test_slow_program_is_ended():
     with pytest.raises(TimeoutError, match=r"0\.05 s"):
         spawn.run(["sleep", "9"], timeout=0.05)
 
 
-async def test_a_program_beside_an_event_loop_starts_in_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_program_started_for_an_event_loop_runs_in_the_root_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     process = await spawn.start_beside(["sh", "-c", "pwd; echo =$PYTHONPATH="], stdout=asyncio.subprocess.PIPE)
@@ -261,11 +261,11 @@ async def test_a_program_beside_an_event_loop_starts_in_the_root(tmp_path: Path,
     assert out == b"/\n==\n"
 
 
-def test_a_folder_that_is_gone_is_an_error_of_the_system(tmp_path: Path):
+def test_missing_directory_raises_oserror(tmp_path: Path):
     with pytest.raises(OSError, match="gone"):
         spawn.run(["true"], cwd=tmp_path / "gone")
 
 
-def test_an_export_into_a_folder_that_is_not_there_says_so(sandbox: Sandbox):
+def test_export_into_a_missing_directory_is_reported(sandbox: Sandbox):
     with pytest.raises(WorkbenchError):
         SessionShelf(sandbox.locations).export("20260101-000000-none", sandbox.project / "x.md")

@@ -35,7 +35,7 @@ def written(tmp_path: Path, text: str) -> Locations:
     return where
 
 
-def test_a_profile_has_all_that_its_table_says(tmp_path: Path):
+def test_profile_has_everything_its_table_sets(tmp_path: Path):
     settings = load_settings(written(tmp_path, WHOLE), {})
     assert settings.profile("fast") == Profile(
         name="fast",
@@ -51,19 +51,19 @@ def test_a_profile_has_all_that_its_table_says(tmp_path: Path):
     )
 
 
-def test_a_profile_comes_before_a_provider_and_has_no_address_of_others(tmp_path: Path):
+def test_profile_takes_precedence_over_a_provider_and_has_its_own_url(tmp_path: Path):
     settings = load_settings(written(tmp_path, WHOLE), {})
     assert settings.profile("far/away") == Profile("far/away", "anthropic/large", calls="native")
     assert settings.profile("openai/x") == Profile("openai/x", "openai/x", "http://127.0.0.1:1/v1", calls="native")
 
 
-def test_an_address_by_flag_is_for_the_profile_that_is_started_with(tmp_path: Path):
+def test_url_given_as_a_flag_is_for_the_profile_of_the_start(tmp_path: Path):
     settings = load_settings(written(tmp_path, WHOLE), {}, api_base="http://[::1]:2")
     assert settings.profile("fast").api_base == "http://[::1]:2"
     assert settings.profile("far/away").api_base is None
 
 
-def test_profiles_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Path):
+def test_profiles_come_from_the_file_only_and_reach_the_engine(tmp_path: Path):
     where = written(tmp_path, WHOLE)
     settings = load_settings(where, {"OHW_MODELS": "x"})
     assert Launch.from_json(Launch(where, settings, "s").to_json()).settings == settings
@@ -99,12 +99,12 @@ def test_profiles_come_from_the_file_alone_and_travel_to_the_engine(tmp_path: Pa
         ("[models.fast]\nmodel = 'x'\nprice = {input = -1, output = 1}", "models.fast.price.input must be a number of"),
     ],
 )
-def test_a_wrong_profile_is_one_line_with_file_and_key(tmp_path: Path, text: str, message: str):
+def test_invalid_profile_is_one_line_with_file_and_key(tmp_path: Path, text: str, message: str):
     with pytest.raises(UsageError, match=re.escape(message)) as error:
         load_settings(written(tmp_path, text), {})
     assert str(error.value).startswith(f"{tmp_path}/settings.toml:")
     assert "\n" not in str(error.value)
 
 
-def test_a_name_without_a_profile_is_the_provider_s():
+def test_name_without_a_profile_is_a_providers_model():
     assert Settings().profile("openai/x") == Profile("openai/x", "openai/x")

@@ -22,13 +22,13 @@ def blocks(language: str = "") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-def test_the_tools_run_from_plain_python_as_it_says(tmp_path):
+def test_readme_example_runs_tools_from_plain_python(tmp_path):
     (example,) = blocks("python")
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
 
 
-def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
+def test_settings_in_the_readme_are_valid(tmp_path, monkeypatch):
     (example,) = blocks("toml")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     places = Locations.from_environment()
@@ -43,7 +43,7 @@ def test_its_settings_are_ones_that_are_read(tmp_path, monkeypatch):
     assert selection.notices == ()
 
 
-def test_its_commands_and_options_exist(capsys):
+def test_commands_and_options_in_the_readme_exist(capsys):
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     output = capsys.readouterr().out
@@ -51,14 +51,14 @@ def test_its_commands_and_options_exist(capsys):
     assert set(re.findall(r"`(--[a-z-]+)", README)) <= set(re.findall(r"--[a-z-]+", output)) | {"--json"}
 
 
-def test_the_guide_on_settings_names_every_key_binding_of_the_main_screen():
+def test_settings_guide_names_every_key_binding_of_the_main_screen():
     guide = (ROOT / "workbench/guide/settings.md").read_text()
     (names,) = re.findall(r"main screen are `([^`]+)`", guide)
     assert WorkbenchApp.BINDINGS  # loaded, so that its own are known
     assert sorted(names.split()) == sorted({each.id for each in all_bindings() if each.id and "." not in each.id})
 
 
-def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():
+def test_readme_pictures_are_todays_golden_ones_and_request_no_other_site():
     assert readme_with_pictures(README) == README, "run python -m tests.readme_pictures"
     for picture in PICTURES:
         for theme in ("dark", "light"):
@@ -71,6 +71,6 @@ def test_its_pictures_are_the_golden_ones_of_today_and_ask_no_other_site():
     }
 
 
-def test_its_pictures_and_folders_are_there():
+def test_pictures_and_directories_in_the_readme_exist():
     for path in re.findall(r"\]\(([^):]+)\)", README):
         assert (ROOT / path).is_file(), path

@@ -13,14 +13,14 @@ def locked() -> dict[str, str]:
     return {canonicalize_name(name): version for name, version in lines}
 
 
-def test_the_lock_holds_a_version_that_fits_for_each_dependency():
+def test_lock_contains_a_matching_version_of_each_dependency():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     pins = locked()
     for requirement in map(Requirement, project["dependencies"]):
         assert pins[canonicalize_name(requirement.name)] in requirement.specifier
 
 
-def test_the_lock_has_a_hash_for_each_version_and_names_no_address():
+def test_lock_has_a_hash_for_each_version_and_names_no_url():
     text = (ROOT / "requirements.lock").read_text()
     for block in re.split(r"\n(?=[\w.-]+==)", text):
         assert "--hash=sha256:" in block

@@ -66,7 +66,7 @@ json.dump({
 """
 
 
-def test_one_declaration_works_from_file_environment_flag_form_and_guide(sandbox: Sandbox):
+def test_one_declaration_covers_file_environment_flag_form_and_guide(sandbox: Sandbox):
     done = subprocess.run([sys.executable, "-c", ADD_ONE], env=sandbox.env, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     result = json.loads(done.stdout)
@@ -84,11 +84,11 @@ def test_one_declaration_works_from_file_environment_flag_form_and_guide(sandbox
     assert "| `max_naps` | `7` | Naps of one run. Flag: `--max-naps`. |" in result["guide"]
 
 
-def test_the_guide_has_the_table_of_today():
+def test_guide_contains_the_current_table():
     assert with_table(GUIDE.read_text()) == GUIDE.read_text(), "run python -m tests.guide_tables"
 
 
-def test_every_setting_says_what_it_is_and_its_default_is_valid():
+def test_every_setting_has_a_description_and_a_valid_default():
     for table in (Settings, TerminalSettings, Profile):
         for name, each in declared(table).items():
             assert each.title
@@ -100,7 +100,7 @@ def test_every_setting_says_what_it_is_and_its_default_is_valid():
     assert {**profile, "model": REQUIRED} == {"name": "x"} | {n: each.default for n, each in declared(Profile).items()}
 
 
-def test_neither_a_project_nor_an_internal_name_sets_anything(sandbox: Sandbox):
+def test_projects_and_internal_names_set_nothing(sandbox: Sandbox):
     for name in ("settings.toml", ".ohw/settings.toml", "ohw/settings.toml", ".config/ohw/settings.toml"):
         path = sandbox.project / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def test_neither_a_project_nor_an_internal_name_sets_anything(sandbox: Sandbox):
         assert not getattr(load_settings(sandbox.locations, {f"OHW_{name.upper()}": "x"}), name)
 
 
-def test_the_list_hides_keys_and_tells_invalid_settings(sandbox: Sandbox):
+def test_config_command_hides_keys_and_reports_invalid_settings(sandbox: Sandbox):
     sandbox.locations.settings_file.parent.mkdir(parents=True)
     sandbox.locations.settings_file.write_text('mode = "hihg"\n[mcpServers.a]\ncommand = "x"\nenv = { T = "s3cret" }\n')
     done = sandbox.ohw("config", OHW_API_KEY="sk-very-secret")
@@ -125,7 +125,7 @@ def test_the_list_hides_keys_and_tells_invalid_settings(sandbox: Sandbox):
     assert "set, not shown  (OHW_API_KEY)" in done.stdout
 
 
-def test_a_pasted_key_is_refused_in_the_form_without_being_repeated():
+def test_pasted_key_is_refused_in_the_form_without_being_repeated():
     kind = declared(Settings)["api_key_env"].kind
     with pytest.raises(UsageError, match="the key itself does not belong here") as error:
         kind.parse("api_key_env", "sk-abc-123")

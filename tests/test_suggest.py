@@ -20,6 +20,6 @@ SETTINGS = ["mode", "model", "models", "theme", "confirm_unknown", "mcpServers"]
         ("zzz", ""),
     ],
 )
-def test_the_nearest_name_is_the_one_with_the_fewest_slips(written, meant):
+def test_nearest_name_has_the_smallest_edit_distance(written, meant):
     assert nearest(written, SETTINGS) == meant
     assert near(written, SETTINGS) == (f"; did you mean {meant!r}?" if meant else "")

@@ -12,13 +12,13 @@ TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 
 
 @given(TEXT)
-def test_nothing_hidden_or_controlling_is_left(text: str):
+def test_no_hidden_or_control_character_is_left(text: str):
     text_shown = visible(text)
     assert all(sign in "\n\t" or unicodedata.category(sign) not in ("Cc", "Cs") for sign in text_shown)
     assert not set(text_shown) & set("\u202e\u2066\u200b\u200f\ufeff\u2028")
 
 
-def test_no_sign_that_only_steers_the_writing_is_left():
+def test_no_formatting_character_is_left():
     # these few of the kind are signs of their own, which can be seen
     seen = {chr(code) for code in (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD)}
     steering = {
@@ -28,12 +28,12 @@ def test_no_sign_that_only_steers_the_writing_is_left():
 
 
 @given(TEXT)
-def test_a_single_line_is_a_single_line(text: str):
+def test_single_line_contains_no_line_break(text: str):
     assert len(visible(text, lines=False).splitlines()) <= 1
     assert len(first_line(text, 40)) <= 40
 
 
-def test_signs_show_as_their_escapes():
+def test_characters_are_shown_as_escapes():
     assert visible("a\x1b[31m\x07\x9b\u202e\x7f") == "a\\e[31m\\x07\\x9b\\u202e\\x7f"
     assert visible("a\nb\tc") == "a\nb\tc"
     assert visible("a\nb\tc", lines=False) == "a\\nb\\tc"
@@ -45,7 +45,7 @@ def test_well_formed_text_can_be_stored(text: str):
     assert well_formed(text).encode() is not None
 
 
-def test_a_long_text_keeps_both_ends_and_says_what_is_missing():
+def test_long_text_keeps_both_ends_and_counts_the_omission():
     text = "".join(f"line {number}\n" for number in range(1000))
     cut = cut_middle(text, 500)
     assert len(cut) < 600
@@ -56,7 +56,7 @@ def test_a_long_text_keeps_both_ends_and_says_what_is_missing():
     assert cut_middle("x" * 900, 500) == f"{'x' * 250}\n[… 400 characters left out …]\n{'x' * 250}"
 
 
-def test_the_first_line_is_the_first_that_says_something():
+def test_first_line_is_the_first_that_is_not_blank():
     assert first_line("\n\n  hello \nworld") == "hello"
     assert first_line("") == ""
     assert first_line("x" * 100, 10) == "x" * 9 + "…"
@@ -101,7 +101,7 @@ def test_the_first_line_is_the_first_that_says_something():
         ("x\u200dy \u200d\U0001f468", "x\\u200dy \\u200d\U0001f468"),
     ],
 )
-def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, expected):
+def test_look_alikes_and_odd_blanks_are_escaped_in_questions(text, expected):
     assert revealed(text) == expected
 
 
@@ -122,17 +122,17 @@ def test_in_what_is_asked_about_look_alikes_and_odd_blanks_are_escapes(text, exp
         "echo '‹secret KEY›' ti\u0065\u0302\u0301ng",
     ],
 )
-def test_natural_language_and_names_in_one_script_stay_readable(text):
+def test_natural_language_and_single_script_names_stay_readable(text):
     assert revealed(text) == text
 
 
-def test_elsewhere_only_what_hides_is_an_escape():
+def test_outside_questions_only_hidden_characters_are_escaped():
     for text in ("👨\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈", "p\u0430sswd", "a\u00a0b", "\u2800\u28ff", "ｗｉｄｅ"):
         assert visible(text) == text
 
 
 @given(TEXT)
-def test_what_is_revealed_is_visible_and_holds_no_word_of_two_look_alike_scripts(text):
+def test_revealed_text_is_visible_and_mixes_no_look_alike_scripts(text):
     text_shown = revealed(text)
     assert visible(text_shown) == text_shown
     for word in re.findall(r"[^\W\d_]+", text_shown):
@@ -140,5 +140,5 @@ def test_what_is_revealed_is_visible_and_holds_no_word_of_two_look_alike_scripts
         assert not ("LATIN" in scripts and scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}), word
 
 
-def test_what_is_counted_is_one_or_many():
+def test_count_has_a_singular_or_plural_noun():
     assert [counted(count, "file") for count in (0, 1, 2, 1200)] == ["0 files", "1 file", "2 files", "1,200 files"]

@@ -20,7 +20,7 @@ from workbench.config.toml_file import syntax_problem
         ("a = 1 2", 1, "something is left over after the value"),
     ],
 )
-def test_a_file_that_is_no_toml_is_told_with_the_line_and_what_to_look_for(text, line, says):
+def test_invalid_toml_is_reported_with_line_and_hint(text, line, says):
     with pytest.raises(tomllib.TOMLDecodeError) as error:
         tomllib.loads(text)
     found_line, reason = syntax_problem(error.value, text)

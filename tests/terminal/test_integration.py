@@ -35,7 +35,7 @@ NOTHING = TerminalSettings(title=False, progress=False, notice=False)
         ({"TERM": "xterm-kitty"}, Capabilities(True, False, "9")),
     ],
 )
-def test_a_terminal_gets_what_it_is_known_to_understand(env, can):
+def test_terminal_gets_the_sequences_it_is_known_to_support(env, can):
     assert capabilities(USUAL, env) == can
     assert capabilities(NOTHING, env) == Capabilities()
     assert capabilities(EVERYTHING, env).title
@@ -43,7 +43,7 @@ def test_a_terminal_gets_what_it_is_known_to_understand(env, can):
     assert capabilities(EVERYTHING, env).notice
 
 
-def test_the_window_is_told_only_news_and_given_back():
+def test_window_gets_only_changes_and_is_restored():
     sent: list[str] = []
     window = TerminalWindow(Capabilities(True, True, "9"), sent.append)
     state = SessionState(workspace="/x/evil\x1b]0;n\x07;\u202ename")
@@ -69,7 +69,7 @@ def test_the_window_is_told_only_news_and_given_back():
     assert strange("".join(sent).encode()) == []
 
 
-def test_a_window_that_can_nothing_is_sent_nothing():
+def test_window_without_capabilities_gets_nothing():
     sent: list[str] = []
     window = TerminalWindow(Capabilities(), sent.append)
     window.begin()
@@ -79,7 +79,7 @@ def test_a_window_that_can_nothing_is_sent_nothing():
     assert sent == []
 
 
-def test_a_wrong_setting_names_the_nearest_right_one(sandbox: Sandbox):
+def test_invalid_setting_names_the_nearest_valid_one(sandbox: Sandbox):
     assert read_terminal({"bell": False, "title": "auto"}) == TerminalSettings(bell=False)
     near = "did you mean 'title'"
     for wrong, words in (({"titel": True}, near), ({"bell": "auto"}, "true or false"), (3, "[terminal]")):
@@ -91,7 +91,7 @@ def test_a_wrong_setting_names_the_nearest_right_one(sandbox: Sandbox):
     assert (done.returncode, "did you mean 'bell'" in done.stderr, "settings.toml" in done.stderr) == (2, True, True)
 
 
-def test_signs_keep_their_cells_in_ascii():
+def test_ascii_replacements_keep_the_width_in_cells():
     segments = [Segment("│ ✓ ok · 日本 ─┐"), Segment("plain")]
     filtered = AsciiFilter().apply(segments, Color(0, 0, 0))
     assert [part.text for part in filtered] == ["| v ok . ???? -+", "plain"]
@@ -99,7 +99,7 @@ def test_signs_keep_their_cells_in_ascii():
     assert AsciiFilter().apply(plain, Color(0, 0, 0)) is plain
 
 
-def test_the_clipboards_program_fits_the_desktop(tmp_path):
+def test_clipboard_program_depends_on_the_desktop(tmp_path):
     for name in ("wl-copy", "xsel", "pbcopy"):
         (tmp_path / name).touch(mode=0o755)
     path = {"PATH": str(tmp_path)}

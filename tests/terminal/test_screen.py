@@ -12,23 +12,23 @@ def test_text_wraps_and_scrolls():
     assert lines_of("abcdef", columns=4) == ["abcd", "ef", ""]
 
 
-def test_the_cursor_goes_where_it_is_sent():
+def test_cursor_moves_to_the_given_position():
     assert lines_of("\x1b[2;3Hx\x1b[1;1Hy\x1b[31mz\x1b[0m") == ["yz", "  x", ""]
 
 
-def test_a_sequence_in_two_pieces_is_one_sequence():
+def test_sequence_in_two_chunks_is_one_sequence():
     screen = Screen(10, 2)
     screen.feed("a\x1b[2;")
     screen.feed("1Hb")
     assert screen.lines == ["a", "b"]
 
 
-def test_erasing_the_line_and_the_screen():
+def test_line_and_screen_are_erased():
     assert lines_of("abcdef\x1b[1;3H\x1b[K") == ["ab", "", ""]
     assert lines_of("a\r\nb\x1b[2J") == ["", "", ""]
 
 
-def test_the_alternate_screen_gives_the_first_one_back():
+def test_leaving_the_alternate_screen_restores_the_first():
     screen = Screen(10, 2)
     screen.feed("before\x1b[?1049h\x1b[Hinside")
     assert screen.lines[0] == "inside"
@@ -40,5 +40,5 @@ def test_wide_characters_take_two_columns():
     assert lines_of("\u65e5\u672cx\x1b[1;5Hy") == ["\u65e5\u672cy", "", ""]
 
 
-def test_titles_and_queries_show_nothing():
+def test_titles_and_queries_print_nothing():
     assert lines_of("\x1b]0;title\x07a\x1b[>1u\x1b[?2026$p\x1bP+q\x1b\\b") == ["ab", "", ""]

@@ -21,16 +21,16 @@ PARTS = st.sampled_from("\x1b[]P\\\x07\x9b\x9c\x9d0;mH aé")
         ("\x1b", ["broken"]),
     ],
 )
-def test_a_terminal_takes_it_as(text, kinds):
+def test_sequences_are_classified_as_terminals_do(text, kinds):
     assert [piece.kind for piece in pieces(text)] == kinds
 
 
 @given(st.lists(PARTS).map("".join))
-def test_nothing_is_passed_over(text):
+def test_parser_omits_no_character(text):
     assert "".join(piece.whole for piece in pieces(text)) == text
 
 
-def test_bells_that_are_due_are_let_through():
+def test_expected_bells_are_accepted():
     assert strange(b"a\x07b", bells=1) == []
     assert len(strange(b"a\x07b\x07", bells=1)) == 1
 
@@ -40,11 +40,11 @@ NEARLY = [b"\x1b[8m", b"\x1b[38;2;1;8;8;8m", b"\x1b[0;5m", b"\x1b[?1049;25l", b"
 
 
 @pytest.mark.parametrize("ours", OURS)
-def test_what_we_send_ourselves_is_known(ours):
+def test_own_sequences_are_recognized(ours):
     assert strange(ours) == []
     assert strange(ours, allowed=PLAIN) != []
 
 
 @pytest.mark.parametrize("nearly", NEARLY)
-def test_what_is_nearly_ours_is_not(nearly):
+def test_similar_sequences_are_not_recognized(nearly):
     assert strange(nearly) != []

@@ -11,7 +11,7 @@ def refusal(arguments: Any) -> str:
     return str(raised.value)
 
 
-def test_an_error_lists_what_is_allowed():
+def test_error_lists_what_is_allowed():
     message = refusal({})
     assert "`command` is missing" in message
     assert "`path` is missing" in message
@@ -19,18 +19,18 @@ def test_an_error_lists_what_is_allowed():
     assert "insert_line (integer >= 0; optional)" in message
 
 
-def test_a_misspelled_parameter_names_the_near_one():
+def test_misspelled_parameter_names_the_nearest_one():
     assert "`old_string` is not a parameter (did you mean `old_str`?)" in refusal(
         {"command": "view", "path": "/a", "old_string": "x"}
     )
 
 
-def test_a_misspelled_value_names_the_near_one():
+def test_misspelled_value_names_the_nearest_one():
     assert "`command` is 'str_replac'" in refusal({"command": "str_replac", "path": "/a"})
     assert "did you mean 'str_replace'?" in refusal({"command": "str_replac", "path": "/a"})
 
 
-def test_a_wrong_type_says_what_was_given_and_what_fits():
+def test_wrong_type_error_names_given_and_expected_type():
     message = refusal({"command": "insert", "path": "/a", "insert_line": "soon"})
     assert "`insert_line` is 'soon'" in message
     assert "integer" in message
@@ -38,21 +38,21 @@ def test_a_wrong_type_says_what_was_given_and_what_fits():
 
 
 @pytest.mark.parametrize("arguments", [None, [], "text", 3])
-def test_what_is_no_object_is_refused(arguments):
+def test_arguments_that_are_no_object_are_refused(arguments):
     assert "must be one object" in refusal(arguments)
 
 
-def test_a_list_sent_as_text_is_read():
+def test_list_sent_as_text_is_parsed():
     action = FileEditorTool().action_from_arguments({"command": "view", "path": "/a", "view_range": "[3, 5]"})
     assert action.view_range == [3, 5]
 
 
-def test_null_counts_as_not_given():
+def test_null_counts_as_omitted():
     action = TaskTrackerTool().action_from_arguments({"command": "view", "task_list": None})
     assert action.task_list == []
 
 
-def test_the_notes_for_the_person_never_reach_the_action():
+def test_risk_and_summary_never_reach_the_action():
     action = FileEditorTool().action_from_arguments(
         {"security_risk": "LOW", "summary": "look", "command": "view", "path": "/a"}
     )
@@ -83,9 +83,9 @@ def test_deep_json_text_is_not_decoded():
     assert "view_range" in message
 
 
-def test_a_long_wrong_value_does_not_fill_the_message():
+def test_long_invalid_value_is_shortened_in_the_message():
     assert len(refusal({"command": "v" * 100_000, "path": "/a"})) < 1_000
 
 
-def test_an_escape_sequence_in_a_name_is_not_repeated():
+def test_escape_sequence_in_a_name_is_not_repeated():
     assert "\x1b" not in refusal({"command": "view", "path": "/a", "\x1b]0;x": 1})

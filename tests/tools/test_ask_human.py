@@ -10,7 +10,7 @@ from workbench.tools.ask_human.definition import AskHumanAction, AskHumanTool
 from workbench.tools.ask_human.question import Question, read_question
 
 
-def test_models_see_question_options_and_that_nothing_changes():
+def test_models_see_question_options_and_the_read_only_hint():
     tool = AskHumanTool()
     function = tool.to_openai_tool()["function"]
     assert list(function["parameters"]["properties"]) == ["summary", "question", "options"]
@@ -30,17 +30,17 @@ def test_question_and_options_are_trimmed():
 @pytest.mark.parametrize(
     "wrong", [{"question": "  "}, {"question": "?", "options": ["a"] * 7}, {"question": "?", "options": [""]}, {}]
 )
-def test_a_question_without_words_or_with_too_many_options_is_refused(wrong):
+def test_empty_question_or_too_many_options_are_refused(wrong):
     with pytest.raises(ArgumentError, match="question"):
         AskHumanTool().action_from_arguments(wrong)
 
 
-def test_from_python_a_function_brings_the_question_to_somebody():
+def test_ask_function_answers_the_question_in_plain_python():
     tool = AskHumanTool(lambda action: action.options[1])
     assert tool(AskHumanAction(question="Which?", options=["red", "blue"])).text == "blue"
 
 
-def test_without_anybody_to_ask_it_is_an_error_that_says_how_to_go_on():
+def test_nobody_to_ask_is_an_error_with_advice():
     observation = AskHumanTool()(AskHumanAction(question="Which?"))
     assert observation.is_error
     assert "Nobody is there" in observation.text
@@ -55,5 +55,5 @@ def test_without_anybody_to_ask_it_is_an_error_that_says_how_to_go_on():
         ({"options": {"b": 1}}, Question("")),
     ],
 )
-def test_a_question_is_read_from_whatever_the_log_holds(arguments, question):
+def test_question_is_read_from_any_log_content(arguments, question):
     assert read_question(arguments) == question

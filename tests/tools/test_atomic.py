@@ -23,7 +23,7 @@ def no_links(monkeypatch) -> None:
     monkeypatch.setattr(os, "link", refuse)
 
 
-def test_a_file_with_two_names_is_as_it_was_when_the_disk_is_full(tmp_path: Path):
+def test_hard_linked_file_is_unchanged_after_a_full_disk(tmp_path: Path):
     path, other = tmp_path / "a", tmp_path / "b"
     path.write_bytes(b"old" * 10)
     other.hardlink_to(path)
@@ -34,14 +34,14 @@ def test_a_file_with_two_names_is_as_it_was_when_the_disk_is_full(tmp_path: Path
     assert other.read_bytes() == b"new"
 
 
-def test_a_new_file_is_whole_or_not_there_when_the_disk_is_full(tmp_path: Path):
+def test_new_file_is_complete_or_missing_after_a_full_disk(tmp_path: Path):
     with room_for(40), pytest.raises(OSError, match="large"):
         atomic.write_new(tmp_path / "a", b"new" * 100)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("no_links")
-def test_a_new_file_is_made_where_there_are_no_links(tmp_path: Path):
+def test_new_file_is_created_on_file_systems_without_links(tmp_path: Path):
     atomic.write_new(tmp_path / "a", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"new")]
     with pytest.raises(FileExistsError):
@@ -62,7 +62,7 @@ while True:
 """
 
 
-def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new_one(tmp_path: Path):
+def test_process_killed_during_a_write_leaves_the_old_or_the_new_file(tmp_path: Path):
     path = tmp_path / "file"
     path.write_bytes(b"a" * 300_000)
     for _ in range(5):
@@ -76,7 +76,7 @@ def test_a_process_killed_while_it_writes_leaves_the_old_file_or_the_new_one(tmp
         assert path.read_bytes() in (b"a" * 300_000, b"b" * 500_000)
 
 
-def test_a_file_that_became_a_link_or_a_folder_is_not_written(tmp_path: Path):
+def test_file_that_became_a_link_or_directory_is_not_written(tmp_path: Path):
     target = tmp_path / "target"
     target.write_bytes(b"old")
     (tmp_path / "link").symlink_to(target)
@@ -87,7 +87,7 @@ def test_a_file_that_became_a_link_or_a_folder_is_not_written(tmp_path: Path):
     assert target.read_bytes() == b"old"
 
 
-def test_what_somebody_writes_at_the_same_moment_is_not_lost(tmp_path: Path, monkeypatch):
+def test_simultaneous_write_by_another_process_is_not_lost(tmp_path: Path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     fsync = os.fsync
@@ -102,7 +102,7 @@ def test_what_somebody_writes_at_the_same_moment_is_not_lost(tmp_path: Path, mon
     assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("file", b"theirs, just now")]
 
 
-def test_owner_and_attributes_are_kept(tmp_path: Path):
+def test_owner_and_attributes_are_preserved(tmp_path: Path):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     if os.getuid() == 0:
@@ -127,7 +127,7 @@ def _attributes(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("reason", [errno.EPERM, errno.EACCES, errno.EBUSY])
-def test_a_file_that_cannot_be_replaced_is_written_where_it_is(tmp_path: Path, monkeypatch, reason):
+def test_file_that_cannot_be_replaced_is_written_in_place(tmp_path: Path, monkeypatch, reason):
     path = tmp_path / "file"
     path.write_bytes(b"the old content")
     first = path.stat().st_ino
@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_replaced_is_written_where_it_is(tmp_path: Path, m
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_disk_that_fails_at_the_last_moment_leaves_the_old_file(tmp_path: Path, monkeypatch):
+def test_disk_failing_at_the_last_moment_leaves_the_old_file(tmp_path: Path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
@@ -155,7 +155,7 @@ def test_a_disk_that_fails_at_the_last_moment_leaves_the_old_file(tmp_path: Path
     assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("file", b"old")]
 
 
-def test_a_read_only_file_is_not_written(tmp_path: Path, monkeypatch):
+def test_read_only_file_is_not_written(tmp_path: Path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda *_, **__: False)  # root may write everything

@@ -9,7 +9,7 @@ from workbench.tools.blob_store import BlobStore
 from workbench.tools.execute_bash.stream import OutputBuffer
 
 
-def test_a_short_content_of_the_same_length_keeps_its_file(tmp_path: Path):
+def test_short_content_of_the_same_length_is_written_in_place(tmp_path: Path):
     store = BlobStore(tmp_path)
     store.put("shown/a", b"1" * 64)
     before = (tmp_path / "shown/a").stat()
@@ -19,7 +19,7 @@ def test_a_short_content_of_the_same_length_keeps_its_file(tmp_path: Path):
     assert (after.st_ino, after.st_mode & 0o777) == (before.st_ino, 0o600)
 
 
-def test_another_length_or_a_long_content_replaces_it_whole(tmp_path: Path):
+def test_other_length_or_long_content_replaces_the_file(tmp_path: Path):
     store = BlobStore(tmp_path)
     for first, second in ((b"1" * 64, b"2" * 65), (b"1" * 65, b"2"), (b"1" * 600, b"2" * 600), (b"1", b"")):
         store.put("shown/a", first)
@@ -30,7 +30,7 @@ def test_another_length_or_a_long_content_replaces_it_whole(tmp_path: Path):
         assert [path.name for path in (tmp_path / "shown").iterdir()] == ["a"]
 
 
-def test_a_link_in_its_place_is_not_written_through(tmp_path: Path):
+def test_link_in_place_of_an_entry_is_not_written_through(tmp_path: Path):
     (tmp_path / "shown").mkdir()
     (tmp_path / "theirs").write_bytes(b"1" * 64)
     (tmp_path / "shown/a").symlink_to(tmp_path / "theirs")
@@ -41,7 +41,7 @@ def test_a_link_in_its_place_is_not_written_through(tmp_path: Path):
 @pytest.mark.parametrize("make", [Path.symlink_to, Path.hardlink_to])
 @pytest.mark.parametrize("name", ["shown/a", "shown/a.tmp", "undo/b/1.tmp", "undo/b/1"])
 @pytest.mark.parametrize("size", [64, 2_000])
-def test_what_stands_there_under_another_name_stays_as_it_is(tmp_path: Path, make, name: str, size: int):
+def test_hard_linked_entry_leaves_its_other_name_unchanged(tmp_path: Path, make, name: str, size: int):
     theirs, directory = tmp_path / "theirs", tmp_path / "state"
     theirs.write_bytes(b"1" * size)
     (directory / name).parent.mkdir(parents=True)
@@ -54,7 +54,7 @@ def test_what_stands_there_under_another_name_stays_as_it_is(tmp_path: Path, mak
 
 
 @pytest.mark.parametrize("place", ["state", "state/shown"])
-def test_a_directory_that_became_a_link_gets_nothing(tmp_path: Path, place: str):
+def test_directory_that_became_a_link_gets_nothing(tmp_path: Path, place: str):
     elsewhere, store = tmp_path / "elsewhere", BlobStore(tmp_path / "state")
     elsewhere.mkdir()
     (elsewhere / "a").write_bytes(b"theirs")
@@ -68,13 +68,13 @@ def test_a_directory_that_became_a_link_gets_nothing(tmp_path: Path, place: str)
     assert [(path.name, path.read_bytes()) for path in elsewhere.iterdir()] == [("a", b"theirs")]
 
 
-def test_what_is_made_is_private(tmp_path: Path):
+def test_created_files_are_private(tmp_path: Path):
     BlobStore(tmp_path / "state").put("undo/b/1", b"mine")
     modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "state").rglob("*")}
     assert modes == {"undo": 0o700, "b": 0o700, "1": 0o600}
 
 
-def test_a_long_output_is_not_kept_in_a_directory_that_became_a_link(tmp_path: Path):
+def test_long_output_is_not_stored_in_a_directory_that_became_a_link(tmp_path: Path):
     elsewhere, outputs = tmp_path / "elsewhere", tmp_path / "outputs"
     elsewhere.mkdir()
     outputs.symlink_to(elsewhere)

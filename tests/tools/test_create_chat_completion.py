@@ -32,21 +32,21 @@ def answer(response_type, response):
     return tool(tool.action_from_arguments({"response": response}))
 
 
-def test_a_text_is_the_usual_answer():
+def test_text_is_the_default_response():
     tool = CreateChatCompletionTool()
     result = tool(tool.action_from_arguments({"response": "all is well"}))
     assert isinstance(result, CreateChatCompletionObservation)
     assert (result.text, result.response, result.is_error) == ("all is well", "all is well", False)
 
 
-def test_data_comes_back_as_data_and_as_json():
+def test_data_is_returned_as_data_and_json():
     result = answer(REVIEW, GOOD)
     assert result.response == GOOD
     assert json.loads(result.text) == GOOD
     assert "ä" in result.text
 
 
-def test_fields_that_were_left_out_are_not_made_up():
+def test_omitted_fields_are_not_filled_in():
     assert answer(REVIEW, {"verdict": "bad", "score": 0}).response == {"verdict": "bad", "score": 0}
 
 
@@ -63,13 +63,13 @@ def test_fields_that_were_left_out_are_not_made_up():
         (None, "response"),
     ],
 )
-def test_an_answer_that_does_not_fit_is_refused_with_what_is_wrong(response, message):
+def test_invalid_response_is_refused_with_the_reason(response, message):
     with pytest.raises(ArgumentError, match=message):
         answer(REVIEW, response)
 
 
 @pytest.mark.parametrize("arguments", [{}, {"response": 3}, {"response": ["a"]}, {"answer": "x"}])
-def test_a_text_must_be_there_and_be_a_text(arguments):
+def test_text_response_is_required_and_must_be_text(arguments):
     with pytest.raises(ArgumentError, match="response"):
         CreateChatCompletionTool().action_from_arguments(arguments)
 
@@ -89,7 +89,7 @@ def test_any_json_schema_can_be_the_type(response_type, response):
     assert answer(response_type, response).response == response
 
 
-def test_the_model_sees_the_shape():
+def test_model_sees_the_schema():
     tool = CreateChatCompletionTool(REVIEW)
     parameters = tool.to_openai_tool()["function"]["parameters"]
     shape = parameters["properties"]["response"]
@@ -101,12 +101,12 @@ def test_the_model_sees_the_shape():
 
 
 @pytest.mark.parametrize("response_type", ["number", None, 3, {"type": "object", "properties": 5}])
-def test_a_type_that_cannot_be_used_is_refused_when_the_tool_is_made(response_type):
+def test_unusable_type_is_refused_on_creation(response_type):
     with pytest.raises(UsageError, match="structured answer"):
         CreateChatCompletionTool(response_type)
 
 
-def test_it_changes_nothing_and_is_made_by_name_with_its_type():
+def test_tool_is_read_only_and_created_by_name_with_its_type():
     (tool,) = resolve_tool(Tool("create_chat_completion", {"response_type": REVIEW}), ToolContext("/"))
     assert tool.is_read_only
     assert not tool.ends_run

@@ -32,7 +32,7 @@ def tokens(monkeypatch):
     return lambda text: len(tiktoken.get_encoding("cl100k_base").encode(text))
 
 
-def test_the_short_forms_of_all_tools_together_stay_under_1024_tokens(tools, tokens):
+def test_short_descriptions_of_all_tools_stay_under_1024_tokens(tools, tokens):
     short = [tool.to_openai_tool(short=True)["function"]["description"] for tool in tools]
     assert tokens("\n".join(short)) < 1024
     assert tokens("\n".join(short)) < tokens("\n".join(tool.description for tool in tools))
@@ -48,7 +48,7 @@ def test_security_risk_and_summary_come_first_and_read_only_tools_have_only_a_su
         assert not {"security_risk", "summary"} & tool.to_mcp_tool()["inputSchema"]["properties"].keys()
 
 
-def test_every_schema_is_valid_plain_and_explained(tools):
+def test_every_schema_is_valid_simplified_and_described(tools):
     for tool in tools:
         for schema in (tool.to_openai_tool()["function"]["parameters"], tool.to_mcp_tool()["inputSchema"]):
             jsonschema.Draft202012Validator.check_schema(schema)
@@ -83,7 +83,7 @@ def test_gemini_gets_a_copy_without_defaults_and_unknown_formats():
     assert schema == before
 
 
-def test_an_exported_tool_is_a_copy_of_its_own(tools):
+def test_exported_tool_is_an_independent_copy(tools):
     tool = tools[0]
     tool.to_mcp_tool()["inputSchema"]["properties"].clear()
     tool.to_openai_tool()["function"]["parameters"]["properties"].clear()

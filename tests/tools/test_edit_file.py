@@ -59,7 +59,7 @@ def drafting(project: Path, tmp_path: Path) -> Callable[..., Drafting]:
     return lambda *answers: Drafting(project, tmp_path / "state", Merger(*answers))
 
 
-def test_the_model_merges_the_draft_with_the_lines_of_the_range(drafting, file):
+def test_model_merges_the_draft_with_the_lines_of_the_range(drafting, file):
     hand = drafting(merged("def g():\n    return 3"))
     message = hand.done(file, "def g():\n    return 3", start=6, end=7)
     assert file.read_text() == TEXT.replace("return 2", "return 3")
@@ -71,20 +71,20 @@ def test_the_model_merges_the_draft_with_the_lines_of_the_range(drafting, file):
     assert "a = 1" not in prompt
 
 
-def test_the_whole_file_is_the_range_when_none_is_given(drafting, file):
+def test_range_defaults_to_the_whole_file(drafting, file):
     hand = drafting(merged(TEXT.replace("1", "10").removesuffix("\n")))
     hand.done(file, "def f():\n    a = 10\n    # ... existing code ...")
     assert file.read_text() == TEXT.replace("1", "10")
     assert TEXT in hand.merger.prompts[0] + "\n"
 
 
-def test_the_result_carries_both_contents_and_what_the_model_took(drafting, file):
+def test_result_contains_both_texts_and_the_cost(drafting, file):
     result = drafting(merged("def g():\n    return 3")).run(file, "…", start=6, end=7)
     assert (result.old_content, result.new_content, result.prev_exist) == (TEXT, file.read_text(), True)
     assert (result.model, result.cost, result.input_tokens, result.output_tokens) == ("fake/merger", 0.002, 120, 40)
 
 
-def test_start_minus_one_adds_the_draft_as_it_is(drafting, file):
+def test_start_minus_one_appends_the_draft_verbatim(drafting, file):
     hand = drafting("never asked")
     hand.done(file, "\n\ndef h():\n    return 4", start=-1)
     assert file.read_text() == TEXT + "\n\ndef h():\n    return 4\n"
@@ -95,7 +95,7 @@ def test_start_minus_one_adds_the_draft_as_it_is(drafting, file):
     assert hand.merger.prompts == []
 
 
-def test_a_file_that_does_not_exist_is_made_of_the_draft(drafting, project):
+def test_missing_file_is_created_from_the_draft(drafting, project):
     hand = drafting("never asked")
     path = project / "new" / "b.py"
     assert hand.done(path, "x = 1\n") == f"File created: {path}"
@@ -103,7 +103,7 @@ def test_a_file_that_does_not_exist_is_made_of_the_draft(drafting, project):
     assert hand.merger.prompts == []
 
 
-def test_left_out_lines_are_refused_where_nobody_could_fill_them_in(drafting, file, project):
+def test_placeholders_are_refused_if_no_model_fills_them(drafting, file, project):
     draft = "x = 1\n# ... rest of the code ...\n"
     assert "# ... rest of the code ..." in drafting("").refused(project / "new.py", draft)
     assert "# ... rest of the code ..." in drafting("").refused(file, draft, start=-1)
@@ -111,7 +111,7 @@ def test_left_out_lines_are_refused_where_nobody_could_fill_them_in(drafting, fi
     assert not (project / "new.py").exists()
 
 
-def test_preview_writes_nothing_and_what_was_shown_is_written_without_asking_again(drafting, file):
+def test_preview_writes_nothing_and_is_written_without_another_model_call(drafting, file):
     hand = drafting(merged("def g():\n    return 3"), merged("def g():\n    return 'something else'"))
     action = hand.action(file, "return 3", start=6, end=7)
     assert hand.tool.preparation(action)() is None
@@ -124,7 +124,7 @@ def test_preview_writes_nothing_and_what_was_shown_is_written_without_asking_aga
     assert len(hand.merger.prompts) == 1
 
 
-def test_a_preview_without_preparation_asks_once(drafting, file):
+def test_preview_without_preparation_calls_the_model_once(drafting, file):
     hand = drafting(merged("def g():\n    return 3"), merged("def g():\n    return 'something else'"))
     action = hand.action(file, "return 3", start=6, end=7)
     (first,), (second,) = hand.tool.preview(action), hand.tool.preview(action)
@@ -132,7 +132,7 @@ def test_a_preview_without_preparation_asks_once(drafting, file):
     assert len(hand.merger.prompts) == 1
 
 
-def test_what_was_shown_is_written_after_a_restart_too(drafting, file):
+def test_previewed_draft_is_written_after_a_restart_too(drafting, file):
     before = drafting(merged("def g():\n    return 3"))
     action = before.action(file, "return 3", start=6, end=7)
     (change,) = before.tool.preview(action)
@@ -144,7 +144,7 @@ def test_what_was_shown_is_written_after_a_restart_too(drafting, file):
     assert file.read_text() == change.after
 
 
-def test_lines_changed_since_the_preview_are_asked_about_anew(drafting, file, project, tmp_path):
+def test_lines_changed_since_the_preview_cause_another_model_call(drafting, file, project, tmp_path):
     hand = drafting(merged("def g():\n    return 3"), merged("def g():\n    return 30"))
     action = hand.action(file, "return 3", start=6, end=7)
     hand.tool.preview(action)
@@ -155,14 +155,14 @@ def test_lines_changed_since_the_preview_are_asked_about_anew(drafting, file, pr
     assert len(hand.merger.prompts) == 2
 
 
-def test_each_edit_asks_again_once_the_last_was_written(drafting, file):
+def test_each_edit_calls_the_model_again_after_the_last_was_written(drafting, file):
     hand = drafting(lambda prompt: merged(f"line {len(prompt)}"), merged("another"))
     hand.done(file, "x", start=1, end=1)
     hand.done(file, "x", start=1, end=1)
     assert file.read_text().startswith("another\n")
 
 
-def test_many_previews_at_once_keep_their_drafts_apart(drafting, project):
+def test_simultaneous_previews_keep_their_drafts_separate(drafting, project):
     hand = drafting(lambda prompt: merged("new " + prompt.split("<part>\n")[1][:6]))
     actions = []
     for number in range(5):
@@ -175,7 +175,7 @@ def test_many_previews_at_once_keep_their_drafts_apart(drafting, project):
     assert len(hand.merger.prompts) == 5
 
 
-def test_the_editor_takes_an_edit_by_draft_back_and_goes_on_from_it(drafting, file, project, tmp_path):
+def test_editor_undoes_an_edit_by_draft_and_continues_from_it(drafting, file, project, tmp_path):
     editor = Editor(project, tmp_path / "state")
     editor.done("view", file)
     drafting(merged("def g():\n    return 3")).done(file, "return 3", start=6, end=7)
@@ -188,13 +188,13 @@ def test_the_editor_takes_an_edit_by_draft_back_and_goes_on_from_it(drafting, fi
     assert not (project / "new.py").exists()
 
 
-def test_a_file_changed_since_the_editor_showed_it_must_be_viewed_again(drafting, file, project, tmp_path):
+def test_file_changed_since_it_was_viewed_must_be_viewed_again(drafting, file, project, tmp_path):
     Editor(project, tmp_path / "state").done("view", file)
     file.write_text(TEXT + "# mine\n")
     assert "View it again" in drafting(merged("x")).refused(file, "x", start=1, end=1)
 
 
-def test_a_range_of_over_300_lines_is_refused_with_advice(drafting, project):
+def test_range_of_over_300_lines_is_refused_with_advice(drafting, project):
     path = project / "long.py"
     path.write_text("".join(f"line {number}\n" for number in range(1, 402)))
     hand = drafting(lambda prompt: merged("changed"))
@@ -217,13 +217,13 @@ def test_a_range_of_over_300_lines_is_refused_with_advice(drafting, project):
         ({"start": 5, "end": 0}, "before `start`"),
     ],
 )
-def test_a_range_that_makes_no_sense_is_explained(drafting, file, more, message):
+def test_invalid_range_is_explained(drafting, file, more, message):
     hand = drafting(merged("x"))
     assert message in hand.refused(file, "x", **more)
     assert hand.merger.prompts == []
 
 
-def test_an_end_behind_the_last_line_is_the_last_line(drafting, file):
+def test_end_after_the_last_line_means_the_last_line(drafting, file):
     drafting(merged("    return 3")).done(file, "return 3", start=7, end=900)
     assert file.read_text() == TEXT.replace("return 2", "return 3")
 
@@ -242,7 +242,7 @@ def test_an_end_behind_the_last_line_is_the_last_line(drafting, file):
         (CompletionError("The model's answer hit its length limit."), "length limit"),
     ],
 )
-def test_a_wrong_answer_changes_nothing_and_is_not_used_again(drafting, file, answer, message):
+def test_invalid_answer_changes_nothing_and_is_not_reused(drafting, file, answer, message):
     hand = drafting(answer)
     assert message in hand.refused(file, "def g():\n    # ... existing code ...", start=6, end=7)
     assert file.read_text() == TEXT
@@ -261,19 +261,19 @@ def test_a_wrong_answer_changes_nothing_and_is_not_used_again(drafting, file, an
         "<merged>def g():\n    return 3</merged>",
     ],
 )
-def test_an_answer_in_a_fence_or_with_words_around_it_is_read(drafting, file, answer):
+def test_answer_in_a_fence_or_with_surrounding_text_is_read(drafting, file, answer):
     drafting(answer).done(file, "return 3", start=6, end=7)
     assert file.read_text() == TEXT.replace("return 2", "return 3")
 
 
-def test_fences_and_marks_of_the_file_itself_stay(drafting, project):
+def test_fences_and_tags_of_the_file_itself_are_kept(drafting, project):
     path = project / "a.md"
     path.write_text("```\nold </merged>\n```\n")
     drafting(merged("```\nnew </merged>\n```")).done(path, "new")
     assert path.read_text() == "```\nnew </merged>\n```\n"
 
 
-def test_comments_like_placeholders_that_were_there_may_stay(drafting, project):
+def test_existing_comments_like_placeholders_may_stay(drafting, project):
     path = project / "a.py"
     path.write_text("# ... existing code ...\nx = 1\n")
     drafting(merged("# ... existing code ...\nx = 2")).done(path, "x = 2")
@@ -286,14 +286,14 @@ def test_ordinary_lines_are_not_taken_for_placeholders(drafting, file, line):
     assert line in file.read_text()
 
 
-def test_line_ends_encoding_and_a_missing_last_newline_are_kept(drafting, project):
+def test_line_endings_encoding_and_missing_final_newline_are_preserved(drafting, project):
     path = project / "a.txt"
     path.write_bytes("\ufeffeins\r\nzwei\ndrei\r\nvier".encode())
     drafting(merged("eins\nneu\nzwei\ndrei\nfünf")).done(path, "neu … fünf")
     assert path.read_bytes() == "\ufeffeins\r\nneu\nzwei\ndrei\r\nfünf".encode()
 
 
-def test_the_only_line_of_a_crlf_files_end_takes_over_its_line_ends(drafting, project):
+def test_new_last_line_of_a_crlf_file_gets_its_line_ending(drafting, project):
     path = project / "a.txt"
     path.write_bytes(b"one\r\ntwo")
     drafting(merged("2\n3")).done(path, "2\n3", start=2)
@@ -305,7 +305,7 @@ lines = st.lists(st.tuples(st.sampled_from(["a", "b", "é", " ", ""]), st.sample
 
 @given(rows=lines, last=st.sampled_from(["", "end"]), new=st.lists(st.sampled_from("abx"), min_size=1), data=st.data())
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_only_the_range_changes_and_equal_lines_keep_their_ends(rows, last, new, data):
+def test_only_the_range_changes_and_equal_lines_keep_their_endings(rows, last, new, data):
     text = "".join(line + end for line, end in rows) + last
     count = len(rows) + bool(last)
     first = data.draw(st.integers(1, max(count, 1)))
@@ -328,7 +328,7 @@ def test_only_the_range_changes_and_equal_lines_keep_their_ends(rows, last, new,
     ("path", "message"),
     [("folder", "is a folder"), ("/dev/zero", "a device"), ("binary", "binary file"), ("./a.py", "not absolute")],
 )
-def test_what_the_editor_refuses_is_refused(drafting, project, path, message):
+def test_anything_the_editor_refuses_is_refused(drafting, project, path, message):
     (project / "folder").mkdir()
     (project / "binary").write_bytes(b"\x00\x01")
     hand = drafting(merged("x"))
@@ -336,13 +336,13 @@ def test_what_the_editor_refuses_is_refused(drafting, project, path, message):
     assert hand.merger.prompts == []
 
 
-def test_an_interrupt_reaches_the_model(drafting):
+def test_interrupt_reaches_the_model(drafting):
     hand = drafting("")
     hand.tool.interrupt()
     assert hand.merger.interrupted
 
 
-def test_the_tool_is_offered_only_with_a_model(tmp_path):
+def test_tool_is_offered_only_with_a_model(tmp_path):
     assert open_tools(ToolContext(str(tmp_path)), ["edit_file"]) == {}
     tools = open_tools(ToolContext(str(tmp_path), None, Merger("")), ["edit_file"])
     assert list(tools) == ["edit_file"]

@@ -20,7 +20,7 @@ raw_files = st.lists(pieces, max_size=4).map(b"".join)
 
 @given(head=raw_files, tail=raw_files)
 @QUIET
-def test_an_edit_of_any_bytes_touches_its_place_only_or_is_refused(head, tail):
+def test_edit_of_any_bytes_changes_only_its_range_or_is_refused(head, tail):
     raw = head + MARK + tail
     assume(raw.count(MARK) == 1)
     with tempfile.TemporaryDirectory() as directory:
@@ -37,7 +37,7 @@ def test_an_edit_of_any_bytes_touches_its_place_only_or_is_refused(head, tail):
 
 @given(text=words, encoding=st.sampled_from(["latin-1", "cp1252", "utf-8", "utf-8-sig", "utf-16", "utf-32"]))
 @QUIET
-def test_a_text_is_edited_in_its_own_encoding_or_not_at_all(text, encoding):
+def test_text_is_edited_in_its_own_encoding_or_not_at_all(text, encoding):
     text = text.encode(encoding, "ignore").decode(encoding)
     raw = f"{text}{MARK.decode()}{text}".encode(encoding)
     with tempfile.TemporaryDirectory() as directory:

@@ -14,7 +14,7 @@ def file(project: Path) -> Path:
     return file
 
 
-def test_create_writes_the_file_and_its_folders(editor, project):
+def test_create_writes_the_file_and_its_directories(editor, project):
     path = project / "new" / "folder" / "a.txt"
     result = editor.run("create", path, file_text="hello\n")
     assert result.text == f"File created successfully at: {path}"
@@ -29,19 +29,19 @@ def test_create_refuses_an_existing_path(editor, file, project):
     assert file.read_bytes() == before
 
 
-def test_create_through_a_link_that_leads_nowhere_makes_its_target(editor, project):
+def test_create_through_a_dangling_link_creates_its_target(editor, project):
     (project / "link").symlink_to(project / "target.txt")
     editor.done("create", project / "link", file_text="x\n")
     assert (project / "target.txt").read_text() == "x\n"
 
 
-def test_create_gives_the_usual_mode(editor, project):
+def test_create_uses_the_default_mode(editor, project):
     (project / "usual").touch()
     editor.done("create", project / "a", file_text="")
     assert (project / "a").stat().st_mode == (project / "usual").stat().st_mode
 
 
-def test_str_replace_shows_the_place_with_four_lines_around(editor, project):
+def test_str_replace_shows_the_change_with_four_lines_of_context(editor, project):
     path = project / "a.txt"
     path.write_text("".join(f"line {number}\n" for number in range(1, 21)))
     message = editor.done("str_replace", path, old_str="line 10", new_str="ten")
@@ -64,12 +64,12 @@ def test_several_matches_are_refused_with_their_lines(editor, file):
     assert file.read_bytes() == before
 
 
-def test_overlapping_matches_are_several(editor, file):
+def test_overlapping_matches_count_as_several(editor, file):
     file.write_text("aaa\n")
     assert "more than once" in editor.refused("str_replace", file, old_str="aa", new_str="b")
 
 
-def test_no_match_shows_the_nearest_passage_and_what_differs(editor, file):
+def test_no_match_shows_the_nearest_passage_and_the_difference(editor, file):
     message = editor.refused("str_replace", file, old_str="def g():\n    return 2\n", new_str="x")
     assert "lines 5 to 6" in message
     assert "     5\tdef g():" in message
@@ -77,23 +77,23 @@ def test_no_match_shows_the_nearest_passage_and_what_differs(editor, file):
     assert "+     return 1" in message
 
 
-def test_no_match_for_other_whitespace_says_so(editor, file):
+def test_no_match_because_of_whitespace_is_explained(editor, file):
     file.write_text("if x:\n\treturn\n")
     message = editor.refused("str_replace", file, old_str="if x:\n    return\n", new_str="x")
     assert "Only whitespace differs (the file has tabs)" in message
 
 
-def test_no_match_finds_a_line_with_a_typing_error(editor, file):
+def test_no_match_finds_a_line_with_a_typo(editor, file):
     message = editor.refused("str_replace", file, old_str="def gg():", new_str="x")
     assert "     5\tdef g():" in message or "     1\tdef f():" in message
 
 
-def test_no_match_with_line_numbers_says_to_leave_them_out(editor, file):
+def test_no_match_with_line_numbers_advises_to_omit_them(editor, file):
     message = editor.refused("str_replace", file, old_str="     5\tdef g():\n     6\t    return 1", new_str="x")
     assert "line numbers" in message
 
 
-def test_no_match_with_nothing_like_it(editor, file):
+def test_no_match_without_a_similar_passage_is_reported(editor, file):
     assert "Nothing in the file is like it" in editor.refused("str_replace", file, old_str="€" * 30, new_str="x")
 
 
@@ -109,14 +109,14 @@ def test_no_match_with_nothing_like_it(editor, file):
         ({"command": "undo_edit"}, "no edit"),
     ],
 )
-def test_missing_or_wrong_fields_are_clear_errors(editor, file, arguments, message):
+def test_missing_or_invalid_fields_are_clear_errors(editor, file, arguments, message):
     before = file.read_bytes()
     command = arguments.pop("command")
     assert message in editor.refused(command, file, **arguments)
     assert file.read_bytes() == before
 
 
-def test_create_needs_its_text(editor, project):
+def test_create_requires_file_text(editor, project):
     assert "needs `file_text`" in editor.refused("create", project / "x")
 
 
@@ -142,12 +142,12 @@ def test_insert_adds_whole_lines(editor, project, before, line, new, after):
     assert path.read_bytes() == after.encode()
 
 
-def test_a_folder_cannot_be_edited(editor, project):
+def test_directory_cannot_be_edited(editor, project):
     assert "is a folder" in editor.refused("str_replace", project, old_str="a", new_str="b")
     assert "is a folder" in editor.refused("insert", project, insert_line=0, new_str="b")
 
 
-def test_a_file_changed_since_it_was_shown_must_be_viewed_again(editor, file):
+def test_file_changed_since_it_was_viewed_must_be_viewed_again(editor, file):
     editor.done("view", file)
     status = file.stat()
     file.write_text(file.read_text().replace("return 1", "return 3"))
@@ -168,7 +168,7 @@ def test_own_edits_need_no_new_view(editor, file):
     assert file.read_text().startswith("def h")
 
 
-def test_mode_and_links_are_kept(editor, file, project):
+def test_mode_and_links_are_preserved(editor, file, project):
     file.chmod(0o755)
     (project / "soft").symlink_to(file)
     editor.done("str_replace", project / "soft", old_str="def f", new_str="def h")
@@ -177,20 +177,20 @@ def test_mode_and_links_are_kept(editor, file, project):
     assert "def h" in file.read_text()
 
 
-def test_a_second_name_of_the_file_sees_the_edit(editor, file, project):
+def test_hard_link_sees_the_edit(editor, file, project):
     os.link(file, project / "second")
     editor.done("str_replace", file, old_str="def f", new_str="def h")
     assert "def h" in (project / "second").read_text()
     assert file.samefile(project / "second")
 
 
-def test_an_edit_leaves_no_other_file_behind(editor, file, project):
+def test_edit_leaves_no_other_file_behind(editor, file, project):
     editor.done("str_replace", file, old_str="def f", new_str="def h")
     editor.refused("str_replace", file, old_str="not there", new_str="def h")
     assert [path.name for path in project.iterdir()] == ["a.py"]
 
 
-def test_a_full_disk_leaves_the_file_as_it_was(editor, file, project, monkeypatch):
+def test_full_disk_leaves_the_file_unchanged(editor, file, project, monkeypatch):
     before = file.read_bytes()
 
     def full(_file):
@@ -210,11 +210,11 @@ def test_text_that_would_make_the_file_binary_is_refused(editor, project):
     assert "U+D800" in editor.refused("create", project / "a", file_text="a\ud800b")
 
 
-def test_a_text_of_more_than_ten_megabytes_is_refused(editor, project):
+def test_text_of_more_than_ten_megabytes_is_refused(editor, project):
     assert "larger than 10 MB" in editor.refused("create", project / "a", file_text="x" * 10_000_001)
 
 
-def test_no_match_shows_the_place_where_a_long_passage_begins_to_differ(editor, project):
+def test_no_match_shows_where_a_long_passage_begins_to_differ(editor, project):
     path = project / "a.txt"
     lines = [f"line {number}" for number in range(1, 61)]
     path.write_text("\n".join(lines))
@@ -232,7 +232,7 @@ def test_no_match_in_a_very_long_line_shows_where_it_begins_to_differ(editor, pr
     assert "xEND\n+ …x" in message
 
 
-def test_the_change_since_it_was_shown_is_noticed_after_a_restart_too(editor, file, project, tmp_path):
+def test_change_since_the_last_view_is_detected_after_a_restart(editor, file, project, tmp_path):
     editor.done("view", file)
     editor.tool.close()
     file.write_text("mine\n")
@@ -244,13 +244,13 @@ def test_the_change_since_it_was_shown_is_noticed_after_a_restart_too(editor, fi
     assert file.read_text() == "x\nmine\n"
 
 
-def test_a_file_under_a_file_cannot_be_made(editor, file):
+def test_file_below_a_file_cannot_be_created(editor, file):
     for path in (file / "b.py", file / "b" / "c.py"):
         assert "Not a directory" in editor.refused("create", path, file_text="x")
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\u202eb", "é" * 127, " ", "-rf", "a'b\"c"])
-def test_files_of_any_name_can_be_made_and_edited(editor, project, name):
+def test_files_of_any_name_can_be_created_and_edited(editor, project, name):
     path = project / name
     editor.done("create", path, file_text="one\n")
     editor.done("str_replace", path, old_str="one", new_str="two")
@@ -260,7 +260,7 @@ def test_files_of_any_name_can_be_made_and_edited(editor, project, name):
     assert path.read_text() == "one\n"
 
 
-def test_a_file_swapped_for_a_link_or_a_folder_after_the_preview_is_not_what_is_written(editor, file, project):
+def test_file_swapped_for_a_link_or_directory_after_the_preview_is_not_written(editor, file, project):
     other = project / "other.txt"
     other.write_text("def f: mine\n")
     (preview,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
@@ -273,7 +273,7 @@ def test_a_file_swapped_for_a_link_or_a_folder_after_the_preview_is_not_what_is_
     assert "is a folder" in editor.refused("str_replace", file, old_str="def f", new_str="def h")
 
 
-def test_preview_writes_nothing_and_is_what_is_written(editor, file, project):
+def test_preview_writes_nothing_and_equals_the_written_content(editor, file, project):
     before = {path: path.read_bytes() for path in project.iterdir()}
     (change,) = editor.preview("insert", file, insert_line=2, new_str="# here")
     (created,) = editor.preview("create", project / "new" / "b.py", file_text="x\n")
@@ -283,7 +283,7 @@ def test_preview_writes_nothing_and_is_what_is_written(editor, file, project):
     assert (change.before, change.after) == (before[file].decode(), file.read_text())
 
 
-def test_a_preview_of_what_will_be_refused_is_empty(editor, file, project):
+def test_preview_of_a_refused_edit_is_empty(editor, file, project):
     for command, more in (("create", {"file_text": ""}), ("str_replace", {"old_str": "not there"}), ("undo_edit", {})):
         assert editor.preview(command, file, **more) == ()
     assert editor.preview("view", "relative") == ()

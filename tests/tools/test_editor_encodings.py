@@ -24,7 +24,7 @@ files = st.lists(st.tuples(st.text(signs, max_size=12), ends), max_size=8).map(
 
 @given(head=files, tail=files, old=st.text(signs, min_size=1), new=st.text(signs), coding=st.sampled_from(CODINGS))
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_bytes_outside_the_edit_stay_and_undo_gives_them_back(head, tail, old, new, coding):
+def test_bytes_outside_the_edit_are_kept_and_undo_restores_them(head, tail, old, new, coding):
     encoding, bom = coding
     marked = f"«{old}»"
     plain = (head + marked + tail).replace("\r\n", "\n")
@@ -51,7 +51,7 @@ def test_bytes_outside_the_edit_stay_and_undo_gives_them_back(head, tail, old, n
 
 @given(text=files, line=st.integers(0, 8), new=st.text(signs, max_size=20))
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_insert_only_adds_bytes_and_undo_gives_the_file_back(text, line, new):
+def test_insert_only_adds_bytes_and_undo_restores_the_file(text, line, new):
     raw = text.encode()
     line = min(line, text.count("\n") + (not text.endswith("\n") and text != ""))
     assume(not raw.startswith(codecs.BOM_UTF8))
@@ -68,7 +68,7 @@ def test_insert_only_adds_bytes_and_undo_gives_the_file_back(text, line, new):
         assert path.read_bytes() == raw
 
 
-def test_an_edit_takes_over_the_line_ends_of_its_place(editor, project):
+def test_edit_adopts_the_line_endings_around_it(editor, project):
     path = project / "a.txt"
     path.write_bytes(b"one\r\ntwo\r\nthree\nfour\n")
     editor.done("str_replace", path, old_str="one\ntwo\n", new_str="one\n1.5\ntwo\n")
@@ -77,7 +77,7 @@ def test_an_edit_takes_over_the_line_ends_of_its_place(editor, project):
     assert path.read_bytes() == b"one\r\n1.5\r\ntwo\r\nthree\n3.5\nfour\n"
 
 
-def test_lines_of_old_str_that_stay_keep_their_own_ends(editor, project):
+def test_unchanged_lines_of_old_str_keep_their_endings(editor, project):
     path = project / "a.txt"
     path.write_bytes(b"a\r\nb\nc\r\nd\n")
     editor.done("str_replace", path, old_str="a\nb\nc\nd\n", new_str="a\nb\nX\nd\n")
@@ -85,7 +85,7 @@ def test_lines_of_old_str_that_stay_keep_their_own_ends(editor, project):
 
 
 @pytest.mark.parametrize(("encoding", "sign"), [("latin-1", "é"), ("cp1252", "“")])
-def test_one_byte_encodings_are_kept(editor, project, encoding, sign):
+def test_one_byte_encodings_are_preserved(editor, project, encoding, sign):
     path = project / "a.txt"
     path.write_bytes(f"caf{sign} old\n".encode(encoding))
     editor.done("str_replace", path, old_str=f"{sign} old", new_str=f"{sign} {sign}")
@@ -93,14 +93,14 @@ def test_one_byte_encodings_are_kept(editor, project, encoding, sign):
     assert encoding in editor.done("view", path)
 
 
-def test_a_sign_the_encoding_lacks_is_refused(editor, project):
+def test_character_missing_in_the_encoding_is_refused(editor, project):
     path = project / "a.txt"
     path.write_bytes("café\n".encode("latin-1"))
     assert "U+2192" in editor.refused("str_replace", path, old_str="caf", new_str="→")
     assert path.read_bytes() == b"caf\xe9\n"
 
 
-def test_damaged_utf8_is_refused_and_left_alone(editor, project):
+def test_damaged_utf8_is_refused_and_left_unchanged(editor, project):
     path = project / "a.txt"
     raw = "grün → ".encode() + b"\xff\xfe old\n"
     path.write_bytes(raw)
@@ -116,7 +116,7 @@ changes = st.sampled_from(["keep", "keep", "change", "drop", "add"])
     ends=st.lists(line_ends, min_size=2, max_size=12), what=st.lists(changes, min_size=12, max_size=12), data=st.data()
 )
 @settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_in_a_file_of_mixed_line_ends_every_line_that_stays_keeps_its_own(ends, what, data):
+def test_unchanged_lines_keep_their_endings_in_a_file_with_mixed_ones(ends, what, data):
     """`old_str` and `new_str` come with plain newlines and span lines that change and lines that do not."""
     lines = [f"line {number}" for number in range(len(ends))]
     first = data.draw(st.integers(0, len(ends) - 1))

@@ -58,7 +58,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize(("what", "path"), [("folder", "place"), ("above", "up/out"), ("file", "place")])
-def test_no_write_leaves_the_workspace_while_links_are_swapped_in(sides, what, path):
+def test_no_write_leaves_the_workspace_while_links_are_swapped(sides, what, path):
     workspace, outside = sides
     before, editor = state_of(outside), Editor(workspace)
     done = refused = 0
@@ -100,7 +100,7 @@ def by_link(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("moment", ["before", "behind"])
 @pytest.mark.parametrize("saved", [in_place, by_rename, by_link])
-def test_what_the_user_saves_just_before_the_rename_stays(tmp_path: Path, monkeypatch, saved, moment):
+def test_users_save_just_before_the_rename_is_kept(tmp_path: Path, monkeypatch, saved, moment):
     path, editor, exchange = tmp_path / "file", Editor(tmp_path), AnchoredEntry.exchange
     path.write_text("one\n")
     turns = []
@@ -124,7 +124,7 @@ def test_what_the_user_saves_just_before_the_rename_stays(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("saved", [in_place, by_rename])
-def test_where_names_cannot_be_exchanged_the_content_is_compared_just_before(tmp_path: Path, monkeypatch, saved):
+def test_content_is_compared_before_the_rename_if_names_cannot_be_exchanged(tmp_path: Path, monkeypatch, saved):
     path, editor = tmp_path / "file", Editor(tmp_path)
     path.write_text("one\n")
 
@@ -139,7 +139,7 @@ def test_where_names_cannot_be_exchanged_the_content_is_compared_just_before(tmp
 
 
 @pytest.mark.parametrize("saved", [in_place, by_rename])
-def test_no_save_of_the_user_is_lost_to_an_edit_at_the_same_time(tmp_path: Path, saved):
+def test_users_simultaneous_saves_are_never_lost(tmp_path: Path, saved):
     path, editor, late = tmp_path / "file", Editor(tmp_path), 0
     for turn in range(0, 400, 2):
         path.write_text(f"text {turn}\n")
@@ -152,7 +152,7 @@ def test_no_save_of_the_user_is_lost_to_an_edit_at_the_same_time(tmp_path: Path,
     assert late
 
 
-def test_a_folder_moved_away_while_a_file_in_it_is_written_gets_nothing(tmp_path: Path, monkeypatch):
+def test_directory_moved_away_during_a_write_gets_nothing(tmp_path: Path, monkeypatch):
     workspace, away = tmp_path / "workspace", tmp_path / "away"
     (workspace / "place").mkdir(parents=True)
     (workspace / "place/file").write_text("one\n")
@@ -177,7 +177,7 @@ def test_a_folder_moved_away_while_a_file_in_it_is_written_gets_nothing(tmp_path
     assert [path.name for path in away.iterdir()] == ["file"]
 
 
-def test_nothing_is_made_where_the_workspace_was(tmp_path: Path):
+def test_nothing_is_created_where_the_workspace_was(tmp_path: Path):
     workspace = tmp_path / "workspace"
     (workspace / "sub").mkdir(parents=True)
     (workspace / "sub/file").write_text("one\n")
@@ -193,7 +193,7 @@ def test_nothing_is_made_where_the_workspace_was(tmp_path: Path):
     assert [path.name for path in workspace.rglob("*")] == ["sub", "file"]
 
 
-def test_links_to_files_and_folders_of_the_workspace_still_work(tmp_path: Path):
+def test_links_to_files_and_directories_of_the_workspace_work(tmp_path: Path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real/file").write_text("one\n")
     (tmp_path / "folder").symlink_to("real")
@@ -207,7 +207,7 @@ def test_links_to_files_and_folders_of_the_workspace_still_work(tmp_path: Path):
     assert (tmp_path / "link").is_symlink()
 
 
-def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: Path):
+def test_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: Path):
     workspace, outside = tmp_path / "workspace", tmp_path / "outside"
     workspace.mkdir()
     outside.mkdir()
@@ -222,7 +222,7 @@ def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: 
         assert "not the file that was shown" in editor.refused("create", workspace / "out/new", file_text="new")
 
 
-def test_what_cannot_be_put_back_is_kept_beside_and_named(tmp_path: Path, monkeypatch):
+def test_content_that_cannot_be_put_back_is_kept_beside_the_file_and_named(tmp_path: Path, monkeypatch):
     path, editor, exchange = tmp_path / "file", Editor(tmp_path), AnchoredEntry.exchange
     path.write_text("one\n")
     turns = []

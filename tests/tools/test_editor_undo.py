@@ -9,7 +9,7 @@ def either(request, project, tmp_path) -> Editor:
     return Editor(project, tmp_path / "other" if request.param == "kept on disk" else None)
 
 
-def test_edits_are_taken_back_one_by_one(either, project):
+def test_edits_are_undone_one_by_one(either, project):
     path = project / "a.txt"
     either.done("create", path, file_text="0\n")
     for number in range(3):
@@ -22,7 +22,7 @@ def test_edits_are_taken_back_one_by_one(either, project):
     assert "no edit" in either.refused("undo_edit", path)
 
 
-def test_ten_edits_can_be_taken_back(either, project):
+def test_ten_edits_can_be_undone(either, project):
     path = project / "a.txt"
     path.write_text("0\n")
     for number in range(14):
@@ -47,7 +47,7 @@ def test_undo_survives_a_restart(project, tmp_path):
     assert not path.exists()
 
 
-def test_files_are_taken_back_each_on_its_own(either, project):
+def test_files_are_undone_independently(either, project):
     for name in ("a", "b"):
         either.done("create", project / name, file_text=f"{name}\n")
     either.done("str_replace", project / "a", old_str="a", new_str="x")
@@ -56,7 +56,7 @@ def test_files_are_taken_back_each_on_its_own(either, project):
     assert not (project / "b").exists()
 
 
-def test_undo_never_loses_a_change_somebody_else_made(either, project):
+def test_undo_never_loses_a_change_by_another_program(either, project):
     path = project / "a.txt"
     either.done("create", path, file_text="one\n")
     path.write_text("mine\n")
@@ -66,7 +66,7 @@ def test_undo_never_loses_a_change_somebody_else_made(either, project):
     assert "does not exist" in either.refused("undo_edit", path)
 
 
-def test_undo_of_a_creation_keeps_a_file_somebody_emptied(either, project):
+def test_undo_of_a_creation_keeps_a_file_emptied_by_another_program(either, project):
     path = project / "a.txt"
     either.done("create", path, file_text="one\n")
     path.write_text("")
@@ -74,7 +74,7 @@ def test_undo_of_a_creation_keeps_a_file_somebody_emptied(either, project):
     assert path.exists()
 
 
-def test_the_preview_of_an_undo_is_what_it_does(either, project):
+def test_preview_of_an_undo_equals_its_effect(either, project):
     path = project / "a.txt"
     either.done("create", path, file_text="one\n")
     either.done("str_replace", path, old_str="one", new_str="two")
@@ -87,7 +87,7 @@ def test_the_preview_of_an_undo_is_what_it_does(either, project):
     assert either.preview("undo_edit", path) == ()
 
 
-def test_a_copy_kept_for_an_edit_that_never_came_is_passed_over(editor, project, tmp_path):
+def test_undo_step_of_an_edit_never_made_is_skipped(editor, project, tmp_path):
     path = project / "a.txt"
     editor.done("create", path, file_text="one\n")
     editor.done("str_replace", path, old_str="one", new_str="two")
@@ -96,7 +96,7 @@ def test_a_copy_kept_for_an_edit_that_never_came_is_passed_over(editor, project,
     assert not path.exists()
 
 
-def test_the_copies_are_private(editor, project, tmp_path):
+def test_undo_files_are_private(editor, project, tmp_path):
     editor.done("create", project / "a", file_text="one\n")
     editor.done("str_replace", project / "a", old_str="one", new_str="two")
     copies = [path for path in (tmp_path / "state" / "undo").rglob("*") if path.is_file()]
@@ -104,7 +104,7 @@ def test_the_copies_are_private(editor, project, tmp_path):
     assert all(path.stat().st_mode & 0o077 == 0 for path in copies)
 
 
-def test_a_damaged_copy_counts_as_none(editor, project, tmp_path):
+def test_damaged_undo_step_is_ignored(editor, project, tmp_path):
     editor.done("create", project / "a", file_text="one\n")
     for copy in (tmp_path / "state" / "undo").rglob("1"):
         copy.write_bytes(b"\xff{")
@@ -112,7 +112,7 @@ def test_a_damaged_copy_counts_as_none(editor, project, tmp_path):
     assert (project / "a").exists()
 
 
-def test_a_copy_cut_short_by_a_power_cut_counts_as_none(editor, project, tmp_path):
+def test_undo_step_truncated_by_a_power_failure_is_ignored(editor, project, tmp_path):
     path = project / "a.txt"
     path.write_text("one\nand more\n")
     editor.done("str_replace", path, old_str="one", new_str="two")
@@ -122,7 +122,7 @@ def test_a_copy_cut_short_by_a_power_cut_counts_as_none(editor, project, tmp_pat
     assert path.read_text() == "two\nand more\n"
 
 
-def test_what_is_kept_of_a_large_file_is_small(editor, project, tmp_path):
+def test_undo_step_of_a_large_file_is_small(editor, project, tmp_path):
     path = project / "large.txt"
     raw = b"".join(b"line %d\r\n" % number for number in range(50_000))
     path.write_bytes(raw)
@@ -133,7 +133,7 @@ def test_what_is_kept_of_a_large_file_is_small(editor, project, tmp_path):
     assert path.read_bytes() == raw
 
 
-def test_a_state_folder_that_is_gone_stops_edits_before_they_happen(project, tmp_path):
+def test_missing_state_directory_prevents_edits(project, tmp_path):
     (tmp_path / "state").write_text("no folder")
     path = project / "a.txt"
     path.write_text("one\n")
@@ -143,7 +143,7 @@ def test_a_state_folder_that_is_gone_stops_edits_before_they_happen(project, tmp
     assert path.read_text() == "one\n"
 
 
-def test_a_deleted_file_is_put_back_with_its_mode(tmp_path):
+def test_deleted_file_is_restored_with_its_mode(tmp_path):
     files, script = Files("/", tmp_path / "state"), tmp_path / "run.sh"
     script.write_text("true\n")
     script.chmod(0o750)

@@ -25,14 +25,14 @@ def fresh(tmp_path: Path) -> Iterator[Bash]:
     shell.tool.close()
 
 
-def test_a_command_gives_its_output_and_its_exit_code_once(bash: Bash) -> None:
+def test_command_returns_its_output_and_exit_code_once(bash: Bash) -> None:
     seen = bash("echo one; echo two >&2; (exit 3)")
     assert (seen.output, seen.exit_code, seen.timed_out, seen.is_error) == ("one\ntwo\n", 3, False, False)
     assert seen.text.count("exit code 3") == 1
     assert f"[Current working directory: {seen.metadata.working_dir}]" in seen.text
 
 
-def test_folder_variables_functions_and_the_last_exit_code_stay(bash: Bash, tmp_path: Path) -> None:
+def test_directory_variables_functions_and_exit_code_persist(bash: Bash, tmp_path: Path) -> None:
     seen = bash(f"cd {tmp_path}; A=5; f() {{ echo f$1; }}; false")
     assert seen.metadata.working_dir == str(tmp_path)
     assert bash.tool.executor is not None
@@ -40,7 +40,7 @@ def test_folder_variables_functions_and_the_last_exit_code_stay(bash: Bash, tmp_
     assert bash("echo $? $A; f 1; pwd").output == f"1 5\nf1\n{tmp_path}\n"
 
 
-def test_a_strange_folder_name_neither_breaks_the_prompt_nor_comes_out_raw(bash: Bash, tmp_path: Path) -> None:
+def test_odd_directory_name_neither_breaks_the_prompt_nor_appears_raw(bash: Bash, tmp_path: Path) -> None:
     seen = bash(f"cd {tmp_path} && mkdir $'a\\ab;\\n\\ec' && cd *; (exit 7)")
     assert seen.exit_code == 7
     assert seen.metadata.working_dir.endswith("/a\x07b;\n\x1bc")
@@ -62,13 +62,13 @@ def test_a_strange_folder_name_neither_breaks_the_prompt_nor_comes_out_raw(bash:
         ("printf '%s' \"$-\" | tr -d a-gi-zA-Z", "h"),
     ],
 )
-def test_scripts_of_several_lines_run_as_one(bash: Bash, script: str, output: str) -> None:
+def test_multi_line_script_runs_as_one_command(bash: Bash, script: str, output: str) -> None:
     seen = bash(script)
     assert (seen.output, seen.exit_code) == (output, 0)
 
 
 @pytest.mark.parametrize("command", ['echo "open', "echo 'open", "if true; then", "echo $(", "echo ${x", "fi"])
-def test_what_bash_cannot_read_is_an_error_and_no_wait(bash: Bash, command: str) -> None:
+def test_syntax_error_returns_at_once(bash: Bash, command: str) -> None:
     seen = bash(command)
     assert seen.exit_code not in (0, -1)
     assert not seen.timed_out
@@ -80,7 +80,7 @@ def test_many_commands_in_one_shell_never_mix_up_their_results(bash: Bash) -> No
     assert results == [(f"{n}\n", n % 200) for n in range(300)]
 
 
-def test_silence_ends_the_call_and_a_poll_goes_on(bash: Bash, tmp_path: Path) -> None:
+def test_silence_ends_the_call_and_a_poll_continues(bash: Bash, tmp_path: Path) -> None:
     go = tmp_path / "go"
     seen = bash(f"echo first; until [ -e {go} ]; do sleep 0.05; done; echo second; (exit 6)")
     assert (seen.output, seen.exit_code, seen.timed_out) == ("first\n", -1, True)
@@ -95,7 +95,7 @@ def test_silence_ends_the_call_and_a_poll_goes_on(bash: Bash, tmp_path: Path) ->
     assert bash("ls never-run").exit_code == 2
 
 
-def test_a_hard_limit_leaves_the_command_running(bash: Bash) -> None:
+def test_hard_timeout_leaves_the_command_running(bash: Bash) -> None:
     seen = bash("while :; do echo tick; sleep 0.05; done", timeout=0.4)
     assert (seen.exit_code, seen.timed_out) == (-1, True)
     assert "within 0.4 seconds" in seen.text
@@ -105,7 +105,7 @@ def test_a_hard_limit_leaves_the_command_running(bash: Bash) -> None:
     assert seen.exit_code == 130
 
 
-def test_the_end_of_a_command_nobody_waited_for_comes_with_the_next(bash: Bash, tmp_path: Path) -> None:
+def test_end_of_an_unawaited_command_is_reported_with_the_next(bash: Bash, tmp_path: Path) -> None:
     go, done = tmp_path / "go", tmp_path / "done"
     waits = f"until [ -e {go} ]; do sleep 0.02; done"
     assert bash(f"{waits}; echo late; touch {done}; (exit 9)", timeout=0.1).exit_code == -1
@@ -120,20 +120,20 @@ def test_the_end_of_a_command_nobody_waited_for_comes_with_the_next(bash: Bash, 
 
 
 @pytest.mark.parametrize(("command", "is_input"), [("", False), (" \n", "false"), ("y", True), ("C-c", "true")])
-def test_waiting_and_typing_need_a_running_command(bash: Bash, command: str, is_input: object) -> None:
+def test_waiting_and_typing_require_a_running_command(bash: Bash, command: str, is_input: object) -> None:
     seen = bash(command, is_input=is_input)
     assert seen.is_error
     assert "No command is running" in seen.text
 
 
-def test_a_program_that_asks_is_answered(bash: Bash) -> None:
+def test_interactive_program_is_answered(bash: Bash) -> None:
     seen = bash("read -p 'Name: ' name; echo hello $name")
     assert seen.exit_code == -1
     assert seen.output == "Name: "
     assert bash("Ann Lee", is_input=True).output == "hello Ann Lee\n"
 
 
-def test_a_python_prompt_takes_lines_and_ends_with_its_key(bash: Bash) -> None:
+def test_python_prompt_takes_lines_and_ends_with_its_key(bash: Bash) -> None:
     seen = bash("python3 -q -c 'import code; code.interact(banner=\"\")'")
     while ">>>" not in seen.output:
         seen = bash("")
@@ -147,7 +147,7 @@ def test_a_python_prompt_takes_lines_and_ends_with_its_key(bash: Bash) -> None:
     assert seen.exit_code == 0
 
 
-def test_a_password_prompt_is_said_and_no_text_is_typed_into_it(bash: Bash) -> None:
+def test_password_prompt_is_reported_and_no_text_is_typed_into_it(bash: Bash) -> None:
     seen = bash("read -sp '[sudo] password for ann: ' p </dev/tty; echo got $p")
     assert seen.exit_code == -1
     assert "asks for a password" in seen.text
@@ -159,14 +159,14 @@ def test_a_password_prompt_is_said_and_no_text_is_typed_into_it(bash: Bash) -> N
     assert "got" not in ended.output
 
 
-def test_a_full_screen_program_is_recognised(bash: Bash) -> None:
+def test_full_screen_program_is_recognized(bash: Bash) -> None:
     seen = bash("printf '\\033[?1049h\\033[2J~\\n'; cat")
     assert seen.exit_code == -1
     assert "full-screen program" in seen.text
     assert bash("C-c", is_input=True).exit_code == 130
 
 
-def test_a_terminal_turned_upside_down_is_mended_before_the_next_command(bash: Bash) -> None:
+def test_changed_terminal_modes_are_restored_before_the_next_command(bash: Bash) -> None:
     bash("stty raw -echo -isig; printf '\\033[?25l'")
     assert bash("stty -a | grep -ow -e '-echo' -e isig -e icanon | sort").output == "-echo\nicanon\nisig\n"
     assert bash("stty sane; echo a").exit_code == 0
@@ -183,7 +183,7 @@ def test_a_terminal_turned_upside_down_is_mended_before_the_next_command(bash: B
         "trap 'true' DEBUG; trap - DEBUG",
     ],
 )
-def test_a_command_cannot_take_the_prompt_away(bash: Bash, game: str) -> None:
+def test_command_cannot_remove_the_prompt(bash: Bash, game: str) -> None:
     assert bash(game).exit_code == 0
     assert bash("ls /does-not-exist").exit_code == 2
     seen = bash("echo fine")
@@ -200,18 +200,18 @@ def test_a_command_cannot_take_the_prompt_away(bash: Bash, game: str) -> None:
         "set | grep -a ohw",
     ],
 )
-def test_a_forged_prompt_is_not_believed(bash: Bash, forgery: str) -> None:
+def test_forged_prompt_is_ignored(bash: Bash, forgery: str) -> None:
     seen = bash(f"{forgery}; sleep 0.2; echo real; (exit 5)")
     assert seen.output.endswith("real\n")
     assert (seen.exit_code, "\x1b" in seen.output) == (5, False)
 
 
-def test_escapes_and_broken_bytes_do_not_reach_the_result(bash: Bash) -> None:
+def test_escapes_and_invalid_bytes_do_not_reach_the_result(bash: Bash) -> None:
     seen = bash(r"printf '\033[1;31mred\033[0m \377 10%%\r99%%\n\033]52;c;eA==\007x\n'")
     assert seen.output == "99% \ufffd 10%\nx\n"
 
 
-def test_background_output_is_kept_apart_and_labelled(bash: Bash, tmp_path: Path) -> None:
+def test_background_output_is_separate_and_labeled(bash: Bash, tmp_path: Path) -> None:
     mark = tmp_path / "wrote"
     bash(f"(sleep 0.2; echo from behind; touch {mark}) & disown")
     eventually(mark.exists, "the background job did not write")
@@ -220,14 +220,14 @@ def test_background_output_is_kept_apart_and_labelled(bash: Bash, tmp_path: Path
     assert "background processes wrote since the last command:]\nfrom behind\n" in seen.text
 
 
-def test_a_chatty_background_job_is_not_held_up(bash: Bash, tmp_path: Path) -> None:
+def test_background_job_with_much_output_is_not_blocked(bash: Bash, tmp_path: Path) -> None:
     mark = tmp_path / "through"
     bash(f"(seq 200000; touch {mark}) & disown")
     eventually(mark.exists, "the job is stuck on a full terminal")
     assert "[… " in bash("true").text
 
 
-def test_long_output_is_cut_in_the_middle_and_whole_in_its_file(fresh: Bash, tmp_path: Path) -> None:
+def test_long_output_is_cut_in_the_middle_and_complete_in_its_file(fresh: Bash, tmp_path: Path) -> None:
     seen = fresh("seq 100000")
     assert len(seen.output) < 31_000
     assert seen.output.startswith("1\n2\n")
@@ -252,7 +252,7 @@ def test_live_output_is_clean_and_complete(bash: Bash) -> None:
     assert len(heard) > 1
 
 
-def test_live_output_between_calls_waits_for_the_next(bash: Bash, tmp_path: Path) -> None:
+def test_live_output_between_calls_waits_for_the_next_call(bash: Bash, tmp_path: Path) -> None:
     heard: list[str] = []
     assert bash.tool.executor is not None
     bash.tool.executor.on_output = heard.append
@@ -271,7 +271,7 @@ def test_live_output_between_calls_waits_for_the_next(bash: Bash, tmp_path: Path
     assert "".join(heard) == "one\ntwo\n" == first.output + second.output
 
 
-def test_reset_forgets_and_says_so(fresh: Bash) -> None:
+def test_reset_loses_the_state_and_says_so(fresh: Bash) -> None:
     fresh("A=1; cd /")
     seen = fresh("echo ${A-none}; pwd", reset=True)
     assert seen.output.startswith("none\n")
@@ -281,7 +281,9 @@ def test_reset_forgets_and_says_so(fresh: Bash) -> None:
     assert fresh("x", reset=True, is_input=True).is_error
 
 
-def test_the_shell_starts_bare(fresh: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_starts_without_the_users_configuration(
+    fresh: Bash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / ".bashrc").write_text("echo loaded; FROM_RC=1")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("BASH_ENV", str(tmp_path / ".bashrc"))
@@ -291,14 +293,14 @@ def test_the_shell_starts_bare(fresh: Bash, tmp_path: Path, monkeypatch: pytest.
     assert seen.output == "bare cat cat dumb\n0\nbare\n"
 
 
-def test_metadata_tells_where_the_command_ran(bash: Bash) -> None:
+def test_metadata_names_where_the_command_ran(bash: Bash) -> None:
     seen = bash("echo $$; uname -n; id -un; command -v python")
     pid, host, user, *python = seen.output.splitlines()
     assert (seen.metadata.pid, seen.metadata.hostname, seen.metadata.username) == (int(pid), host, user)
     assert not python or seen.metadata.py_interpreter_path == python[0]
 
 
-def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+def test_deleted_directory_is_reported(tmp_path: Path) -> None:
     shell = Bash(tmp_path / "missing")
     seen = shell("true")
     shell.tool.close()
@@ -306,7 +308,7 @@ def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     assert "missing" in seen.text
 
 
-def test_it_opens_among_the_builtin_tools(tmp_path: Path) -> None:
+def test_shell_is_one_of_the_built_in_tools(tmp_path: Path) -> None:
     tools = open_tools(ToolContext(str(tmp_path)), ["bash"])
     tool = tools["execute_bash"]
     try:

@@ -41,13 +41,13 @@ LIES = (
 
 
 @pytest.mark.parametrize("line", LIES)
-def test_no_variable_function_or_alias_changes_what_is_said_of_the_directory(bash: Bash, line: str) -> None:
+def test_no_variable_function_or_alias_changes_the_reported_directory(bash: Bash, line: str) -> None:
     seen = bash(line)
     really = bash("/bin/pwd -P").output.strip()
     assert seen.metadata.working_dir == where(bash) == really
 
 
-def test_without_proc_the_shell_itself_looks_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_determines_its_directory_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, "working_directory", lambda _pid: "")
     whole = rc.rc_text
     monkeypatch.setattr(rc, "rc_text", lambda: whole().replace("/proc/$$/cwd", "/proc/none"))
@@ -59,14 +59,14 @@ def test_without_proc_the_shell_itself_looks_where_it_is(tmp_path: Path, monkeyp
         bash.tool.close()
 
 
-def test_up_from_a_link_is_up_from_where_it_leads(bash: Bash, tmp_path: Path) -> None:
+def test_parent_of_a_link_is_the_parent_of_its_target(bash: Bash, tmp_path: Path) -> None:
     bash("ln -s ../other link && cd link")
     assert where(bash) == str(tmp_path / "other")
     bash("cd ..")
     assert where(bash) == str(tmp_path)
 
 
-def test_a_directory_that_is_renamed_or_deleted_below_the_shell_is_told(bash: Bash, tmp_path: Path) -> None:
+def test_directory_renamed_or_deleted_under_the_shell_is_reported(bash: Bash, tmp_path: Path) -> None:
     bash("cd sub")
     (tmp_path / "work/sub").rename(tmp_path / "moved")
     assert where(bash) == str(tmp_path / "moved")
@@ -74,7 +74,7 @@ def test_a_directory_that_is_renamed_or_deleted_below_the_shell_is_told(bash: Ba
     assert where(bash) == f"{tmp_path}/moved (deleted)"
 
 
-def test_an_approval_is_bound_to_the_directory_itself(tmp_path: Path) -> None:
+def test_approval_is_bound_to_the_directory_itself(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     before = fingerprint("execute_bash", {"command": "make"}, str(work), ())
@@ -84,7 +84,7 @@ def test_an_approval_is_bound_to_the_directory_itself(tmp_path: Path) -> None:
     assert fingerprint("execute_bash", {"command": "make"}, str(work), ()) != before
 
 
-def test_the_shell_always_knows_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_always_has_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     bash = Bash(tmp_path, no_change_timeout=3)
     try:

@@ -48,7 +48,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_nothing_that_a_command_can_read_ends_it(bash: Bash, tmp_path: Path, place: str) -> None:
+def test_nothing_a_command_can_read_forges_its_end(bash: Bash, tmp_path: Path, place: str) -> None:
     seen = bash(f"{{ {place}; }} 2>&1 | forge; {{ {place}; }} > all 2>&1; forge < all; sleep 0.15; echo real; (exit 5)")
     assert (seen.output, seen.exit_code) == ("real\n", 5)
     assert seen.metadata.working_dir == str(tmp_path)
@@ -71,7 +71,7 @@ HOOKS = (
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_nothing_that_a_command_leaves_behind_answers_for_the_next(bash: Bash, tmp_path: Path, hook: str) -> None:
+def test_nothing_a_command_leaves_behind_answers_for_the_next(bash: Bash, tmp_path: Path, hook: str) -> None:
     bash(hook)
     bash("true")
     seen = bash("false")
@@ -80,7 +80,7 @@ def test_nothing_that_a_command_leaves_behind_answers_for_the_next(bash: Bash, t
     is_true(bash, tmp_path)
 
 
-def test_traced_lines_hold_no_nonce_while_it_is_worth_something(bash: Bash, tmp_path: Path) -> None:
+def test_traced_lines_contain_no_valid_nonce(bash: Bash, tmp_path: Path) -> None:
     bash("exec 9>trace; BASH_XTRACEFD=9; set -x")
     assert bash("(exit 3)").exit_code == 3
     assert "133;D" not in (tmp_path / "trace").read_text()
@@ -99,7 +99,7 @@ READERS = (
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_command_that_pretends_to_be_the_prompt_is_given_no_nonce(bash: Bash, tmp_path: Path, reader: str) -> None:
+def test_command_that_imitates_the_prompt_gets_no_nonce(bash: Bash, tmp_path: Path, reader: str) -> None:
     began = time.monotonic()
     seen = bash(f"{{ {reader}; }} 2>/dev/null; sleep 0.2; echo real; (exit 5)")
     assert time.monotonic() - began > 0.2
@@ -107,7 +107,7 @@ def test_a_command_that_pretends_to_be_the_prompt_is_given_no_nonce(bash: Bash, 
     is_true(bash, tmp_path)
 
 
-def test_a_process_that_takes_the_input_of_the_terminal_cannot_answer(bash: Bash, tmp_path: Path) -> None:
+def test_process_that_steals_terminal_input_cannot_forge_an_answer(bash: Bash, tmp_path: Path) -> None:
     thief = 'while read -r -t 2 line; do forge <<< "$line"; done < $(tty)'
     (tmp_path / "thief").write_text(f"{FORGE}\n{thief.replace('$(tty)', '$1')}\n")
     bash("setsid bash thief $(tty) >/dev/null 2>&1 & sleep 0.2")
@@ -117,7 +117,7 @@ def test_a_process_that_takes_the_input_of_the_terminal_cannot_answer(bash: Bash
     assert bash("echo fine; (exit 6)", reset=True).exit_code == 6
 
 
-def test_another_program_in_the_place_of_the_shell_is_not_its_prompt(bash: Bash) -> None:
+def test_program_that_replaced_the_shell_is_not_its_prompt(bash: Bash) -> None:
     program = "import sys,time; sys.stdout.write('\\x1b]133;A\\x07'); sys.stdout.flush(); print(input()); time.sleep(1)"
     seen = bash(f'exec python3 -c "{program}"', timeout=0.8)
     assert seen.exit_code == -1
@@ -125,7 +125,7 @@ def test_another_program_in_the_place_of_the_shell_is_not_its_prompt(bash: Bash)
 
 
 @pytest.mark.parametrize("command", ["readonly PS1", "readonly PROMPT_COMMAND", "readonly __ohw_kept=0"])
-def test_a_shell_that_can_no_longer_answer_is_replaced_and_that_is_told(bash: Bash, command: str) -> None:
+def test_shell_that_can_no_longer_answer_is_replaced_and_reported(bash: Bash, command: str) -> None:
     seen = bash(command)
     assert seen.exit_code == 1
     assert "exit code cannot be known" in seen.text
@@ -133,7 +133,7 @@ def test_a_shell_that_can_no_longer_answer_is_replaced_and_that_is_told(bash: Ba
 
 
 @pytest.mark.parametrize("script", ["echo 'open", "cat <<E", "if true", "echo ${none?no}", "readonly a=1; a=2"])
-def test_a_line_that_bash_abandons_shows_nothing_of_the_question(bash: Bash, script: str) -> None:
+def test_line_abandoned_by_bash_shows_nothing_of_our_protocol(bash: Bash, script: str) -> None:
     seen = bash(script)
     assert "133" not in seen.output
     assert bash("echo $?; (exit 3)").exit_code == 3
@@ -142,7 +142,7 @@ def test_a_line_that_bash_abandons_shows_nothing_of_the_question(bash: Bash, scr
 @pytest.mark.parametrize(
     "name", ["builtin", "trap", "__ohw_prompt", "__ohw_begin", "__ohw_mend", "eval", "unset", "exec"]
 )
-def test_an_alias_takes_the_place_of_no_command_of_the_prompt(bash: Bash, tmp_path: Path, name: str) -> None:
+def test_alias_replaces_no_command_of_the_prompt(bash: Bash, tmp_path: Path, name: str) -> None:
     bash(f"shopt -s expand_aliases; alias {name}='echo hijacked'")
     bash("trap 'echo traced' DEBUG")
     assert bash("echo one").output == "one\n"

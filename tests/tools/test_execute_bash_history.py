@@ -23,7 +23,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     "command", ["history", "fc -l -100", "history -r; history", "bash -i -c 'history'", "echo '!-1'"]
 )
-def test_no_command_sees_what_the_user_typed(tmp_path, history, command):
+def test_commands_do_not_see_the_users_shell_history(tmp_path, history, command):
     bash = Bash(tmp_path)
     output = bash(command).output
     bash.tool.close()
@@ -32,7 +32,7 @@ def test_no_command_sees_what_the_user_typed(tmp_path, history, command):
 
 
 @pytest.mark.parametrize("ending", ["exit", "history -a; history -w; true", "kill -HUP $$", "kill -9 $$", "true"])
-def test_what_the_agent_runs_is_not_added_to_it(tmp_path, history, ending):
+def test_agents_commands_are_not_added_to_the_history(tmp_path, history, ending):
     before = history.stat().st_mtime_ns
     bash = Bash(tmp_path)
     bash("echo of-the-agent")

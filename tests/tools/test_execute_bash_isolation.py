@@ -48,27 +48,27 @@ def stolen(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_function_with_the_name_of_a_builtin_sees_and_changes_no_later_command(bash, tmp_path, name):
+def test_function_named_like_a_builtin_sees_and_changes_no_later_command(bash, tmp_path, name):
     bash(f"function {name} {{ {STOLEN}; }}")
     assert later_commands(bash) == OWN
     assert stolen(tmp_path) == ""
 
 
-def test_functions_with_all_names_at_once(bash, tmp_path):
+def test_functions_with_all_builtin_names_at_once_change_nothing(bash, tmp_path):
     bash("\n".join(f"function {name} {{ {STOLEN}; }}" for name in NAMES))
     assert later_commands(bash) == OWN
     assert stolen(tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", [*NAMES, "{", "[[", "if", "while", "case", "((", "function", "2", "POSIXLY_CORRECT=y"])
-def test_an_alias_is_not_expanded_in_our_lines(bash, tmp_path, name):
+def test_alias_is_not_expanded_in_our_lines(bash, tmp_path, name):
     bash(f"alias {name}='/bin/echo LATER __ohw >> \"$STOLEN\"; '")
     assert later_commands(bash) == OWN
     assert stolen(tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", BUILTINS)
-def test_a_builtin_that_was_disabled_is_not_replaced_by_a_function(bash, tmp_path, name):
+def test_disabled_builtin_is_not_replaced_by_a_function(bash, tmp_path, name):
     bash(f"enable -n {name}; builtin enable -n {name}; function {name} {{ {STOLEN}; }}")
     bash(f"function command_not_found_handle {{ {STOLEN}; }}")
     assert later_commands(bash) == OWN
@@ -106,7 +106,7 @@ VARIABLES = [
 
 
 @pytest.mark.parametrize("setting", VARIABLES)
-def test_variables_options_and_traps_of_a_command_do_not_reach_the_next(bash, tmp_path, setting):
+def test_variables_options_and_traps_of_a_command_do_not_affect_prompt_code(bash, tmp_path, setting):
     bash(setting)
     (tmp_path / "stolen").unlink(missing_ok=True)
     bash("trap - ERR")
@@ -125,7 +125,7 @@ COMBINED = [
 
 
 @pytest.mark.parametrize("attack", COMBINED)
-def test_a_shell_whose_prompt_was_made_unsafe_is_replaced(bash, tmp_path, attack):
+def test_shell_with_an_unsafe_prompt_is_replaced(bash, tmp_path, attack):
     bash(attack)
     assert later_commands(bash) == OWN
     assert stolen(tmp_path) == ""
@@ -134,7 +134,7 @@ def test_a_shell_whose_prompt_was_made_unsafe_is_replaced(bash, tmp_path, attack
 @pytest.mark.parametrize(
     "options", ["", "shopt -s inherit_errexit", "shopt -u expand_aliases", "shopt -s shift_verbose", "set -o posix"]
 )
-def test_options_of_the_user_are_what_they_were(bash, options):
+def test_shell_options_are_preserved(bash, options):
     show = "echo $- $SHELLOPTS $BASHOPTS ${POSIXLY_CORRECT+set}"
     bash(options)
     first = bash(f"{options or 'true'}; {show}").output

@@ -34,7 +34,7 @@ def until_it_ends(bash: Bash) -> str:
     raise AssertionError(f"it does not end: {printed[-300:]}")
 
 
-def test_the_description_names_the_silence_that_ends_a_call(tmp_path: Path) -> None:
+def test_description_names_the_silence_that_ends_a_call(tmp_path: Path) -> None:
     assert inspect.signature(BashTool.__init__).parameters["no_change_timeout"].default == 30
     with BashTool(tmp_path) as usual:
         assert "30 seconds" in usual.description
@@ -46,14 +46,14 @@ def test_the_description_names_the_silence_that_ends_a_call(tmp_path: Path) -> N
         assert "0.7 s " in quick.short_description
 
 
-def test_a_call_that_comes_back_early_says_how_to_go_on(bash: Bash) -> None:
+def test_early_return_says_how_to_continue(bash: Bash) -> None:
     seen = bash("sleep 60", timeout=0.2)
     for advice in ("empty command", "is_input=true", "`C-c`", "reset=true"):
         assert advice in seen.text
     assert bash("C-c", is_input=True).exit_code == 130
 
 
-def test_each_poll_gives_only_what_is_new(bash: Bash, tmp_path: Path) -> None:
+def test_each_poll_returns_only_new_output(bash: Bash, tmp_path: Path) -> None:
     script = "; ".join(f"until [ -e {tmp_path}/{n} ]; do sleep 0.02; done; echo part{n}" for n in range(3))
     bash(script, timeout=0.1)
     for number in range(3):
@@ -68,11 +68,11 @@ def test_each_poll_gives_only_what_is_new(bash: Bash, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "is_input"), [("true", True), ("false", False), ("True", True), ("False", False)])
-def test_is_input_may_come_as_a_word(bash: Bash, text: str, is_input: bool) -> None:
+def test_is_input_may_be_a_word(bash: Bash, text: str, is_input: bool) -> None:
     assert bash.tool.action_from_arguments({"command": "x", "is_input": text}).is_input is is_input
 
 
-def test_every_named_key_reaches_the_program_as_a_terminal_sends_it(bash: Bash, tmp_path: Path) -> None:
+def test_every_named_key_is_sent_as_a_terminal_does(bash: Bash, tmp_path: Path) -> None:
     sent = {**KEYS, "ENTER": b"\r"}
     program = tmp_path / "keys.py"
     program.write_text(
@@ -95,7 +95,7 @@ def test_every_named_key_reaches_the_program_as_a_terminal_sends_it(bash: Bash, 
     assert printed.split("got ")[1].strip() == b"".join(sent.values()).hex()
 
 
-def test_a_text_is_typed_with_enter(bash: Bash) -> None:
+def test_text_is_typed_with_enter(bash: Bash) -> None:
     bash("head -n 2 | od -An -c", timeout=0.1)
     bash("one", is_input=True, timeout=0.1)
     seen = bash("true false", is_input="true", timeout=20)
@@ -103,14 +103,14 @@ def test_a_text_is_typed_with_enter(bash: Bash) -> None:
     assert printed.split() == [*"one", "\\n", *"true", *"false", "\\n"]
 
 
-def test_empty_input_waits_and_presses_nothing(bash: Bash) -> None:
+def test_empty_input_waits_without_typing(bash: Bash) -> None:
     bash("read -p 'Delete all? [Y/n] ' answer; echo \"<$answer>\"")
     seen = bash("", is_input=True, timeout=0.2)
     assert (seen.exit_code, seen.is_error) == (-1, False)
     assert "<n>" in bash("n", is_input=True).output
 
 
-def test_a_new_command_is_refused_while_one_runs(bash: Bash, tmp_path: Path) -> None:
+def test_new_command_is_refused_while_one_runs(bash: Bash, tmp_path: Path) -> None:
     bash("sleep 60", timeout=0.1)
     seen = bash(f"touch {tmp_path}/run")
     assert seen.is_error
@@ -121,7 +121,7 @@ def test_a_new_command_is_refused_while_one_runs(bash: Bash, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("typed", ["touch typed", "UP", "TAB", "C-v", "C-d", "C-w"])
-def test_input_that_nobody_read_is_never_run_by_the_shell(bash: Bash, tmp_path: Path, typed: str) -> None:
+def test_unread_input_is_never_run_by_the_shell(bash: Bash, tmp_path: Path, typed: str) -> None:
     end = tmp_path / "end"
     bash(f"cd {tmp_path}; until [ -e {end} ]; do sleep 0.02; done", timeout=0.1)
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_input_that_nobody_read_is_never_run_by_the_shell(bash: Bash, tmp_path: 
     assert (seen.output, seen.exit_code) == ("end\nnext\n", 0)
 
 
-def test_input_for_a_program_that_left_the_terminal_raw_is_not_run_either(bash: Bash, tmp_path: Path) -> None:
+def test_unread_input_of_a_raw_mode_program_is_not_run_either(bash: Bash, tmp_path: Path) -> None:
     end = tmp_path / "end"
     bash(f"cd {tmp_path}; stty raw; until [ -e {end} ]; do sleep 0.02; done", timeout=0.1)
     bash("touch typed", is_input=True, timeout=0.1)
@@ -155,7 +155,7 @@ def test_input_for_a_program_that_left_the_terminal_raw_is_not_run_either(bash: 
         "Vault password: ",
     ],
 )
-def test_a_password_prompt_is_recognised_and_stays_one(bash: Bash, prompt: str) -> None:
+def test_password_prompt_is_recognized_and_remains_one(bash: Bash, prompt: str) -> None:
     quoted = prompt.replace("'", "'\\''")
     seen = bash(f"read -sp '{quoted}' p </dev/tty; echo got $p")
     assert "The user must decide" in seen.text
@@ -167,7 +167,7 @@ def test_a_password_prompt_is_recognised_and_stays_one(bash: Bash, prompt: str) 
     assert bash("C-c", is_input=True).exit_code == 130
 
 
-def test_an_ordinary_question_after_a_password_may_be_answered(bash: Bash, tmp_path: Path) -> None:
+def test_ordinary_question_after_a_password_may_be_answered(bash: Bash, tmp_path: Path) -> None:
     go = tmp_path / "go"
     bash(f"printf 'Password: '; until [ -e {go} ]; do sleep 0.02; done; printf '\\nYour name: '; read n; echo is $n")
     go.touch()
@@ -177,7 +177,7 @@ def test_an_ordinary_question_after_a_password_may_be_answered(bash: Bash, tmp_p
     assert "is Ann" in bash("Ann", is_input=True).output
 
 
-def test_the_output_of_a_shell_that_died_unwatched_is_not_lost(tmp_path: Path) -> None:
+def test_output_of_a_shell_that_died_between_calls_is_not_lost(tmp_path: Path) -> None:
     for command, arguments in (("", {}), ("x", {"is_input": True}), ("echo next", {})):
         shell = Bash(tmp_path, no_change_timeout=20)
         pid = shell("sleep 0.3; echo last words; exit 4", timeout=0.05).metadata.pid
@@ -189,7 +189,7 @@ def test_the_output_of_a_shell_that_died_unwatched_is_not_lost(tmp_path: Path) -
         shell.tool.close()
 
 
-def test_a_process_with_very_many_open_files_can_use_it(tmp_path: Path) -> None:
+def test_process_with_many_open_files_can_use_the_shell(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     expected = 2000 if hard == resource.RLIM_INFINITY else min(hard, 2000)
     resource.setrlimit(resource.RLIMIT_NOFILE, (expected, hard))
@@ -205,7 +205,7 @@ def test_a_process_with_very_many_open_files_can_use_it(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_closed_tool_runs_nothing(tmp_path: Path) -> None:
+def test_closed_tool_runs_nothing(tmp_path: Path) -> None:
     shell = Bash(tmp_path)
     shell("true")
     shell.tool.close()

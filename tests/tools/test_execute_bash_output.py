@@ -27,17 +27,17 @@ MARKER = b"\x1b]133;D;42;3;/a;b\x1f/bin:/usr/bin\x1f:posix:;42\x07"
     ("text", "sent"),
     [("C-c", b"\x03"), ("C-Z", b"\x1a"), ("ENTER", b"\n"), ("BS", b"\x7f"), ("UP", b"\x1b[A"), ("yes", b"yes\n")],
 )
-def test_a_key_is_typed_as_its_bytes_and_text_with_enter(text: str, sent: bytes) -> None:
+def test_key_is_typed_as_its_bytes_and_text_with_enter(text: str, sent: bytes) -> None:
     assert keys.typed(text) == sent
 
 
-def test_where_single_keys_are_read_enter_is_what_the_key_sends_and_other_keys_stay() -> None:
+def test_enter_is_a_carriage_return_for_programs_that_read_keys() -> None:
     typed = {text: keys.typed(text, by_line=False) for text in ("ENTER", "C-j", "a\nb")}
     assert typed == {"ENTER": b"\r", "C-j": b"\n", "a\nb": b"a\rb\r"}
 
 
 @pytest.mark.parametrize("command", ["it's", "a\nb\t\\c", "\x01\x7f\x03", "ü €", "\\n", "$'x' \"y\" `z` $(w) !1"])
-def test_a_command_is_one_line_that_bash_reads_back_exactly(command: str) -> None:
+def test_command_is_one_line_that_bash_reads_back_exactly(command: str) -> None:
     line = rc.quoted(command)
     assert "\n" not in line
     done = subprocess.run(["bash", "-c", f"printf %s {line}"], capture_output=True, check=True)
@@ -45,7 +45,7 @@ def test_a_command_is_one_line_that_bash_reads_back_exactly(command: str) -> Non
 
 
 @given(st.lists(st.integers(1, 80), max_size=30), st.binary(max_size=40))
-def test_a_marker_is_found_wherever_the_stream_is_cut(cuts: list[int], noise: bytes) -> None:
+def test_marker_is_found_wherever_the_stream_is_split(cuts: list[int], noise: bytes) -> None:
     noise = noise.replace(b"\x1b", b"")
     scanner = MarkScanner("42")
     data = noise + MARKER + b"later"
@@ -60,7 +60,7 @@ def test_a_marker_is_found_wherever_the_stream_is_cut(cuts: list[int], noise: by
 
 
 @pytest.mark.parametrize("forged", [MARKER.replace(b"42", b"43"), MARKER.replace(b"42", b"0"), b"\x1b]133;D;0\x07"])
-def test_a_marker_with_another_nonce_is_output(forged: bytes) -> None:
+def test_marker_with_another_nonce_is_output(forged: bytes) -> None:
     parts = MarkScanner("42").feed(forged)
     assert parts == [forged]
 
@@ -89,7 +89,7 @@ def test_output_reads_as_a_terminal_would_show_it(raw: str, expected: str) -> No
 
 
 @given(st.text(alphabet="ab\r\b\n\x1b[]0;Km?h\x07ü\x9b\x00", max_size=80), st.integers(1, 9))
-def test_cleaning_does_not_depend_on_how_the_stream_is_cut(text: str, step: int) -> None:
+def test_cleaning_does_not_depend_on_chunk_boundaries(text: str, step: int) -> None:
     data = text.encode()
     whole, cut = Cleaner(), Cleaner()
     first = whole.feed(data) + whole.flush()
@@ -103,13 +103,13 @@ def test_invalid_utf8_is_replaced() -> None:
     assert cleaner.feed(b"a\xff\xc3") + cleaner.feed(b"\xbcb\n") == "a\ufffdüb\n"
 
 
-def test_a_line_without_an_end_is_not_held_back_for_ever() -> None:
+def test_endless_line_is_not_held_back_forever() -> None:
     cleaner = Cleaner()
     passed = sum(len(cleaner.feed(b"x" * 4096)) for _ in range(256))
     assert passed >= (1 << 20) - (1 << 17)
 
 
-def test_a_progress_bar_without_an_end_is_one_line_and_little_memory() -> None:
+def test_endless_progress_bar_is_one_line_in_bounded_memory() -> None:
     cleaner = Cleaner()
     passed = "".join(cleaner.feed(f"\r\x1b[K{number:8} of 200000".encode()) for number in range(200_000))
     assert passed == ""
@@ -117,7 +117,7 @@ def test_a_progress_bar_without_an_end_is_one_line_and_little_memory() -> None:
 
 
 @pytest.mark.parametrize("piece", [1, 7, 4096, 10**6])
-def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piece: int) -> None:
+def test_cut_output_names_its_file_and_the_omitted_lines(tmp_path: Path, piece: int) -> None:
     text = "".join(f"line {number}\n" for number in range(2000))
     buffer = OutputBuffer(tmp_path / "outputs", limit=1000)
     for at in range(0, len(text), piece):
@@ -134,7 +134,7 @@ def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piec
     assert len(head) + len(tail) <= 1000
 
 
-def test_a_short_output_is_whole_and_needs_no_file(tmp_path: Path) -> None:
+def test_short_output_is_complete_without_a_file(tmp_path: Path) -> None:
     buffer = OutputBuffer(tmp_path / "outputs", limit=1000)
     for _ in range(100):
         buffer.add("0123456789")
@@ -142,7 +142,7 @@ def test_a_short_output_is_whole_and_needs_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "outputs").exists()
 
 
-def test_without_a_place_for_the_file_the_output_says_so(tmp_path: Path) -> None:
+def test_output_without_a_directory_for_its_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "outputs").write_text("in the way")
     buffer = OutputBuffer(tmp_path / "outputs", limit=100)
     buffer.add("x\n" * 500)
@@ -151,7 +151,7 @@ def test_without_a_place_for_the_file_the_output_says_so(tmp_path: Path) -> None
     assert "could not be kept in a file" in output.text
 
 
-def test_a_file_has_a_largest_size_and_that_is_said(tmp_path: Path) -> None:
+def test_output_file_has_a_maximum_size_that_is_reported(tmp_path: Path) -> None:
     buffer = OutputBuffer(tmp_path / "outputs", limit=100, largest=1000)
     for number in range(500):
         buffer.add(f"line {number}\n")
@@ -164,7 +164,7 @@ def test_a_file_has_a_largest_size_and_that_is_said(tmp_path: Path) -> None:
     assert output.text.endswith("line 499\n")
 
 
-def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
+def test_full_disk_does_not_end_the_output(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
@@ -178,7 +178,7 @@ def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
     assert "only its first part is there" in output.text
 
 
-def test_endless_output_without_a_limit_of_time_comes_back(tmp_path: Path) -> None:
+def test_endless_output_without_a_timeout_returns(tmp_path: Path) -> None:
     shell = Shell(str(tmp_path), tmp_path, tmp_path / "outputs")
     try:
         with shell.acquire():
@@ -190,7 +190,7 @@ def test_endless_output_without_a_limit_of_time_comes_back(tmp_path: Path) -> No
     assert sum(path.stat().st_size for path in (tmp_path / "outputs").iterdir()) < 1_000_000
 
 
-def test_keys_and_what_changes_bash_stay_out_of_the_environment() -> None:
+def test_keys_and_bash_variables_are_not_in_the_environment() -> None:
     given_env = {
         "HOME": "/h", "PATH": "/bin", "OPENAI_API_KEY": "1", "OHW_API_KEY": "2", "GITHUB_TOKEN": "3", "MINE": "4",
         "AWS_SECRET_ACCESS_KEY": "5", "BASH_ENV": "6", "PS1": "7", "TERM": "xterm", "PAGER": "less", "MONKEY": "8",
@@ -201,7 +201,7 @@ def test_keys_and_what_changes_bash_stay_out_of_the_environment() -> None:
     assert (env["TERM"], env["PAGER"], env["GIT_PAGER"], env["OHW_SHELL"]) == ("dumb", "cat", "cat", "n1")
 
 
-def test_a_long_command_is_not_written_through_a_link(tmp_path, monkeypatch):
+def test_long_command_is_not_written_through_a_link(tmp_path, monkeypatch):
     theirs = tmp_path / "theirs"
     theirs.write_text("mine\n")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

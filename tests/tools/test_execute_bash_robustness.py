@@ -56,7 +56,7 @@ def test_2000_commands_each_keep_their_output_and_exit_code(bash: Bash) -> None:
     ("command", "code"),
     [("true", 0), ("(exit 80)", 80), ("kill -INT $$", 130), ("echo 'open", 2), ("set -e; (exit 3) || :; set +e", 0)],
 )
-def test_an_exit_code_that_is_asked_for_twice_stays_the_same(
+def test_exit_code_requested_twice_stays_the_same(
     bash: Bash, monkeypatch: pytest.MonkeyPatch, command: str, code: int, pause: float
 ) -> None:
     ask = PromptDetector._ask
@@ -105,19 +105,19 @@ def test_1000_fast_interrupts_mix_up_no_results(tmp_path: Path) -> None:
         bash.tool.close()
 
 
-def test_a_python_prompt_is_written_to_and_left(bash: Bash) -> None:
+def test_python_prompt_is_used_and_left(bash: Bash) -> None:
     until_printed(bash, ">>>", bash(f"{sys.executable} -q -i -c ''").output)
     bash("def double(x):\n    return 2 * x\n", is_input=True, timeout=0.5)
     assert "84" in until_printed(bash, "84", bash("double(42)", is_input=True).output)
     assert leave(bash, "C-d") == 0
 
 
-def test_a_question_of_the_shell_itself_takes_an_answer(bash: Bash) -> None:
+def test_question_from_the_shell_itself_takes_an_answer(bash: Bash) -> None:
     until_printed(bash, "Colour", bash("read -p 'Colour? ' colour; echo \"it is $colour\"").output)
     assert bash("  dark blue ", is_input=True).output == "it is dark blue\n"
 
 
-def test_a_pager_turns_its_page_and_is_left(bash: Bash) -> None:
+def test_pager_turns_its_page_and_is_left(bash: Bash) -> None:
     pager = shutil.which("less") or shutil.which("more") or "more"
     printed = until_printed(bash, "RETURN|7\n8\n", bash(f"seq 1 1000 | {pager}", timeout=1).output)
     if "RETURN" in printed:  # less, about the terminal
@@ -127,7 +127,7 @@ def test_a_pager_turns_its_page_and_is_left(bash: Bash) -> None:
 
 
 @pytest.mark.parametrize("inner", ["bash --norc", "sh", "env -i bash --norc --noprofile -i"])
-def test_a_shell_inside_the_shell_works_and_is_left(bash: Bash, inner: str) -> None:
+def test_nested_shell_works_and_is_left(bash: Bash, inner: str) -> None:
     until_printed(bash, "[#$] $", bash(inner, timeout=0.5).output)
     assert "deep42" in until_printed(bash, "deep42", bash("echo deep$((6*7))", is_input=True, timeout=1).output)
     assert bash("exit 3", is_input=True, timeout=20).exit_code == 3
@@ -147,7 +147,7 @@ def test_a_shell_inside_the_shell_works_and_is_left(bash: Bash, inner: str) -> N
         "stty tostop brkint igncr",
     ],
 )
-def test_games_with_the_terminal(bash: Bash, game: str) -> None:
+def test_shell_recovers_from_changes_of_the_terminal(bash: Bash, game: str) -> None:
     assert bash(game, timeout=20).exit_code != -1
     seen = bash("printf 'a\\nb\\n'; stty -a | tr ' ;' '\\n\\n' | grep -xe -echo -e icanon -e isig | sort")
     assert (seen.output, seen.exit_code) == ("a\nb\n-echo\nicanon\nisig\n", 0)
@@ -178,7 +178,7 @@ def test_games_with_the_terminal(bash: Bash, game: str) -> None:
         "return 3; break; continue; ]] ; }",
     ],
 )
-def test_games_with_bash_leave_a_shell_that_works(bash: Bash, game: str) -> None:
+def test_shell_works_after_changes_of_bash_itself(bash: Bash, game: str) -> None:
     assert bash(game, timeout=20).exit_code != -1
     seen = bash('echo "fine $((1+1))"; ls /does-not-exist; (exit 5)')
     assert seen.output.startswith("fine 2\nls:")
@@ -207,7 +207,7 @@ def test_forged_prompts_end_no_command_early(bash: Bash, forgery: str) -> None:
     assert not set("\x1b\x07\r") & set(seen.output)
 
 
-def test_background_jobs_that_write_later(bash: Bash, tmp_path: Path) -> None:
+def test_background_jobs_may_write_later(bash: Bash, tmp_path: Path) -> None:
     for number in range(5):
         bash(f"(until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo late{number}; touch {tmp_path}/{number}) &")
     (tmp_path / "go").touch()
@@ -221,7 +221,7 @@ def test_background_jobs_that_write_later(bash: Bash, tmp_path: Path) -> None:
     assert bash("echo again").text.startswith("again\n[The command")
 
 
-def test_a_background_job_that_writes_all_the_time(bash: Bash, tmp_path: Path) -> None:
+def test_background_job_may_write_all_the_time(bash: Bash, tmp_path: Path) -> None:
     bash("yes background & BEHIND=$!")
     for number in range(5):
         assert bash(f"echo mine{number} > {tmp_path}/file; (exit 4)").exit_code == 4
@@ -244,14 +244,14 @@ def test_two_hundred_processes_end_with_an_interrupt(bash: Bash, tmp_path: Path)
     eventually(lambda: not processes(mark), "some are left", seconds=60)
 
 
-def test_limits_against_harm_are_set(bash: Bash) -> None:
+def test_resource_limits_are_set(bash: Bash) -> None:
     seen = bash("ulimit -u; cat /proc/self/oom_score_adj")
     most, score = seen.output.split()
     assert most.isdigit()
     assert int(score) >= 600
 
 
-def test_a_process_killed_for_memory_is_named(bash: Bash) -> None:
+def test_process_killed_for_memory_is_named(bash: Bash) -> None:
     seen = bash("(kill -9 $BASHPID)")
     assert seen.exit_code == 137
     assert "killed by signal 9" in seen.text

@@ -44,7 +44,7 @@ def test_close_leaves_no_process(bash: Bash, mark: str, escape: str) -> None:
     ("ending", "code"),
     [("exit 3", 3), ("exec false", 1), ("kill -9 $$", 137), ("kill -HUP $$; sleep 20", 129), ("set -e; false", 1)],
 )
-def test_a_shell_that_ends_is_replaced_and_the_same_result_says_so(bash: Bash, ending: str, code: int) -> None:
+def test_ended_shell_is_replaced_and_the_same_result_says_so(bash: Bash, ending: str, code: int) -> None:
     bash("A=1")
     seen = bash(f"echo before; {ending}")
     assert seen.exit_code == code
@@ -53,7 +53,7 @@ def test_a_shell_that_ends_is_replaced_and_the_same_result_says_so(bash: Bash, e
     assert bash("echo ${A-gone}").output == "gone\n"
 
 
-def test_a_shell_that_ends_between_calls_is_replaced_with_the_next(bash: Bash) -> None:
+def test_shell_that_ends_between_calls_is_replaced_with_the_next(bash: Bash) -> None:
     pid = bash("true").metadata.pid
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: not psutil.pid_exists(pid), "the shell lives")
@@ -61,14 +61,14 @@ def test_a_shell_that_ends_between_calls_is_replaced_with_the_next(bash: Bash) -
     assert bash("echo on").output == "on\n"
 
 
-def test_a_killed_supervisor_takes_shell_and_escaped_processes_along(bash: Bash, mark: str) -> None:
+def test_killed_supervisor_takes_shell_and_escaped_processes_along(bash: Bash, mark: str) -> None:
     seen = bash(f"(setsid sleep {mark} &); sleep 0.1; kill -9 $PPID")
     assert "A new shell was started" in seen.text
     eventually(lambda: not processes(mark), "a process is left")
     assert bash("echo on").output == "on\n"
 
 
-def test_a_supervisor_killed_between_calls_is_noticed(bash: Bash, mark: str) -> None:
+def test_supervisor_killed_between_calls_is_detected(bash: Bash, mark: str) -> None:
     pid = bash(f"setsid sleep {mark} & true").metadata.pid
     eventually(lambda: processes(mark), "the process did not start")
     psutil.Process(psutil.Process(pid).ppid()).kill()
@@ -77,7 +77,7 @@ def test_a_supervisor_killed_between_calls_is_noticed(bash: Bash, mark: str) -> 
     assert eventually(lambda: not processes(mark), "a process is left")
 
 
-def test_a_stopped_supervisor_does_not_hold_up_the_end(bash: Bash, mark: str) -> None:
+def test_stopped_supervisor_does_not_delay_the_end(bash: Bash, mark: str) -> None:
     bash(f"setsid sleep {mark} & sleep 0.1; kill -STOP $PPID", timeout=3)
     bash.tool.close()
     assert eventually(lambda: not processes(mark), "a process is left")
@@ -94,7 +94,7 @@ tool(tool.action_type(command=f"sleep {sys.argv[2]}"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_dying_owner_leaves_no_process_and_no_file(tmp_path: Path, mark: str, number: int) -> None:
+def test_dying_owner_leaves_no_process_and_no_file(tmp_path: Path, mark: str, number: int) -> None:
     command = [sys.executable, "-c", OWNER, str(tmp_path), mark]
     temp = tmp_path / "temp"
     temp.mkdir()
@@ -110,14 +110,14 @@ def test_a_dying_owner_leaves_no_process_and_no_file(tmp_path: Path, mark: str, 
     eventually(lambda: not list(temp.iterdir()), "a file is left")
 
 
-def test_a_reset_ends_what_the_old_shell_started(bash: Bash, mark: str) -> None:
+def test_reset_ends_processes_of_the_old_shell(bash: Bash, mark: str) -> None:
     bash(f"setsid sleep {mark} & sleep {mark} & true")
     eventually(lambda: len(processes(mark, "sleep")) == 2, "not all started")
     assert bash("echo on", reset=True).output == "on\n"
     eventually(lambda: not processes(mark), "a process is left")
 
 
-def test_a_reset_ends_a_command_that_runs(bash: Bash, mark: str) -> None:
+def test_reset_ends_a_running_command(bash: Bash, mark: str) -> None:
     assert bash(f"trap '' INT TERM; sleep {mark}", timeout=0.1).exit_code == -1
     seen = bash("", reset=True)
     assert (seen.exit_code, seen.is_error) == (0, False)
@@ -126,7 +126,7 @@ def test_a_reset_ends_a_command_that_runs(bash: Bash, mark: str) -> None:
     eventually(lambda: not processes(mark), "a process is left")
 
 
-def test_processes_that_multiply_are_all_ended(bash: Bash, mark: str) -> None:
+def test_multiplying_processes_are_all_ended(bash: Bash, mark: str) -> None:
     bash(f"grow() {{ sleep {mark} & [ $1 -gt 0 ] && {{ grow $(($1-1)) & grow $(($1-1)) & }}; }}; grow 4", timeout=5)
     bash(f"(while :; do (setsid sleep {mark} &) ; sleep 0.01; done) & disown", timeout=5)
     eventually(lambda: len(processes(mark, "sleep")) > 30, "they did not start")
@@ -159,19 +159,19 @@ def interrupted(bash: Bash, command: str, mark: str, ready: Path) -> str:
         "touch ready; yes {mark}",
     ],
 )
-def test_an_interrupt_ends_the_call_whatever_runs(bash: Bash, tmp_path: Path, mark: str, command: str) -> None:
+def test_interrupt_ends_the_call_whatever_runs(bash: Bash, tmp_path: Path, mark: str, command: str) -> None:
     text = interrupted(bash, command.format(mark=mark), mark, tmp_path / "ready")
     assert "interrupted by the user" in text
     assert bash("echo on").output == "on\n"
 
 
-def test_an_interrupt_without_a_call_does_nothing(bash: Bash) -> None:
+def test_interrupt_without_a_call_does_nothing(bash: Bash) -> None:
     assert bash.tool.executor is not None
     bash.tool.executor.interrupt()
     assert bash("echo on").exit_code == 0
 
 
-def test_input_that_nobody_reads_does_not_hang(bash: Bash, tmp_path: Path) -> None:
+def test_unread_input_does_not_hang(bash: Bash, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     bash(f"stty raw; touch {begun}; sleep 60", timeout=0.3)
     eventually(begun.exists, "it does not run")
@@ -180,12 +180,12 @@ def test_input_that_nobody_reads_does_not_hang(bash: Bash, tmp_path: Path) -> No
     assert "does not read its input" in seen.text
 
 
-def test_a_line_too_long_for_a_terminal_is_refused(bash: Bash) -> None:
+def test_line_too_long_for_a_terminal_is_refused(bash: Bash) -> None:
     bash("cat > /dev/null", timeout=0.3)
     assert "4,000 bytes" in bash("x" * 5000, is_input=True).text
 
 
-def test_much_output_needs_little_memory_and_is_all_in_the_file(bash: Bash, tmp_path: Path) -> None:
+def test_large_output_needs_little_memory_and_is_complete_in_its_file(bash: Bash, tmp_path: Path) -> None:
     bash("true")
     before = psutil.Process().memory_info().rss
     seen = bash("head -c 60000000 /dev/zero | tr '\\0' x; echo")
@@ -195,7 +195,7 @@ def test_much_output_needs_little_memory_and_is_all_in_the_file(bash: Bash, tmp_
     assert len(seen.output) < 31_000
 
 
-def test_close_may_come_twice_and_while_a_command_runs(bash: Bash, mark: str) -> None:
+def test_close_may_be_called_twice_and_during_a_command(bash: Bash, mark: str) -> None:
     thread = threading.Thread(target=lambda: bash(f"sleep {mark}"))
     thread.start()
     eventually(lambda: processes(mark), "the process did not start")

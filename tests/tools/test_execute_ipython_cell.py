@@ -43,7 +43,7 @@ def background(mark: str) -> str:
     return BACKGROUND.replace("MARK", repr(mark))
 
 
-def test_variables_stay_and_the_last_value_is_shown(tool, place):
+def test_variables_persist_and_the_last_value_is_shown(tool, place):
     first = run(tool, "import os\ndef double(x):\n    return 2 * x\nprint('ä')\ndouble(21)")
     assert (first.text, first.is_error, first.output) == ("ä\n42", False, "ä\n42\n")
     assert run(tool, "double(4), os.getcwd()").text == f"(8, '{place}')"
@@ -63,7 +63,7 @@ def test_variables_stay_and_the_last_value_is_shown(tool, place):
         ("exit", "SystemExit: 0 (the interpreter stays"),
     ],
 )
-def test_errors_are_told_with_the_lines_that_led_to_them(tool, code, message):
+def test_errors_include_the_lines_that_led_to_them(tool, code, message):
     seen = run(tool, code)
     assert seen.is_error
     assert message in seen.text
@@ -71,13 +71,13 @@ def test_errors_are_told_with_the_lines_that_led_to_them(tool, code, message):
     assert run(tool, "'alive'").text == "'alive'"
 
 
-def test_a_deep_error_is_short(tool):
+def test_deep_traceback_is_shortened(tool):
     seen = run(tool, "def deeper(n):\n    return deeper(n - 1) if n else 1 / 0\ndeeper(100)")
     assert "more calls" in seen.error
     assert len(seen.error.splitlines()) == 10
 
 
-def test_magics_and_shell_lines_work_and_keep_their_order(tool):
+def test_magics_and_shell_lines_work_in_order(tool):
     seen = run(tool, "print('one')\n!echo two; echo three >&2\nprint('four')\nnames = !echo a b\nnames")
     assert seen.text == "one\ntwo\nthree\nfour\n['a b']"
     assert run(tool, "%%bash\necho from $0").text == "from bash"
@@ -85,7 +85,7 @@ def test_magics_and_shell_lines_work_and_keep_their_order(tool):
     assert run(tool, ">>> !echo no").is_error
 
 
-def test_pip_adds_to_this_session_and_not_to_the_workbench(tool, place):
+def test_pip_installs_for_this_session_not_for_the_workbench(tool, place):
     package = place / "wheel" / "tiny"
     package.mkdir(parents=True)
     (package / "tiny_of_test.py").write_text("VALUE = 42\n")
@@ -116,7 +116,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 """
 
 
-def test_a_plot_comes_back_as_a_picture(tool):
+def test_plot_is_returned_as_a_picture(tool):
     seen = run(
         tool, "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.title('counts')\nplt.show()\nprint('after')"
     )
@@ -126,7 +126,7 @@ def test_a_plot_comes_back_as_a_picture(tool):
     assert base64.b64decode(seen.content[1].data).startswith(b"\x89PNG")
 
 
-def test_pictures_are_few_and_no_others_are_made_of_text(tool):
+def test_number_of_pictures_is_limited_and_text_makes_none(tool):
     seen = run(tool, "from PIL import Image\nfor n in range(12): display(Image.new('RGB', (4, 4)))")
     assert [part.type for part in seen.content] == ["text"] + ["image"] * 8
     assert "a picture was left out" in seen.text
@@ -134,14 +134,14 @@ def test_pictures_are_few_and_no_others_are_made_of_text(tool):
     assert run(tool, code).text == "plain"
 
 
-def test_files_of_the_folder_do_not_stand_in_the_way_of_the_start(tmp_path):
+def test_files_of_the_workspace_do_not_prevent_the_start(tmp_path):
     (tmp_path / "logging.py").write_text("raise SystemExit('mine')")
     (tmp_path / "helper.py").write_text("VALUE = 7")
     with IPythonTool(tmp_path) as tool:
         assert run(tool, "import helper\nhelper.VALUE").text == "7"
 
 
-def test_keys_and_tokens_of_the_person_are_not_passed_on(tmp_path, monkeypatch):
+def test_users_keys_and_tokens_are_not_passed_on(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HARMLESS", "seen")
     with IPythonTool(tmp_path) as tool:
@@ -160,7 +160,7 @@ def test_long_and_odd_output_is_bounded_and_plain(tool):
     assert len(run(tool, "list(range(10**6))").text) < 31_000
 
 
-def test_output_goes_out_while_it_runs(tool):
+def test_output_is_streamed_while_the_cell_runs(tool):
     seen: list[str] = []
     tool.executor.on_output = seen.append
     run(tool, "print('one'); print('two')")
@@ -168,7 +168,7 @@ def test_output_goes_out_while_it_runs(tool):
     assert "".join(seen) == "one\ntwo\n"
 
 
-def test_after_its_time_a_cell_is_interrupted_and_its_variables_stay(tool):
+def test_cell_is_interrupted_after_its_timeout_and_variables_persist(tool):
     run(tool, "kept = 5")
     seen = run(tool, "import time\nprint('begun')\ntime.sleep(300)", timeout=2)
     assert seen.is_error
@@ -190,7 +190,7 @@ while True:
 """
 
 
-def test_a_cell_that_does_not_heed_its_time_is_ended_with_all_it_started(fresh, mark):
+def test_cell_that_ignores_its_timeout_is_ended_with_its_processes(fresh, mark):
     seen = run(fresh, background(mark) + STUBBORN, timeout=5)
     assert seen.timed_out
     assert "started" in seen.text
@@ -200,7 +200,7 @@ def test_a_cell_that_does_not_heed_its_time_is_ended_with_all_it_started(fresh, 
 
 
 @pytest.mark.parametrize("code", ["import time\nprint('begun', flush=True)\ntime.sleep(300)", STUBBORN])
-def test_a_stop_interrupts_the_cell(fresh, code):
+def test_stop_interrupts_the_cell(fresh, code):
     run(fresh, "kept = 5")
     begun, results = threading.Event(), []
     fresh.executor.on_output = lambda text: begun.set()
@@ -216,7 +216,7 @@ def test_a_stop_interrupts_the_cell(fresh, code):
     assert after.text.endswith("5" if code is not STUBBORN else "'new'")
 
 
-def test_restart_begins_anew(fresh):
+def test_restart_starts_a_new_interpreter(fresh):
     run(fresh, "x = 1")
     seen = run(fresh, "x", restart=True)
     assert seen.restarted
@@ -224,7 +224,7 @@ def test_restart_begins_anew(fresh):
     assert "NameError" in seen.error
 
 
-def test_after_a_restart_of_the_workbench_it_is_said_that_variables_are_gone(fresh):
+def test_lost_variables_are_reported_after_a_restart_of_the_workbench(fresh):
     fresh.executor.recall({"output": "1"})
     assert run(fresh, "1").text == "[A new interpreter was started; variables of before are gone.]\n1"
     assert run(fresh, "2").text == "2"
@@ -232,14 +232,14 @@ def test_after_a_restart_of_the_workbench_it_is_said_that_variables_are_gone(fre
     assert "All variables are gone" in garbage.text
 
 
-def test_an_interpreter_that_dies_is_said_and_replaced(fresh):
+def test_interpreter_that_dies_is_reported_and_replaced(fresh):
     seen = run(fresh, "import os, signal\nprint('last words', flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)")
     assert seen.is_error
     assert seen.text.startswith("last words\n[The interpreter ended by the signal SIGSEGV. All variables are gone")
     assert run(fresh, "1 + 1").text == "2"
 
 
-def test_what_it_started_is_gone_when_it_is_closed(tmp_path, mark):
+def test_close_ends_processes_started_by_cells(tmp_path, mark):
     with IPythonTool(tmp_path) as tool:
         assert run(tool, background(mark)).text == "started"
         assert processes(mark)
@@ -255,7 +255,7 @@ tool(ExecuteIPythonCellAction(code=sys.argv[2] + "import time\\ntime.sleep(300)"
 """
 
 
-def test_the_death_of_the_owner_leaves_no_process(tmp_path, mark):
+def test_death_of_the_owner_leaves_no_process(tmp_path, mark):
     command = [sys.executable, "-c", OWNER, str(tmp_path), background(mark)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
@@ -265,7 +265,7 @@ def test_the_death_of_the_owner_leaves_no_process(tmp_path, mark):
     eventually(lambda: not processes(mark) and not processes(str(tmp_path)), "nothing is left")
 
 
-def test_the_workspace_s_own_interpreter_is_taken_where_it_has_ipython(tmp_path):
+def test_workspaces_interpreter_is_used_if_it_has_ipython(tmp_path):
     python = tmp_path / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\necho own\nexec {sys.executable} "$@"\n')
@@ -279,11 +279,11 @@ def test_the_workspace_s_own_interpreter_is_taken_where_it_has_ipython(tmp_path)
         assert run(tool, "1").interpreter == str(python)
 
 
-def test_without_the_workspace_s_packages_it_is_said_how_to_get_them(tool):
+def test_missing_workspace_packages_are_explained(tool):
     assert "`%pip install` adds one for this session" in run(tool, "import no_such_package").text
 
 
-def test_no_ipython_at_all_is_one_clear_observation(tmp_path, monkeypatch):
+def test_missing_ipython_is_one_clear_observation(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     seen = run(IPythonTool(tmp_path), "1")
     assert seen.is_error
@@ -291,7 +291,7 @@ def test_no_ipython_at_all_is_one_clear_observation(tmp_path, monkeypatch):
     assert "pip install ipython" in seen.text
 
 
-def test_an_interpreter_that_does_not_start_is_said(tmp_path):
+def test_interpreter_that_does_not_start_is_reported(tmp_path):
     with IPythonTool(tmp_path, python="/bin/false") as tool:
         seen = run(tool, "1")
     assert seen.is_error
@@ -300,7 +300,7 @@ def test_an_interpreter_that_does_not_start_is_said(tmp_path):
         assert "Nothing was run" in run(tool, "1").text
 
 
-def test_it_is_asked_about_and_made_for_a_session_by_name(tmp_path):
+def test_cell_needs_approval_and_the_tool_is_created_by_name(tmp_path):
     (tool,) = resolve_tool(Tool("execute_ipython_cell"), ToolContext(str(tmp_path)))
     assert not tool.is_read_only
     assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]

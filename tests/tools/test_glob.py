@@ -34,7 +34,7 @@ def dated(directory: Path, *files: str) -> None:
         os.utime(directory / name, (1_000_000_000 - age, 1_000_000_000 - age))
 
 
-def test_the_newest_file_comes_first(find, tmp_path):
+def test_newest_file_comes_first(find, tmp_path):
     write(tmp_path, {"old.py": "", "sub/new.py": "", "middle.py": "", "other.txt": ""})
     dated(tmp_path, "sub/new.py", "middle.py", "old.py")
     result = find("**/*.py")
@@ -42,14 +42,14 @@ def test_the_newest_file_comes_first(find, tmp_path):
     assert result.text.splitlines() == [str(tmp_path / name) for name in ("sub/new.py", "middle.py", "old.py")]
 
 
-def test_files_of_the_same_moment_come_by_name(find, tmp_path):
+def test_files_of_the_same_time_are_sorted_by_name(find, tmp_path):
     write(tmp_path, dict.fromkeys("cab", ""))
     for name in "abc":
         os.utime(tmp_path / name, (1, 1))
     assert names(find("*"), tmp_path) == ["a", "b", "c"]
 
 
-def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
+def test_at_most_a_hundred_files_are_listed_with_a_notice(find, tmp_path):
     write(tmp_path, {f"{number}.py": "" for number in range(MOST + 7)})
     result = find("*.py")
     assert len(result.files) == MOST
@@ -78,12 +78,12 @@ def test_a_hundred_at_most_and_it_says_so(find, tmp_path):
         ("*/*", {"src/a.py"}),
     ],
 )
-def test_what_a_pattern_stands_for(find, tmp_path, pattern, expected):
+def test_pattern_matches_these_files(find, tmp_path, pattern, expected):
     write(tmp_path, dict.fromkeys(("top.py", "notes.txt", "src/a.py", "src/deep/b.py", "src/deep/c.md"), ""))
     assert set(names(find(pattern), tmp_path)) == expected
 
 
-def test_an_absolute_pattern_and_a_path_are_taken(find, tmp_path):
+def test_absolute_pattern_and_path_are_accepted(find, tmp_path):
     write(tmp_path, {"src/a.py": "", "b.py": ""})
     assert names(find(f"{tmp_path}/src/*.py"), tmp_path) == ["src/a.py"]
     assert names(find("*.py", str(tmp_path / "src")), tmp_path) == ["src/a.py"]
@@ -99,14 +99,14 @@ def test_odd_names_are_found_and_shown_on_one_line(find, tmp_path, name):
     assert "\n" not in result.files[0]
 
 
-def test_a_pattern_that_looks_like_an_option_is_only_a_pattern(find, tmp_path):
+def test_pattern_that_looks_like_an_option_is_a_pattern(find, tmp_path):
     write(tmp_path, {"a.py": "", "-rf": ""})
     for pattern in ("--pre=rm", "-u", "--hidden", "--no-ignore"):
         assert find(pattern).found == 0
     assert names(find("-*"), tmp_path) == ["-rf"]
 
 
-def test_what_ignore_files_name_is_left_out(find, tmp_path):
+def test_ignored_files_are_omitted(find, tmp_path):
     write(
         tmp_path,
         {
@@ -125,12 +125,12 @@ def test_what_ignore_files_name_is_left_out(find, tmp_path):
     assert names(find("**", "src"), tmp_path) == ["src/build/x"]
 
 
-def test_signs_of_ignore_files_stand_for_one_byte_as_git_means_them(find, tmp_path):
+def test_wildcards_in_ignore_files_match_one_byte_as_in_git(find, tmp_path):
     write(tmp_path, {".gitignore": "?\n[!a]x\nö*\n", "b": "", "ä": "", "bx": "", "äx": "", "ö1": ""})
     assert set(names(find("*"), tmp_path)) == {"ä", "äx"}
 
 
-def test_hidden_files_need_a_pattern_that_names_the_dot(find, tmp_path):
+def test_hidden_files_need_a_pattern_with_a_dot(find, tmp_path):
     write(tmp_path, {".env": "", ".github/a.yml": "", "b.yml": "", "sub/.env.local": "", ".git/config": ""})
     assert names(find("*.yml"), tmp_path) == ["b.yml"]
     assert set(names(find("**/.env*"), tmp_path)) == {".env", "sub/.env.local"}
@@ -146,7 +146,7 @@ def test_links_and_devices_are_not_followed(find, tmp_path):
     assert len(find("*.py", "link").files) == 1
 
 
-def test_a_folder_that_may_not_be_read_is_passed_over(find, tmp_path):
+def test_unreadable_directory_is_skipped(find, tmp_path):
     write(tmp_path, {"closed/a.py": "", "open.py": ""})
     (tmp_path / "closed").chmod(0)
     try:
@@ -155,7 +155,7 @@ def test_a_folder_that_may_not_be_read_is_passed_over(find, tmp_path):
         (tmp_path / "closed").chmod(0o755)
 
 
-def test_nothing_found_is_said_and_no_error(find, tmp_path):
+def test_no_match_is_reported_and_no_error(find, tmp_path):
     result = find("*.rs")
     assert not result.is_error
     assert f"No file in {tmp_path} fits `*.rs`" in result.text
@@ -177,25 +177,25 @@ def test_nothing_found_is_said_and_no_error(find, tmp_path):
         ("{a,b}" * 20, None, "braces"),
     ],
 )
-def test_what_cannot_be_searched_is_explained(find, tmp_path, pattern, path, message):
+def test_path_that_cannot_be_searched_is_explained(find, tmp_path, pattern, path, message):
     write(tmp_path, {"file.txt": ""})
     result = find(pattern, path)
     assert result.is_error
     assert message in result.text
 
 
-def test_an_empty_pattern_is_refused():
+def test_empty_pattern_is_refused():
     with pytest.raises(ArgumentError, match="pattern"):
         GlobTool().action_from_arguments({"pattern": ""})
 
 
-def test_a_pattern_of_many_stars_comes_to_an_end(find, tmp_path):
+def test_pattern_of_many_stars_ends(find, tmp_path):
     write(tmp_path, {"a" * 200: "", "/".join(["a"] * 60): ""})
     assert find("*a" * 40 + "b").found == 0
     assert find("**/a/" * 30 + "b").found == 0
 
 
-def test_an_interrupt_ends_a_search_that_hangs(tmp_path, monkeypatch):
+def test_interrupt_ends_a_hanging_search(tmp_path, monkeypatch):
     tool = GlobTool(tmp_path, seconds=300)
     assert "interrupted" in interrupted(tool, tmp_path, monkeypatch).text
     assert not processes(HANGS)
@@ -203,7 +203,7 @@ def test_an_interrupt_ends_a_search_that_hangs(tmp_path, monkeypatch):
     assert call(tool, pattern="*.py").found == 1  # the next search is not touched by it
 
 
-def test_the_walk_without_ripgrep_ends_with_the_search(tmp_path):
+def test_walk_without_ripgrep_ends_with_the_search(tmp_path):
     write(tmp_path, {f"{directory}/{number}.py": "" for directory in "abc" for number in range(3)})
     assert len(list(walk(str(tmp_path)))) == 9
     seen: list[str] = []
@@ -212,7 +212,7 @@ def test_the_walk_without_ripgrep_ends_with_the_search(tmp_path):
     assert len(seen) == 3
 
 
-def test_a_search_ends_when_its_time_is_over():
+def test_search_ends_at_its_timeout():
     over = threading.Event()
     with Searches(0.01).one() as stop:
         assert not over.wait(0.0)
@@ -223,7 +223,7 @@ def test_a_search_ends_when_its_time_is_over():
         assert stop.why == "time"
 
 
-def test_it_is_read_only_and_made_for_a_session(tmp_path):
+def test_tool_is_read_only_and_created_for_a_session(tmp_path):
     (tool,) = GlobTool.create(ToolContext(str(tmp_path)))
     write(tmp_path, {"a.py": ""})
     assert tool.name == "glob"
@@ -236,7 +236,7 @@ def test_it_is_read_only_and_made_for_a_session(tmp_path):
     ("glob", "whole"),
     [("a", ["a"]), ("{a,b}c", ["ac", "bc"]), ("x{a,{b,c}}", ["xa", "xb", "xc"]), ("[{]\\{", ["[{]\\{"])],
 )
-def test_braces_stand_for_each_of_their_branches(glob, whole):
+def test_braces_match_each_branch(glob, whole):
     assert expand(glob) == whole
 
 

@@ -32,7 +32,7 @@ def rows(result, directory: Path) -> list[str]:
     return [line.replace(f"{directory}/", "") for line in result.text.splitlines()]
 
 
-def test_lines_come_with_file_and_number_in_the_order_of_the_paths(search, tmp_path):
+def test_lines_have_file_and_number_in_path_order(search, tmp_path):
     write(tmp_path, {"b.py": "one\ntwo\n", "a/x.py": "two\n", "c.txt": "zero\ntwo"})
     result = search("two")
     assert rows(result, tmp_path) == ["a/x.py:1:two", "b.py:2:two", "c.txt:2:two"]
@@ -40,7 +40,7 @@ def test_lines_come_with_file_and_number_in_the_order_of_the_paths(search, tmp_p
     assert result.text.startswith(f"{tmp_path}/a/x.py:1:")
 
 
-def test_only_the_names_of_the_files_on_request(search, tmp_path):
+def test_only_file_names_are_returned_on_request(search, tmp_path):
     write(tmp_path, {"b.py": "two\ntwo\n", "a.py": "two", "c.py": "three"})
     result = search("two", output="files")
     assert rows(result, tmp_path) == ["a.py", "b.py"]
@@ -70,14 +70,14 @@ def test_include_limits_the_files(search, tmp_path, include, expected):
     assert set(rows(search("here", include=include, output="files"), tmp_path)) == expected
 
 
-def test_the_case_of_letters_is_kept_apart_unless_asked(search, tmp_path):
+def test_case_matters_unless_ignored(search, tmp_path):
     write(tmp_path, {"a": "Straße\nstraße\nÄrger\närger\n"})
     assert rows(search("STRA"), tmp_path) == []
     assert len(rows(search("stra", ignore_case=True), tmp_path)) == 2
     assert len(rows(search("(?i)ÄRGER"), tmp_path)) == 2
 
 
-def test_context_shows_the_lines_around(search, tmp_path):
+def test_context_shows_surrounding_lines(search, tmp_path):
     write(tmp_path, {"a": "".join(f"line {number}\n" for number in range(1, 13)), "b": "x\nline 2"})
     assert rows(search("line (2|3|9)$", context=1), tmp_path) == [
         *("a-1-line 1", "a:2:line 2", "a:3:line 3", "a-4-line 4", "--"),
@@ -85,7 +85,7 @@ def test_context_shows_the_lines_around(search, tmp_path):
     ]
 
 
-def test_a_single_file_is_searched(search, tmp_path):
+def test_single_file_is_searched(search, tmp_path):
     write(tmp_path, {"a.py": "x = 1\ny = 2\n", "b.py": "x"})
     assert rows(search("x", path="a.py"), tmp_path) == ["a.py:1:x = 1"]
     assert rows(search("x", path=str(tmp_path / "a.py"), include="*.rs"), tmp_path) == ["a.py:1:x = 1"]
@@ -149,7 +149,7 @@ def test_a_single_file_is_searched(search, tmp_path):
         ("#", "#", True),
     ],
 )
-def test_what_a_pattern_matches(search, tmp_path, pattern, text, matches):
+def test_pattern_matches_these_lines(search, tmp_path, pattern, text, matches):
     write(tmp_path, {"a": f"{text}\n"})
     assert bool(rows(search(pattern), tmp_path)) is matches
 
@@ -173,7 +173,7 @@ def test_what_a_pattern_matches(search, tmp_path, pattern, text, matches):
         ("a" * 20_000, "longer than"),
     ],
 )
-def test_a_wrong_pattern_is_explained(search, tmp_path, pattern, message):
+def test_invalid_pattern_is_explained(search, tmp_path, pattern, message):
     write(tmp_path, {"a": "a\n"})
     result = search(pattern)
     assert result.is_error
@@ -190,7 +190,7 @@ def test_a_wrong_pattern_is_explained(search, tmp_path, pattern, message):
         ({"path": "/dev/zero"}, "neither a folder nor a regular file"),
     ],
 )
-def test_what_cannot_be_searched_is_explained(search, tmp_path, arguments, message):
+def test_path_that_cannot_be_searched_is_explained(search, tmp_path, arguments, message):
     os.mkfifo(tmp_path / "pipe")
     result = search("x", **arguments)
     assert result.is_error
@@ -204,12 +204,12 @@ def test_arguments_out_of_range_are_refused():
             tool.action_from_arguments(arguments)
 
 
-def test_half_a_character_is_refused_and_shown():
+def test_lone_surrogate_is_refused_and_shown():
     with pytest.raises(ArgumentError, match=r"`pattern` is .*ud800"):
         GrepTool().action_from_arguments({"pattern": "\ud800"})
 
 
-def test_nothing_found_is_said_and_no_error(search, tmp_path):
+def test_no_match_is_reported_and_no_error(search, tmp_path):
     write(tmp_path, {"a.py": "x"})
     result = search("y", include="*.py")
     assert not result.is_error
@@ -236,7 +236,7 @@ def test_ignored_hidden_and_binary_files_are_not_searched(search, tmp_path):
     assert rows(search("x", output="files"), tmp_path) == ["plain"]
 
 
-def test_a_huge_file_is_left_out_at_once(search, tmp_path):
+def test_huge_file_is_skipped_at_once(search, tmp_path):
     write(tmp_path, {"small": "x\n"})
     with (tmp_path / "huge").open("wb") as file:
         file.write(b"x\n")
@@ -244,7 +244,7 @@ def test_a_huge_file_is_left_out_at_once(search, tmp_path):
     assert rows(search("x"), tmp_path) == ["small:1:x"]
 
 
-def test_other_encodings_are_read_by_their_mark_and_broken_bytes_are_shown(search, tmp_path):
+def test_encodings_are_read_by_their_mark_and_invalid_bytes_shown(search, tmp_path):
     write(
         tmp_path,
         {
@@ -257,7 +257,7 @@ def test_other_encodings_are_read_by_their_mark_and_broken_bytes_are_shown(searc
     assert rows(search("w.rd", include="broken"), tmp_path) == ["broken:1:word \ufffd!"]
 
 
-def test_a_long_result_is_cut_and_says_what_is_missing(search, tmp_path):
+def test_long_result_is_cut_and_counts_the_omission(search, tmp_path):
     write(tmp_path, {f"{number:03}.txt": "needle in the hay\n" * 60 for number in range(100)})
     result = search("needle")
     assert len(result.text) < 31_000
@@ -268,7 +268,7 @@ def test_a_long_result_is_cut_and_says_what_is_missing(search, tmp_path):
     assert rows(result, tmp_path)[0] == "000.txt:1:needle in the hay"
 
 
-def test_a_long_line_is_cut(search, tmp_path):
+def test_long_line_is_cut(search, tmp_path):
     write(tmp_path, {"min.js": "needle" + "ä" * 1_000_000, "z": "needle"})
     result = search("needle")
     assert len(result.text) < 1_500
@@ -281,7 +281,7 @@ def test_odd_names_are_shown_on_one_line(search, tmp_path):
     assert rows(search("x"), tmp_path) == ["-n:1:x", "a\\nb: 1:1:x", "c:3:d:1:x"]
 
 
-def test_a_pattern_without_end_stops_with_its_time_and_leaves_no_process(tmp_path):
+def test_endless_pattern_ends_at_its_timeout_without_leaving_a_process(tmp_path):
     write(tmp_path, {"a": "a" * 60 + "!\n"})
     tool = GrepTool(tmp_path, seconds=0.5)
     result = call(tool, pattern=ENDLESS)
@@ -290,7 +290,7 @@ def test_a_pattern_without_end_stops_with_its_time_and_leaves_no_process(tmp_pat
     eventually(lambda: not _workers(), "the search process is gone")
 
 
-def test_an_interrupt_ends_a_pattern_without_end(tmp_path):
+def test_interrupt_ends_an_endless_pattern(tmp_path):
     write(tmp_path, {"a": "a" * 60 + "!\n"})
     tool = GrepTool(tmp_path, seconds=60)
     results = []
@@ -307,7 +307,7 @@ def test_an_interrupt_ends_a_pattern_without_end(tmp_path):
     assert call(tool, pattern="a!").matched_lines == 1
 
 
-def test_an_interrupt_ends_a_ripgrep_that_hangs(tmp_path, monkeypatch):
+def test_interrupt_ends_a_hanging_ripgrep(tmp_path, monkeypatch):
     result = interrupted(GrepTool(tmp_path, seconds=300), tmp_path, monkeypatch)
     assert result.is_error
     assert "interrupted" in result.text
@@ -326,14 +326,14 @@ def _is_worker(process: psutil.Process) -> bool:
         return False
 
 
-def test_an_unknown_kind_of_ripgrep_is_replaced_by_our_own_search(tmp_path, monkeypatch):
+def test_unknown_kind_of_ripgrep_is_replaced_by_our_own_search(tmp_path, monkeypatch):
     write(tmp_path, {"tree/a": "x\n", "bin/rg": "#!/bin/sh\necho 'error: unexpected argument' >&2\nexit 2\n"})
     (tmp_path / "bin/rg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert rows(call(GrepTool(tmp_path / "tree"), pattern="x"), tmp_path) == ["tree/a:1:x"]
 
 
-def test_it_is_read_only_and_made_for_a_session(tmp_path):
+def test_tool_is_read_only_and_created_for_a_session(tmp_path):
     (tool,) = GrepTool.create(ToolContext(str(tmp_path)))
     assert tool.name == "grep"
     assert tool.is_read_only

@@ -10,7 +10,7 @@ from tests.tui.sample_session import STEADY
 from workbench.files.images import kind_of, pixels_of
 
 
-def test_size_and_kind_of_all_forms():
+def test_format_and_dimensions_of_all_supported_images():
     gif = b"GIF89a" + struct.pack("<HH", 640, 480)
     heads = [png(640, 480), gif, jpeg_head(640, 480), jpeg_head(640, 480, note=60_000), *webp_heads(640, 480)]
     assert [pixels_of(head) for head in heads] == [(640, 480)] * 7
@@ -21,7 +21,7 @@ def test_size_and_kind_of_all_forms():
 
 @STEADY
 @given(st.sampled_from([png(), jpeg_head(9, 9), *webp_heads(9, 9), b"GIF89a", b"\xff\xd8\xff"]), st.binary(max_size=40))
-def test_no_bytes_raise(head, rest):
+def test_no_bytes_raise_an_exception(head, rest):
     for end in range(len(head) + 1):
         size = pixels_of(head[:end] + rest)
         assert size is None or min(size) >= 0

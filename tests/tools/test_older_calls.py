@@ -44,22 +44,22 @@ FINISH = ("message", "task_completed")
         ("ask_human", ("question", "options"), {"inquire": "why?"}, {"question": "why?"}),
     ],
 )
-def test_older_arguments_become_those_of_today(tool, known, older, today):
+def test_older_arguments_are_converted(tool, known, older, today):
     assert adapted(tool, older, known) == today
 
 
-def test_a_parameter_of_today_is_never_renamed_or_replaced():
+def test_current_parameter_is_never_renamed_or_replaced():
     both = {"cmd": "old", "command": "new"}
     assert adapted("execute_bash", both, BASH) == both, "the tool says what is unexpected"
     assert adapted("grep", {"glob": "*.py"}, ("pattern", "glob")) == {"glob": "*.py"}
     assert adapted("other", {"cmd": "ls"}, ("command",)) == {"cmd": "ls"}
 
 
-def test_a_renamed_parameter_is_one_the_tool_has_or_it_stays():
+def test_parameter_is_renamed_only_to_one_the_tool_has():
     assert adapted("execute_bash", {"cmd": "ls"}, ("script",)) == {"cmd": "ls"}
 
 
-def test_every_line_of_the_table_leads_to_a_parameter_of_the_tool(tmp_path):
+def test_every_table_entry_names_a_parameter_of_the_tool(tmp_path):
     tools = open_tools(ToolContext(str(tmp_path)))
     try:
         for name, tool in tools.items():
@@ -71,6 +71,6 @@ def test_every_line_of_the_table_leads_to_a_parameter_of_the_tool(tmp_path):
             tool.close()
 
 
-def test_older_names_find_their_tools():
+def test_older_names_resolve_to_their_tools():
     assert {resolve_alias(name) for name in OLDER_NAMES} == {"execute_bash", "str_replace_editor", "finish"}
     assert set(OLDER_NAMES.values()) <= set(OLDER_ARGUMENTS), "each has its arguments in the table beside"

@@ -44,7 +44,7 @@ TASKS = [{"title": "one", "status": "done"}, {"title": "two", "status": "todo"}]
         ("gone\x1b", {"city": "Rome", "days": 3}, "gone\\e city=Rome, days=3"),
     ],
 )
-def test_a_call_reads_on_one_line(tool, arguments, line):
+def test_call_is_presented_on_one_line(tool, arguments, line):
     assert headline(tool, arguments, None, WORKSPACE) == line
 
 
@@ -54,7 +54,7 @@ def test_every_built_in_tool_has_a_manifest_that_finds_its_class():
         assert getattr(find_tool(name), "name", name) == name
 
 
-def test_the_manifests_load_without_the_code_of_the_tools():
+def test_manifests_load_without_the_code_of_the_tools():
     code = """
 import sys
 from workbench.tools.manifest import ALL_TOOLS, manifest_of
@@ -65,7 +65,7 @@ print(sorted({"pydantic", "workbench.tools.tool", "workbench.tools.schema"} & se
     assert done.stdout == "[]\n"
 
 
-def test_a_tool_of_any_other_name_is_of_no_special_kind_and_keeps_what_was_recorded():
+def test_third_party_tool_keeps_its_recorded_presentation():
     mine = Presentation(icon="§", headline="to {name}")
     assert kind_of("my_shell") == "other"
     assert presentation_of("my_shell", {}, mine) == mine
@@ -74,7 +74,7 @@ def test_a_tool_of_any_other_name_is_of_no_special_kind_and_keeps_what_was_recor
 
 
 @pytest.mark.parametrize("sign", ["", "ab", "漢", "\x1b", "\u0301", "\n"])
-def test_an_icon_fills_one_cell(sign):
+def test_icon_fills_one_cell(sign):
     assert icon(Presentation(icon=sign)) == GENERIC.icon
 
 
@@ -100,19 +100,19 @@ class Careless(ToolDefinition):
         Presentation(result="?"),
     ],
 )
-def test_a_presentation_that_cannot_be_kept_costs_only_the_looks(shown):
+def test_presentation_that_cannot_be_stored_is_ignored(shown):
     tool = Careless(name="mine", description="m", action_type=ThinkAction, executor=ThinkExecutor())
     tool.shown = shown
     assert tool.recorded_presentation({}) is None
 
 
-def test_what_is_kept_is_well_formed():
+def test_stored_presentation_is_well_formed():
     tool = Careless(name="mine", description="m", action_type=ThinkAction, executor=ThinkExecutor())
     tool.shown = Presentation(headline="a\udce9")
     assert tool.recorded_presentation({}) == Presentation(headline="a\ufffd")
 
 
-def test_a_built_in_tool_records_nothing(tmp_path):
+def test_built_in_tool_stores_no_presentation(tmp_path):
     (tool,) = find_tool(think.NAME).create(ToolContext(str(tmp_path)))
     assert tool.presentation.icon == "✎"
     assert tool.recorded_presentation({"thought": "hm"}) is None

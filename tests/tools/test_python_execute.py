@@ -29,7 +29,7 @@ def background(mark: str) -> str:
     return BACKGROUND.replace("MARK", repr(mark))
 
 
-def test_what_it_prints_comes_back(tool):
+def test_printed_output_is_returned(tool):
     result = run(tool, "for number in range(3):\n    print(number, 'ä')", timeout=60)
     assert (result.text, result.output, result.exit_code, result.is_error) == (
         "0 ä\n1 ä\n2 ä",
@@ -39,24 +39,24 @@ def test_what_it_prints_comes_back(tool):
     )
 
 
-def test_values_are_not_shown_by_themselves_and_silence_is_said(tool):
+def test_values_are_not_shown_and_missing_output_is_reported(tool):
     result = run(tool, "1 + 1", timeout=60)
     assert not result.is_error
     assert "printed nothing" in result.text
 
 
-def test_each_call_begins_anew(tool):
+def test_each_call_runs_in_a_new_interpreter(tool):
     run(tool, "x = 1", timeout=60)
     assert "NameError" in run(tool, "print(x)", timeout=60).text
 
 
-def test_it_runs_in_the_workspace_as_a_main_program(tool, tmp_path):
+def test_code_runs_in_the_workspace_as_the_main_program(tool, tmp_path):
     (tmp_path / "helper.py").write_text("VALUE = 42")
     code = "import os, helper\nif __name__ == '__main__':\n    print(os.getcwd(), helper.VALUE)"
     assert run(tool, code, timeout=60).text == f"{tmp_path} 42"
 
 
-def test_the_workspace_s_own_interpreter_is_taken(tmp_path):
+def test_workspaces_interpreter_is_used(tmp_path):
     python = tmp_path / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\necho own\nexec {sys.executable} "$@"\n')
@@ -76,25 +76,25 @@ def test_the_workspace_s_own_interpreter_is_taken(tmp_path):
         ("raise ValueError('a\\x1b[2Jb')", "[Error: ValueError: a\\e[2Jb (line 1 of the code)]"),
     ],
 )
-def test_errors_are_said_with_their_line(tool, code, message):
+def test_errors_are_reported_with_their_line(tool, code, message):
     result = run(tool, code, timeout=60)
     assert result.is_error
     assert result.text == message
 
 
-def test_what_goes_to_stderr_alone_is_left_out(tool):
+def test_stderr_without_an_error_is_omitted(tool):
     result = run(tool, "import sys; print('noise', file=sys.stderr); print('result')", timeout=60)
     assert (result.text, result.is_error) == ("result", False)
 
 
-def test_keys_and_tokens_of_the_person_are_not_passed_on(tool, monkeypatch):
+def test_users_keys_and_tokens_are_not_passed_on(tool, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HARMLESS", "seen")
     result = run(tool, "import os; print(os.environ.get('OPENAI_API_KEY'), os.environ['HARMLESS'])", timeout=60)
     assert result.text == "None seen"
 
 
-def test_long_output_keeps_its_beginning_and_its_end(tool):
+def test_long_output_keeps_its_beginning_and_end(tool):
     result = run(tool, "for n in range(200_000): print('line', n)", timeout=60)
     assert len(result.text) < 31_000
     assert result.text.startswith("line 0\nline 1\n")
@@ -102,7 +102,7 @@ def test_long_output_keeps_its_beginning_and_its_end(tool):
     assert "bytes left out" in result.text
 
 
-def test_endless_output_is_bounded_and_ends_with_the_time(tool):
+def test_endless_output_is_bounded_and_ends_at_the_timeout(tool):
     before = psutil.Process().memory_info().rss
     result = run(tool, "while True: print('x' * 100_000)", timeout=2)
     assert result.timed_out
@@ -110,19 +110,19 @@ def test_endless_output_is_bounded_and_ends_with_the_time(tool):
     assert psutil.Process().memory_info().rss - before < 100_000_000
 
 
-def test_bytes_that_are_no_text_are_replaced(tool):
+def test_invalid_bytes_are_replaced(tool):
     result = run(tool, r"import sys; sys.stdout.buffer.write(b'a\xff\x00b')", timeout=60)
     assert result.output == "a\ufffd\ufffdb"
 
 
-def test_output_goes_out_while_it_runs(tool):
+def test_output_is_streamed_while_the_code_runs(tool):
     seen: list[str] = []
     tool.executor.on_output = seen.append
     run(tool, "print('one'); print('two')", timeout=60)
     assert "".join(seen) == "one\ntwo\n"
 
 
-def test_after_its_time_it_is_ended_with_all_it_started(tool, mark):
+def test_code_is_ended_with_its_processes_at_the_timeout(tool, mark):
     result = run(tool, background(mark) + FOREVER, timeout=3)
     assert result.is_error
     assert result.timed_out
@@ -130,20 +130,20 @@ def test_after_its_time_it_is_ended_with_all_it_started(tool, mark):
     eventually(lambda: not processes(mark), "nothing is left")
 
 
-def test_without_a_timeout_it_has_five_seconds(tool):
+def test_default_timeout_is_five_seconds(tool):
     assert tool.action_from_arguments({"code": "1"}).timeout == 5
     for timeout in (0, -1, 10_000):
         with pytest.raises(ArgumentError, match="timeout"):
             tool.action_from_arguments({"code": "1", "timeout": timeout})
 
 
-def test_code_that_ends_leaves_no_process_either(tool, mark):
+def test_code_that_ends_leaves_no_process(tool, mark):
     result = run(tool, background(mark), timeout=60)
     assert (result.text, result.is_error) == ("started", False)
     eventually(lambda: not processes(mark), "nothing is left")
 
 
-def test_code_that_kills_its_watcher_leaves_no_process(tool, mark):
+def test_code_that_kills_its_supervisor_leaves_no_process(tool, mark):
     result = run(tool, background(mark) + f"import os\nos.kill(os.getppid(), 9)\n{FOREVER}", timeout=60)
     assert result.is_error
     assert not result.timed_out
@@ -152,7 +152,7 @@ def test_code_that_kills_its_watcher_leaves_no_process(tool, mark):
     assert run(tool, "print('again')", timeout=60).text == "again"
 
 
-def test_an_interrupt_ends_it_with_all_it_started(tool, mark):
+def test_interrupt_ends_the_code_with_its_processes(tool, mark):
     started = threading.Event()
     tool.executor.on_output = lambda text: started.set()
     results = []
@@ -176,7 +176,7 @@ tool(PythonExecuteAction(code=sys.argv[2], timeout=300))
 """
 
 
-def test_the_death_of_the_owner_leaves_no_process(tmp_path, mark):
+def test_death_of_the_owner_leaves_no_process(tmp_path, mark):
     command = [sys.executable, "-c", OWNER, str(tmp_path), background(mark) + FOREVER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
@@ -186,17 +186,17 @@ def test_the_death_of_the_owner_leaves_no_process(tmp_path, mark):
     eventually(lambda: not processes(mark), "nothing is left")
 
 
-def test_too_much_memory_is_an_error_and_not_the_end_of_the_machine(tool):
+def test_excessive_memory_is_an_error_of_the_code(tool):
     assert "MemoryError" in run(tool, "x = bytearray(8 << 30)", timeout=60).text
 
 
-def test_a_folder_that_is_gone_is_said(tmp_path):
+def test_deleted_directory_is_reported(tmp_path):
     result = run(PythonExecuteTool(tmp_path / "gone"), "print(1)", timeout=60)
     assert result.is_error
     assert "Nothing was run" in result.text
 
 
-def test_it_is_asked_about_and_made_for_a_session_by_name(tmp_path):
+def test_code_needs_approval_and_the_tool_is_created_by_name(tmp_path):
     (tool,) = resolve_tool(Tool("python_execute"), ToolContext(str(tmp_path)))
     assert not tool.is_read_only
     assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]

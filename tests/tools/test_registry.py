@@ -45,7 +45,7 @@ def _forget():
         unregister_tool(name)
 
 
-def test_the_built_in_tools_are_known_from_the_start():
+def test_built_in_tools_are_registered_from_the_start():
     assert list_registered_tools() == [
         "ask_human",
         "browser",
@@ -80,24 +80,24 @@ def test_the_built_in_tools_are_known_from_the_start():
         ("other", "other"),
     ],
 )
-def test_aliases_lead_to_the_tools_own_name(alias, name):
+def test_aliases_resolve_to_the_tools_name(alias, name):
     assert resolve_alias(alias) == name
 
 
-def test_a_specification_becomes_a_tool_that_knows_the_workspace(context, tmp_path):
+def test_specification_becomes_a_tool_for_the_workspace(context, tmp_path):
     (tool,) = resolve_tool(Tool("file_editor"), context)
     result = tool(tool.action_from_arguments({"command": "view", "path": "a.txt"}))
     assert str(tmp_path / "a.txt") in result.text
 
 
-def test_an_instance_takes_no_parameters(context):
+def test_instance_takes_no_parameters(context):
     register_tool("own", ThinkTool())
     assert resolve_tool(Tool("own"), context)[0].name == "think"
     with pytest.raises(UsageError, match="takes no parameters"):
         resolve_tool(Tool("own", {"size": 1}), context)
 
 
-def test_a_subclass_and_a_factory_receive_parameters(context, tmp_path):
+def test_subclass_and_factory_receive_parameters(context, tmp_path):
     register_tool("own", FileEditorTool)
     assert resolve_tool(Tool("own", {"workspace": "/elsewhere"}), context)[0].name == "str_replace_editor"
     seen = {}
@@ -111,12 +111,12 @@ def test_a_subclass_and_a_factory_receive_parameters(context, tmp_path):
     assert seen == {"size": 1, "workspace": str(tmp_path)}
 
 
-def test_wrong_parameters_are_a_usage_error(context):
+def test_invalid_parameters_raise_usage_error(context):
     with pytest.raises(UsageError, match="cannot be made"):
         resolve_tool(Tool("think", {"size": 1}), context)
 
 
-def test_an_unknown_tool_names_the_near_one(context):
+def test_unknown_tool_names_the_nearest_one(context):
     with pytest.raises(UnknownTool, match="Did you mean 'task_tracker'"):
         resolve_tool(Tool("task_traker"), context)
 
@@ -134,12 +134,12 @@ def test_a_name_is_text_without_spaces_at_its_ends(name):
 
 
 @pytest.mark.parametrize("wrong", [3, "text", dict, None, [ThinkTool()], ToolBase, ToolDefinition])
-def test_what_is_no_tool_cannot_be_registered(wrong):
+def test_object_that_is_no_tool_cannot_be_registered(wrong):
     with pytest.raises(TypeError):
         register_tool("own", wrong)
 
 
-def test_a_tool_without_executor_cannot_be_registered():
+def test_tool_without_executor_cannot_be_registered():
     bare = ToolDefinition(name="own", description="", action_type=ThinkTool().action_type)
     with pytest.raises(NotImplementedError):
         register_tool("own", bare)
@@ -151,7 +151,7 @@ def test_tools_open_by_name(context):
     assert all(tool.executor is not None for tool in tools.values())
 
 
-def test_every_built_in_tool_opens_and_shows_a_plain_schema(context):
+def test_every_built_in_tool_opens_with_a_simplified_schema(context):
     tools = open_tools(context)
     try:
         assert tuple(tools) == BUILTIN_TOOLS
@@ -165,13 +165,13 @@ def test_every_built_in_tool_opens_and_shows_a_plain_schema(context):
             tool.close()
 
 
-def test_every_name_of_the_package_can_be_imported():
+def test_every_public_name_can_be_imported():
     names = [name for name in dir(workbench.tools) if not name.startswith("_")]
     assert {"BashTool", "FileEditorTool", "Tool", "Schema"} <= set(names)
     assert all(hasattr(workbench.tools, name) for name in names)
 
 
-def test_when_one_tool_cannot_open_the_others_are_closed(context):
+def test_failure_to_open_one_tool_closes_the_others(context):
     closed = []
 
     class Closing(ThinkTool):
@@ -184,7 +184,7 @@ def test_when_one_tool_cannot_open_the_others_are_closed(context):
     assert closed == ["think"]
 
 
-def test_names_load_only_when_they_are_used():
+def test_names_load_on_first_use():
     code = (
         "import sys, workbench.tools; assert 'pydantic' not in sys.modules; "
         "from workbench.tools import open_tools, ToolContext; open_tools(ToolContext('/'), ['think']); "
@@ -195,7 +195,7 @@ def test_names_load_only_when_they_are_used():
     assert done.stdout.strip() == "['workbench.tools.think.definition']"
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match="Nothing"):
         workbench.tools.Nothing  # noqa: B018
     assert "open_tools" in dir(workbench.tools)

@@ -37,7 +37,7 @@ def every_part(node: Any) -> list[dict[str, Any]]:
     return [node] + [part for value in node.values() for part in every_part(value)]
 
 
-def test_references_are_put_in_place_and_null_branches_go():
+def test_references_are_inlined_and_null_branches_removed():
     schema = Draw.to_mcp_schema()
     text = str(schema)
     assert "$ref" not in text
@@ -47,7 +47,7 @@ def test_references_are_put_in_place_and_null_branches_go():
     assert schema["properties"]["end"]["description"] == "where it ends"
 
 
-def test_titles_go_but_a_property_named_title_stays():
+def test_titles_are_removed_but_a_property_named_title_stays():
     schema = Draw.to_mcp_schema()
     assert schema["properties"]["title"] == {
         "type": "string",
@@ -57,7 +57,7 @@ def test_titles_go_but_a_property_named_title_stays():
     assert [part["title"] for part in every_part(schema) if "title" in part] == [schema["properties"]["title"]]
 
 
-def test_constraints_a_model_needs_survive():
+def test_constraints_for_the_model_are_kept():
     properties = Draw.to_mcp_schema()["properties"]
     assert properties["style"] == {"default": "thin", "enum": ["thin", "thick"], "type": "string"}
     assert properties["points"]["maxItems"] == 3
@@ -65,13 +65,13 @@ def test_constraints_a_model_needs_survive():
     assert Draw.to_mcp_schema()["required"] == ["title", "start"]
 
 
-def test_a_schema_that_contains_itself_ends_in_a_plain_object():
+def test_recursive_schema_ends_in_a_plain_object():
     children = Draw.to_mcp_schema()["properties"]["tree"]["properties"]["children"]
     assert children["items"]["type"] == "object"
     assert "properties" not in children["items"]
 
 
-def test_actions_that_contain_themselves_or_each_other_export_a_plain_schema():
+def test_recursive_actions_export_a_simplified_schema():
     class Folder(Action):
         name: str
         inside: list["Folder"] = []
@@ -91,7 +91,7 @@ def test_actions_that_contain_themselves_or_each_other_export_a_plain_schema():
     assert Folder.model_validate(arguments).inside[0].owner is not None
 
 
-def test_the_exported_schema_is_valid_and_accepts_what_the_model_accepts():
+def test_exported_schema_is_valid_and_accepts_what_the_model_accepts():
     sent = {"title": "t", "start": {"x": 1}, "tree": {"name": "a"}}
     jsonschema.Draft202012Validator.check_schema(Draw.to_mcp_schema())
     jsonschema.validate(sent, Draw.to_mcp_schema())
@@ -120,7 +120,7 @@ FOREIGN = {
 }
 
 
-def test_a_foreign_schema_becomes_a_model_that_checks():
+def test_foreign_schema_becomes_a_validating_model():
     model = Action.from_mcp_schema("read_it", FOREIGN)
     arguments = {
         "path": "/a",
@@ -150,13 +150,13 @@ def test_a_foreign_schema_becomes_a_model_that_checks():
         {"node": 3},
     ],
 )
-def test_a_model_of_a_foreign_schema_refuses_what_does_not_fit(wrong):
+def test_model_of_a_foreign_schema_refuses_invalid_data(wrong):
     model = Action.from_mcp_schema("read_it", FOREIGN)
     with pytest.raises(ValidationError):
         model.model_validate({"path": "/a", "node": {}, **wrong})
 
 
-def test_a_foreign_schema_survives_the_way_there_and_back():
+def test_foreign_schema_survives_a_round_trip():
     exported = Action.from_mcp_schema("read_it", FOREIGN).to_mcp_schema()
     assert exported["required"] == ["path", "node"]
     assert exported["properties"]["depth"] == {"type": "integer", "minimum": 1, "maximum": 5}
@@ -165,7 +165,7 @@ def test_a_foreign_schema_survives_the_way_there_and_back():
     assert exported["properties"]["x-y"] == {"type": "boolean", "default": True}
 
 
-def test_a_foreign_schema_may_multiply_its_references_without_end():
+def test_foreign_schema_with_multiplying_references_is_bounded():
     names = [f"L{number}" for number in range(40)]
     definitions: dict[str, Any] = {
         name: {"type": "object", "properties": {side: {"$ref": f"#/$defs/{below}"} for side in ("a", "b")}}
@@ -177,7 +177,7 @@ def test_a_foreign_schema_may_multiply_its_references_without_end():
 
 
 @pytest.mark.parametrize("schema", [{"type": "string"}, [], {"type": "object", "properties": [1]}])
-def test_what_is_no_object_schema_is_refused(schema):
+def test_schema_that_is_no_object_schema_is_refused(schema):
     with pytest.raises(ValueError, match="broken"):
         Action.from_mcp_schema("broken", schema)
 
@@ -198,6 +198,6 @@ kinds = st.recursive(
 
 @given(properties=st.dictionaries(st.text("abcxyz", min_size=1, max_size=4), kinds, min_size=1, max_size=4))
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_any_plain_schema_comes_back_as_it_was(properties):
+def test_any_simple_schema_survives_a_round_trip(properties):
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     assert Action.from_mcp_schema("any", schema).to_mcp_schema() == schema

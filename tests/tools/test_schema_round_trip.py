@@ -102,7 +102,7 @@ def without_null(node: Any) -> Any:
 
 @given(pairs())
 @QUICK
-def test_the_model_takes_what_the_schema_takes_and_nothing_else(pair):
+def test_model_accepts_exactly_what_the_schema_accepts(pair):
     schema, document = pair
     model = Action.from_mcp_schema("foreign", schema)
     if is_valid(document, schema):
@@ -113,7 +113,7 @@ def test_the_model_takes_what_the_schema_takes_and_nothing_else(pair):
 
 @given(pairs())
 @QUICK
-def test_the_exported_schema_takes_what_the_schema_takes_and_nothing_else(pair):
+def test_exported_schema_accepts_exactly_what_the_schema_accepts(pair):
     schema, document = pair
     exported = Action.from_mcp_schema("foreign", schema).to_mcp_schema()
     jsonschema.Draft202012Validator.check_schema(exported)
@@ -126,7 +126,7 @@ def test_the_exported_schema_takes_what_the_schema_takes_and_nothing_else(pair):
 
 @given(pairs())
 @QUICK
-def test_a_second_trip_changes_nothing(pair):
+def test_second_round_trip_changes_nothing(pair):
     schema, _ = pair
     once = Action.from_mcp_schema("foreign", schema).to_mcp_schema()
     assert Action.from_mcp_schema("foreign", once).to_mcp_schema() == once
@@ -134,7 +134,7 @@ def test_a_second_trip_changes_nothing(pair):
 
 @given(pairs())
 @QUICK
-def test_what_the_model_holds_goes_to_the_other_program_as_it_came(pair):
+def test_arguments_reach_the_other_program_unchanged(pair):
     schema, document = pair
     model = Action.from_mcp_schema("foreign", schema)
     if is_valid(document, schema):
@@ -204,7 +204,7 @@ LIMITS: Node = {
         (LIMITS, {"size": 3, "rows": [{"n": 1}], "more": {"x": 1}, "unknown": "text"}),
     ],
 )
-def test_recursive_joined_and_split_schemas_take_their_documents(schema, good):
+def test_recursive_joined_and_split_schemas_accept_valid_documents(schema, good):
     model = Action.from_mcp_schema("foreign", schema)
     exported = model.to_mcp_schema()
     jsonschema.Draft202012Validator.check_schema(exported)
@@ -230,13 +230,13 @@ def test_recursive_joined_and_split_schemas_take_their_documents(schema, good):
         (LIMITS, {"more": {"x": "text"}}),
     ],
 )
-def test_recursive_joined_and_split_schemas_refuse_the_rest(schema, wrong):
+def test_recursive_joined_and_split_schemas_refuse_invalid_documents(schema, wrong):
     model = Action.from_mcp_schema("foreign", schema)
     assert not is_valid(wrong, model.to_mcp_schema())
     assert not is_taken(wrong, model)
 
 
-def test_a_union_at_the_top_becomes_one_list_of_properties_since_providers_refuse_it():
+def test_top_level_union_becomes_one_list_of_properties():
     exported = Action.from_mcp_schema("foreign", WAYS).to_mcp_schema()
     assert set(exported) == {"type", "properties", "required", "additionalProperties"}
     assert list(exported["properties"]) == ["how", "path", "line", "url"]
@@ -244,7 +244,7 @@ def test_a_union_at_the_top_becomes_one_list_of_properties_since_providers_refus
     assert exported["required"] == ["how"]
 
 
-def test_what_pydantic_cannot_hold_stays_in_what_is_exported():
+def test_constraints_unsupported_by_pydantic_stay_in_the_exported_schema():
     odd = {
         "when": {"type": "string", "format": "date", "pattern": "^2"},
         "step": {"type": "number", "multipleOf": 0.5, "enum": [0.5, 1.5]},
@@ -255,7 +255,7 @@ def test_what_pydantic_cannot_hold_stays_in_what_is_exported():
     assert is_taken({"when": "2026-11-21", "step": 0.5, "tags": ["a"]}, model)
 
 
-def test_null_stays_where_it_says_something():
+def test_null_is_kept_if_it_has_a_meaning():
     nullable = {"type": ["string", "null"]}
     schema = {
         "type": "object",
@@ -283,7 +283,7 @@ def test_null_stays_where_it_says_something():
         True,
     ],
 )
-def test_a_careless_schema_still_gives_a_model(odd):
+def test_sloppy_schema_still_gives_a_model(odd):
     model = Action.from_mcp_schema("foreign", {"type": "object", "properties": {"x": odd, "y": {"type": "integer"}}})
     assert is_taken({"x": "text", "y": 1}, model) or is_taken({"x": 7, "y": 1}, model)
     assert not is_taken({"y": "one"}, model)

@@ -80,7 +80,7 @@ def in_all_ways(tool, **arguments):
     st.booleans(),
     INCLUDES,
 )
-def test_grep_with_ignore_files(tree, ignore_files, pattern, ignore_case, include):
+def test_grep_respects_ignore_files_like_ripgrep(tree, ignore_files, pattern, ignore_case, include):
     with tempfile.TemporaryDirectory(prefix="ohw-same-") as directory:
         grow(Path(directory), ignore_files, tree)
         asked = {"pattern": pattern, "ignore_case": ignore_case, "include": include}
@@ -106,7 +106,7 @@ def test_grep_finds_the_lines_that_match(lines, pattern):
 
 @same
 @given(TREES, IGNORE_FILES, GLOBS, st.booleans())
-def test_glob_with_ignore_files(tree, ignore_files, pattern, is_repository):
+def test_glob_respects_ignore_files_like_ripgrep(tree, ignore_files, pattern, is_repository):
     with tempfile.TemporaryDirectory(prefix="ohw-same-") as directory:
         grow(Path(directory), ignore_files, tree, {"sub/.git/HEAD": ""} if is_repository else {})
         observation = in_all_ways(GlobTool(directory, seconds=600), pattern=pattern)

@@ -76,7 +76,7 @@ def why(selection: Selection, name: str) -> str:
     return next(f"{'on' if state.is_on else 'off'}: {state.why}" for state in selection.states if state.name == name)
 
 
-def test_by_default_a_session_has_the_default_tools_and_knows_the_others(place):
+def test_session_has_the_default_tools_and_lists_the_others(place):
     selection = select(place)
     assert tuple(selection.tools) == BUILTIN_TOOLS
     assert {state.name for state in selection.states} == set(list_registered_tools())
@@ -85,13 +85,13 @@ def test_by_default_a_session_has_the_default_tools_and_knows_the_others(place):
     assert selection.notices == ()
 
 
-def test_each_tool_can_be_switched_also_by_an_older_name(place):
+def test_each_tool_can_be_switched_even_by_an_older_name(place):
     selection = select(place, bash=False, think=False)
     assert tuple(selection.tools) == tuple(name for name in BUILTIN_TOOLS if name not in ("execute_bash", "think"))
     assert why(selection, "execute_bash") == "off: your settings"
 
 
-def test_a_tool_that_is_off_by_default_is_switched_on(place):
+def test_tool_that_is_off_by_default_can_be_enabled(place):
     choices, _ = choose({"finish": True})
     assert next(choice for choice in choices if choice.name == "finish").why == "your settings"
     for name in {*list_registered_tools()} - {*BUILTIN_TOOLS}:
@@ -99,7 +99,7 @@ def test_a_tool_that_is_off_by_default_is_switched_on(place):
         assert next(choice for choice in choices if choice.name == name).is_on
 
 
-def test_the_set_plan_has_the_tools_that_read_and_the_task_list(place):
+def test_plan_set_has_the_reading_tools_and_the_task_list(place):
     selection = select(place, set="plan")
     assert "task_tracker" in selection.tools
     assert all(tool.is_read_only for tool in selection.tools.values())
@@ -108,21 +108,21 @@ def test_the_set_plan_has_the_tools_that_read_and_the_task_list(place):
     assert why(selection, "think") == 'on: the set "plan"'
 
 
-def test_a_line_for_a_tool_goes_before_the_set(place):
+def test_entry_for_a_tool_overrides_the_set(place):
     selection = select(place, set="plan", execute_bash=True, think=False)
     assert "execute_bash" in selection.tools
     assert "think" not in selection.tools
     assert tuple(select(place, set="code").tools) == BUILTIN_TOOLS
 
 
-def test_a_table_gives_parameters_and_switches_on_unless_it_says_off(place):
+def test_table_sets_parameters_and_enables_unless_off(place):
     selection = select(place, execute_bash={"no_change_timeout": 60})
     assert selection.tools["execute_bash"].executor is not None
     assert why(selection, "execute_bash") == "on: your settings"
     assert "execute_bash" not in select(place, execute_bash={"on": False, "no_change_timeout": 60}).tools
 
 
-def test_the_description_of_the_shell_names_the_number_that_is_set(place):
+def test_shell_description_names_the_configured_silence(place):
     tool = select(place, execute_bash={"no_change_timeout": 47}).tools["execute_bash"]
     assert "47 seconds" in tool.description
     assert "47 s" in tool.short_description
@@ -149,7 +149,7 @@ def test_parameters_reach_the_tool(place):
         ({"greet": {"colour": "red"}}, "tools.greet.colour is no parameter; it takes reads, times, word"),
     ],
 )
-def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, message):
+def test_invalid_entry_is_an_error_that_names_file_and_key(place, table, message):
     own(place, greet=GREET)
     with pytest.raises(UsageError) as error:
         select(place, **table)
@@ -158,13 +158,13 @@ def test_a_wrong_line_is_an_error_that_names_file_and_key(place, table, message)
     assert "\n" not in str(error.value)
 
 
-def test_a_tool_of_another_folder_is_only_mentioned(place):
+def test_tool_of_another_directory_is_only_mentioned(place):
     selection = select(place, weather={"city": "Ulm"})
     assert selection.notices == (f"{FILE}: tools.weather: there is no such tool here",)
     assert tuple(selection.tools) == BUILTIN_TOOLS
 
 
-def test_a_trusted_folder_brings_its_tools(place, capsys):
+def test_trusted_directory_provides_its_tools(place, capsys):
     own(place, greet=GREET, _helper="raise SystemExit")
     selection = select(place)
     tool = selection.tools["greet"]
@@ -175,14 +175,14 @@ def test_a_trusted_folder_brings_its_tools(place, capsys):
     assert not list((place / ".ohw").rglob("*.pyc"))
 
 
-def test_the_set_plan_takes_own_tools_at_their_word(place):
+def test_plan_set_trusts_the_read_only_hint_of_own_tools(place):
     own(place, greet=GREET)
     assert "greet" not in select(place, set="plan").tools
     own(place, greet=GREET.replace("reads: bool = False", "reads: bool = True"))
     assert "greet" in select(place, set="plan").tools
 
 
-def test_nothing_of_an_untrusted_folder_runs_and_that_is_said(place):
+def test_nothing_of_an_untrusted_directory_runs_and_that_is_reported(place):
     own(place, greet="from pathlib import Path; Path(__file__).with_name('ran').touch()")
     selection = select(place, trust=False)
     assert tuple(selection.tools) == BUILTIN_TOOLS
@@ -192,7 +192,7 @@ def test_nothing_of_an_untrusted_folder_runs_and_that_is_said(place):
     assert not (place / ".ohw/tools/ran").exists()
 
 
-def test_only_the_very_folder_is_trusted_by_whatever_path_and_only_with_what_it_brought_first(place, tmp_path_factory):
+def test_only_the_named_directory_with_its_first_content_is_trusted(place, tmp_path_factory):
     own(place, greet=GREET)
     base = tmp_path_factory.mktemp("elsewhere")
     where = Locations.from_environment({"HOME": str(base)})
@@ -212,7 +212,7 @@ def test_only_the_very_folder_is_trusted_by_whatever_path_and_only_with_what_it_
     assert offered(str(place))
 
 
-def test_what_comes_into_a_folder_that_was_named_when_it_brought_nothing_does_not_count(tmp_path):
+def test_files_added_to_a_named_empty_directory_are_not_trusted(tmp_path):
     where = Locations.from_environment({"HOME": str(tmp_path / "home")})
     place = tmp_path / "place"
     (place / ".ohw/tools").mkdir(parents=True)
@@ -224,7 +224,7 @@ def test_what_comes_into_a_folder_that_was_named_when_it_brought_nothing_does_no
     assert is_trusted(place, agreed(where, named))
 
 
-def test_a_tool_that_is_off_is_not_even_loaded(place):
+def test_disabled_tool_is_not_loaded(place):
     own(place, greet="raise RuntimeError('loaded')")
     selection = select(place, greet=False)
     assert selection.notices == ()
@@ -255,7 +255,7 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
         (GREET + "Greet.to_mcp_schema = classmethod(lambda cls: {'properties': {'x': {1, 2}}})", "TypeError"),
     ],
 )
-def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, message):
+def test_failing_own_tool_is_omitted_and_reported_in_one_line(place, text, message):
     own(place, broken=text, greet=GREET)
     selection = select(place)
     (notice,) = selection.notices or ("nothing",)
@@ -267,7 +267,7 @@ def test_an_own_tool_that_fails_is_reported_in_a_line_and_left_out(place, text, 
 
 
 @pytest.mark.parametrize("name", ["execute_bash", "terminal", "two words", "1st"])
-def test_an_own_tool_takes_no_name_of_another_and_needs_a_possible_one(place, name):
+def test_own_tool_needs_a_valid_unused_name(place, name):
     own(place, **{name: GREET})
     selection = select(place)
     assert tuple(selection.tools) == BUILTIN_TOOLS
@@ -275,7 +275,7 @@ def test_an_own_tool_takes_no_name_of_another_and_needs_a_possible_one(place, na
     assert f"the tool {name} of " in selection.notices[0]
 
 
-def test_two_files_that_give_the_same_tool_give_it_once(place):
+def test_two_files_that_provide_the_same_tool_provide_it_once(place):
     own(place, greet=GREET, hail=GREET)
     selection = select(place)
     assert "greet" in selection.tools
@@ -283,7 +283,7 @@ def test_two_files_that_give_the_same_tool_give_it_once(place):
     assert "calls itself 'greet'" in selection.notices[0]
 
 
-def test_a_wrong_line_closes_what_was_open_already(place):
+def test_invalid_entry_closes_tools_already_open(place):
     own(place, aaa=GREET.replace('raise OSError("cannot close")', "Path(__file__).with_name('closed').touch()"))
     text = (place / ".ohw/tools/aaa.py").read_text().replace("import Field", "import Field\nfrom pathlib import Path")
     own(place, aaa=text, zzz=GREET)
@@ -292,7 +292,7 @@ def test_a_wrong_line_closes_what_was_open_already(place):
     assert (place / ".ohw/tools/closed").exists()
 
 
-def test_a_fault_in_closing_is_logged_and_stops_nobody(place, caplog):
+def test_error_on_close_is_logged_and_stops_nothing(place, caplog):
     own(place, greet=GREET)
     select(place)
     assert "greet could not be closed" in caplog.text
@@ -308,14 +308,14 @@ def make(conv_state: object, size: int = 1, made: Free | None = None, **more: An
     return [conv_state, size, made, more]
 
 
-def test_a_factory_says_what_can_be_set_by_its_hints():
+def test_parameters_of_a_factory_come_from_its_type_hints():
     assert settable(make)[1]
     assert checked_params(make, {"size": "3", "colour": "red"}) == {"size": 3, "colour": "red"}
     with pytest.raises(UsageError, match="made cannot be set here"):
         checked_params(make, {"made": 3})
 
 
-def test_the_tools_module_of_a_folder_is_found_by_its_classes(place):
+def test_module_of_a_projects_tool_is_importable_by_its_classes(place):
     own(place, greet=GREET)
     tool = select(place).tools["greet"]
     assert sys.modules[tool.action_type.__module__].__file__ == str(place / ".ohw/tools/greet.py")

@@ -12,7 +12,7 @@ def run(tool, **arguments):
     return tool(tool.action_from_arguments(arguments))
 
 
-def test_what_an_entry_lacks_is_filled_in(tool):
+def test_missing_fields_of_a_task_are_filled_in(tool):
     result = run(tool, command="plan", task_list=[{}, {"title": "Fix it", "status": "done", "id": "fix"}])
     assert result.task_list == [
         {"id": "task-1", "title": "Untitled task", "status": "todo", "notes": ""},
@@ -20,7 +20,7 @@ def test_what_an_entry_lacks_is_filled_in(tool):
     ]
 
 
-def test_made_ids_are_not_taken_twice(tool):
+def test_generated_ids_are_unique(tool):
     result = run(tool, command="plan", task_list=[{"id": "task-2"}, {}, {"id": 7}, {}])
     assert len({task["id"] for task in result.task_list}) == 4
 
@@ -35,12 +35,12 @@ def test_plan_replaces_and_view_prints_the_list(tool):
     assert "old" not in text
 
 
-def test_an_empty_list_is_said(tool):
+def test_empty_list_is_reported(tool):
     assert "no tasks" in run(tool, command="view").text
     assert run(tool, command="plan", task_list=[]).task_list == []
 
 
-def test_more_than_one_in_progress_is_accepted_and_said(tool):
+def test_several_tasks_in_progress_are_accepted_and_reported(tool):
     active = [{"title": name, "status": "in_progress"} for name in "ab"]
     result = run(tool, command="plan", task_list=active)
     assert not result.is_error
@@ -64,13 +64,13 @@ def test_more_than_one_in_progress_is_accepted_and_said(tool):
         ({"command": "show"}, "one of view, plan"),
     ],
 )
-def test_what_does_not_fit_names_the_entry(tool, arguments, message):
+def test_invalid_entry_is_named(tool, arguments, message):
     with pytest.raises(ArgumentError) as raised:
         tool.action_from_arguments(arguments)
     assert message in str(raised.value)
 
 
-def test_the_list_goes_on_from_what_was_answered_before(tool):
+def test_list_is_recalled_from_an_earlier_result(tool):
     answer = run(tool, command="plan", task_list=[{"title": "go on", "status": "done"}]).model_dump(mode="json")
     again = TaskTrackerTool()
     again.executor.recall(answer)
@@ -80,38 +80,38 @@ def test_the_list_goes_on_from_what_was_answered_before(tool):
         assert run(again, command="view").task_list == answer["task_list"]
 
 
-def test_think_answers_that_the_thought_is_logged():
+def test_think_confirms_that_the_thought_is_logged():
     tool = ThinkTool()
     action = tool.action_from_arguments({"thought": "hm"})
     assert tool(action).text == "Your thought has been logged."
 
 
 @pytest.mark.parametrize("message", ["true", "false", "partial", True, None])
-def test_finish_gives_its_message_back(message):
+def test_finish_returns_its_message(message):
     tool = FinishTool()
     action = tool.action_from_arguments({"message": "Done.", "task_completed": message})
     assert tool(action).text == "Done."
     assert tool.ends_run
 
 
-def test_finish_knows_no_other_way_to_have_completed():
+def test_finish_refuses_other_values_of_task_completed():
     with pytest.raises(ArgumentError, match="task_completed"):
         FinishTool().action_from_arguments({"message": "Done.", "task_completed": "almost"})
 
 
 @pytest.mark.parametrize("make", [TaskTrackerTool, ThinkTool, FinishTool])
-def test_nobody_has_to_be_asked_about_them(make):
+def test_these_tools_need_no_approval(make):
     hints = make().annotations
     assert (hints.readOnlyHint, hints.destructiveHint, hints.idempotentHint) == (True, False, True)
     names = make().to_openai_tool()["function"]["parameters"]["properties"]
     assert "security_risk" not in names
 
 
-def test_the_same_plan_twice_is_the_same_list(tool):
+def test_same_plan_twice_gives_the_same_list(tool):
     plan = {"command": "plan", "task_list": [{"title": "one"}, {"title": "two", "status": "in_progress"}]}
     assert run(tool, **plan) == run(tool, **plan)
 
 
-def test_finish_needs_a_message():
+def test_finish_requires_a_message():
     with pytest.raises(ArgumentError, match="`message` is missing"):
         FinishTool().action_from_arguments({})

@@ -44,14 +44,14 @@ def greet(**options) -> ToolDefinition:
     return ToolDefinition(name="greet", description="Greets.", action_type=Greet, observation_type=Greeting, **options)
 
 
-def test_a_tool_runs_from_arguments_to_an_observation():
+def test_tool_runs_from_arguments_to_an_observation():
     tool = greet(executor=Greeter())
     result = tool(tool.action_from_arguments({"name": "you"}))
     assert isinstance(result, Greeting)
     assert result.text == "hello you"
 
 
-def test_an_executor_that_raises_gives_an_error_observation():
+def test_executor_that_raises_gives_an_error_observation():
     result = greet(executor=Greeter())(Greet(name="nobody"))
     assert isinstance(result, Greeting)
     assert result.is_error
@@ -60,7 +60,7 @@ def test_an_executor_that_raises_gives_an_error_observation():
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), RecursionError(), StopIteration()])
-def test_no_way_of_failing_gets_out_of_a_tool(error):
+def test_no_failure_escapes_a_tool(error):
     class Failing(Greeter):
         def __call__(self, action):
             raise error
@@ -70,7 +70,7 @@ def test_no_way_of_failing_gets_out_of_a_tool(error):
     assert type(error).__name__ in result.text
 
 
-def test_a_check_of_the_arguments_that_fails_is_an_argument_error():
+def test_failing_argument_validator_is_an_argument_error():
     class Odd(Action):
         name: str
 
@@ -85,7 +85,7 @@ def test_a_check_of_the_arguments_that_fails_is_an_argument_error():
         tool.action_from_arguments({"name": "me"})
 
 
-def test_a_tool_that_does_not_know_its_folder_or_cannot_stop_does_no_harm():
+def test_failing_working_dir_and_interrupt_do_no_harm():
     class Lost(Greeter):
         def working_dir(self):
             raise LookupError("where am I?")
@@ -98,22 +98,22 @@ def test_a_tool_that_does_not_know_its_folder_or_cannot_stop_does_no_harm():
     assert tool.interrupt() is None
 
 
-def test_an_executor_that_gives_back_something_else_gives_an_error_observation():
+def test_executor_that_returns_another_type_gives_an_error_observation():
     result = greet(executor=Greeter())(Greet(name="odd"))
     assert result.is_error
     assert "str" in result.text
 
 
-def test_a_preview_that_fails_is_empty():
+def test_failing_preview_is_empty():
     assert greet(executor=Greeter()).preview(Greet(name="you")) == ()
 
 
-def test_without_an_executor_a_tool_is_not_executable():
+def test_tool_without_an_executor_is_not_executable():
     with pytest.raises(NotImplementedError, match="set_executor"):
         greet().as_executable()
 
 
-def test_set_executor_leaves_the_original_alone():
+def test_set_executor_leaves_the_original_unchanged():
     bare = greet()
     ready = bare.set_executor(Greeter())
     assert ready.as_executable() is ready
@@ -133,7 +133,7 @@ def test_risk_and_summary_come_first_in_the_exported_schema():
     assert parameters["required"] == ["security_risk", "name"]
 
 
-def test_a_read_only_tool_is_not_asked_for_its_risk():
+def test_read_only_tool_is_not_asked_for_its_risk():
     tool = greet(annotations=ToolAnnotations(readOnlyHint=True))
     assert tool.is_read_only
     assert list(tool.to_openai_tool()["function"]["parameters"]["properties"]) == ["summary", "name"]
@@ -145,7 +145,7 @@ def test_changing_an_export_does_not_change_the_next_one():
     assert "name" in tool.to_openai_tool()["function"]["parameters"]["properties"]
 
 
-def test_the_mcp_form_has_the_tools_own_arguments_and_hints():
+def test_mcp_form_has_the_tools_own_arguments_and_hints():
     tool = greet(annotations=ToolAnnotations(title="Greet", idempotentHint=True)).to_mcp_tool()
     assert list(tool["inputSchema"]["properties"]) == ["name"]
     assert tool["annotations"] == {
@@ -158,7 +158,7 @@ def test_the_mcp_form_has_the_tools_own_arguments_and_hints():
 
 
 @pytest.mark.parametrize("kind", [FileEditorTool, TaskTrackerTool, ThinkTool, FinishTool])
-def test_a_built_in_tool_has_a_long_and_a_short_description(kind):
+def test_built_in_tool_has_a_long_and_a_short_description(kind):
     tool = kind()
     long = tool.to_openai_tool()["function"]["description"]
     short = tool.to_openai_tool(short=True)["function"]["description"]
@@ -168,7 +168,7 @@ def test_a_built_in_tool_has_a_long_and_a_short_description(kind):
 @pytest.mark.parametrize(
     ("kind", "read_only"), [(FileEditorTool, False), (TaskTrackerTool, True), (ThinkTool, True), (FinishTool, True)]
 )
-def test_only_tools_that_change_nothing_outside_the_session_are_read_only(kind, read_only):
+def test_only_tools_without_outside_effects_are_read_only(kind, read_only):
     assert kind().is_read_only is read_only
 
 

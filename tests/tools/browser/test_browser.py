@@ -77,7 +77,7 @@ def id_of(seen, name: str) -> str:
     return match[1]
 
 
-def test_a_form_is_filled_and_sent(tool, site, place):
+def test_form_is_filled_and_submitted(tool, site, place):
     seen = use(tool, f"goto('{site.url()}')")
     assert not seen.is_error, seen.text
     assert (seen.url, seen.title) == (site.url(), "Order")
@@ -109,7 +109,7 @@ def test_a_form_is_filled_and_sent(tool, site, place):
     assert use(tool, "go_forward()").title == "Done"
 
 
-def test_clicks_reach_frames_and_what_is_out_of_sight(tool, site):
+def test_clicks_reach_frames_and_elements_out_of_sight(tool, site):
     seen = use(tool, f"goto('{site.url()}')")
     seen = use(tool, f"click('{id_of(seen, 'Count')}')")
     assert "Pressed" in seen.text
@@ -119,7 +119,7 @@ def test_clicks_reach_frames_and_what_is_out_of_sight(tool, site):
     assert "/last" in use(tool, f"click('{id_of(seen, 'Last')}')").url
 
 
-def test_a_call_that_fails_ends_the_list_and_the_page_is_shown(tool, site):
+def test_failing_call_ends_the_list_and_the_page_is_shown(tool, site):
     use(tool, f"goto('{site.url()}')")
     seen = use(tool, "click('e999')", f"goto('{site.url('/two')}')")
     assert seen.is_error
@@ -127,7 +127,7 @@ def test_a_call_that_fails_ends_the_list_and_the_page_is_shown(tool, site):
     assert seen.title == "Order"
 
 
-def test_tabs_are_listed_and_chosen(tool, site):
+def test_tabs_are_listed_and_selected(tool, site):
     seen = use(tool, f"goto('{site.url()}')")
     seen = use(tool, f"click('{id_of(seen, 'New tab')}')")
     assert seen.title == "Second"
@@ -138,14 +138,14 @@ def test_tabs_are_listed_and_chosen(tool, site):
     assert use(tool, "noop(0)", tab=2).title == "Second"
 
 
-def test_a_dialog_gets_the_careful_answer_and_is_told(tool, site):
+def test_dialog_gets_a_cautious_answer_and_is_reported(tool, site):
     seen = use(tool, f"goto('{site.url()}')")
     seen = use(tool, f"click('{id_of(seen, 'Ask')}')")
     assert "a dialog (confirm) was answered with Cancel: Really?" in seen.text
     assert seen.title == "false"
 
 
-def test_downloads_go_into_the_workspace_under_a_plain_name(tool, site, place):
+def test_downloads_are_saved_in_the_workspace_under_a_safe_name(tool, site, place):
     seen = use(tool, f"goto('{site.url()}')")
     report = id_of(seen, "Report")
     first, second = use(tool, f"click('{report}')"), use(tool, f"click('{report}')")
@@ -156,7 +156,7 @@ def test_downloads_go_into_the_workspace_under_a_plain_name(tool, site, place):
     assert not any(path.name.startswith(".") for path in saved)
 
 
-def test_addresses_that_are_not_public_are_not_reached_also_by_the_way(tool, site):
+def test_private_addresses_are_not_reached_even_by_redirects(tool, site):
     seen = use(tool, "goto('http://10.1.2.3/')")
     assert "10.1.2.3:80 was not reached" in seen.text
     assert "`private` in [tools.browser]" in seen.text
@@ -173,7 +173,7 @@ fetch('{to}/fetch', {{mode: 'no-cors', method: 'POST', body: 'x'}}).catch(() => 
 new WebSocket('{to}/socket'.replace('http', 'ws'))</script>"""
 
 
-def test_a_server_of_this_machine_hears_nothing_from_pages_of_other_places(tool):
+def test_local_server_gets_no_requests_from_other_sites_pages(tool):
     def paths() -> set[str]:
         return {visit.path for visit in own.visits}
 
@@ -197,7 +197,7 @@ def test_a_server_of_this_machine_hears_nothing_from_pages_of_other_places(tool)
         assert paths() - {"/favicon.ico"} == {"/link"}
 
 
-def test_a_wrong_certificate_is_said_and_the_page_not_opened(tool):
+def test_invalid_certificate_is_reported_and_the_page_not_opened(tool):
     with Site({"/": page(b"<h1>secret</h1>")}, tls=True) as site:
         seen = use(tool, f"goto('{site.url()}')")
     assert seen.is_error
@@ -206,19 +206,19 @@ def test_a_wrong_certificate_is_said_and_the_page_not_opened(tool):
     assert site.visits == []
 
 
-def test_what_does_not_answer_is_said(tool):
+def test_unresponsive_server_is_reported(tool):
     seen = use(tool, f"goto('http://127.0.0.1:{free_port()}/')")
     assert "could not be reached" in seen.text
     assert "cannot be opened safely" in use(tool, "goto('http://127.0.0.1:9/')").error
 
 
-def test_a_long_page_is_cut_and_says_so(tool, site):
+def test_long_page_is_cut_with_a_notice(tool, site):
     seen = use(tool, f"goto('{site.url('/long')}')")
     assert len(seen.text) < 17_000
     assert "lines left out" in seen.text
 
 
-def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path):
+def test_endless_and_hanging_pages_do_not_block(chromium, site, tmp_path):
     state = tmp_path / "state"
     with BrowserTool(tmp_path, state_dir=state, executable=chromium, seconds=4, pictures=False) as tool:
         seen = use(tool, f"goto('{site.url('/half')}')")
@@ -259,7 +259,7 @@ sys.stdin.read()
 """
 
 
-def test_the_death_of_the_owner_and_a_close_leave_no_process(chromium, tmp_path):
+def test_death_of_the_owner_and_close_leave_no_process(chromium, tmp_path):
     command = [sys.executable, "-c", OWNER, str(tmp_path), chromium]
     env = {**os.environ, "OPENAI_API_KEY": "sk-of-the-test"}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as owner:
@@ -275,7 +275,7 @@ def test_the_death_of_the_owner_and_a_close_leave_no_process(chromium, tmp_path)
     eventually(lambda: not any(process.is_running() and process.status() != "zombie" for process in below), "left")
 
 
-def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_chromium_or_playwright_is_reported_with_how_to_install_it(tmp_path, monkeypatch):
     with BrowserTool(tmp_path, executable="/no/such/browser") as tool:
         assert "`executable` in [tools.browser]" in use(tool, "noop()").error
     with BrowserTool(tmp_path, executable="/bin/false") as tool:
@@ -297,21 +297,21 @@ def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkey
         resolve_tool(Tool("browser"), ToolContext(str(tmp_path)))
 
 
-def test_it_is_made_for_a_session_by_name(tmp_path):
+def test_browser_is_created_for_a_session_by_name(tmp_path):
     (tool,) = resolve_tool(Tool("browser", {"private": ["10.0.0.0/8"]}), ToolContext(str(tmp_path), tmp_path / "state"))
     with tool:
         assert not tool.is_read_only
         assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]
 
 
-def test_the_driver_is_kept_in_compiled_form_for_the_next_start(tool, site):
+def test_compiled_driver_is_cached_for_the_next_start(tool, site):
     assert not use(tool, "noop(0)").is_error
     directory = Path(os.environ["XDG_DATA_HOME"], "ohw", "browser-code")
     assert eventually(lambda: [*directory.glob("*/*")], "the driver to be kept", 60)
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_the_program_of_the_system_is_started_without_the_script_before_it(tmp_path, monkeypatch):
+def test_system_program_is_started_without_its_wrapper_script(tmp_path, monkeypatch):
     script, program = tmp_path / "chromium", tmp_path / "lib"
     for each in (script, program):
         each.write_text("#!/bin/sh\n")

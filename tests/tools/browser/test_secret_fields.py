@@ -42,7 +42,7 @@ def field(number: int, told: str, value: str) -> str:
     return f"<label>Field {number} {told.format(html.escape(value))}</label>"
 
 
-def test_no_secret_field_tells_what_it_holds(tool):
+def test_content_of_secret_fields_is_masked(tool):
     fields = [field(n, kind, value) for n, (kind, value) in enumerate((k, v) for k in FIELDS for v in VALUES)]
     card = '<label>Lines <textarea autocomplete="cc-csc">first\nsecond: "third"</textarea></label>'
     echo = "<p>You said plain-word, and it's: # odd</p>"

@@ -68,13 +68,13 @@ def find(tools: dict[str, ToolDefinition], query: str, **more: Any) -> Any:
     return finder(finder.action_from_arguments({"query": query, **more}))
 
 
-def test_up_to_forty_tools_are_all_shown_and_nothing_is_there_to_find_others(tmp_path, figma):
+def test_up_to_forty_tools_are_all_offered_without_find_tools(tmp_path, figma):
     few = dict(list(figma.items())[:41])
     assert len(few) == MOST + 1
     assert asked(Agent(Model(), few, tmp_path)) == [name for name in few if name != "find_tools"]
 
 
-def test_of_more_the_first_are_shown_the_built_in_ones_among_them_and_the_others_are_counted(tmp_path, figma):
+def test_beyond_forty_the_first_are_offered_and_the_others_counted(tmp_path, figma):
     turned = dict(reversed(list(figma.items())))
     agent = Agent(Model(), turned, tmp_path)
     offered = asked(agent)
@@ -84,7 +84,7 @@ def test_of_more_the_first_are_shown_the_built_in_ones_among_them_and_the_others
     assert f"{len(figma) - MOST} of figma" in finder["function"]["description"]
 
 
-def test_what_is_found_is_shown_from_the_next_call_on_behind_what_was_shown_before(tmp_path, figma):
+def test_found_tools_are_offered_from_the_next_call_after_earlier_ones(tmp_path, figma):
     agent = Agent(Model(), figma, tmp_path)
     before = asked(agent)
     hidden = next(name for name in figma if name not in before)
@@ -111,21 +111,21 @@ def test_what_is_found_is_shown_from_the_next_call_on_behind_what_was_shown_befo
         ("render images", "figma_getImages"),
     ],
 )
-def test_the_best_fitting_tool_is_the_first(figma, query, expected):
+def test_best_matching_tool_comes_first(figma, query, expected):
     offer = offer_of(figma)
     assert offer is not None
     offer.most = 0
     assert find(figma, query).found[0] == expected
 
 
-def test_the_most_that_are_shown_is_a_setting():
+def test_number_of_offered_tools_is_a_setting():
     with FindToolsTool(most=3) as tool:
         offer = offer_of({"find_tools": tool, **{str(number): tool for number in range(5)}})
     assert offer is not None
     assert offer.offered == ["0", "1", "find_tools"]
 
 
-def test_a_call_of_no_tool_names_near_ones_and_not_all_of_very_many(tmp_path, figma):
+def test_unknown_tool_names_similar_ones_instead_of_all(tmp_path, figma):
     (call,) = read_response(calls("figma_getImage"), figma, ())
     assert "figma_getImages" in call.error
     assert len(call.error) < 300
@@ -143,7 +143,7 @@ def run(session: OpenedSession, text: str) -> None:
         pass
 
 
-def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, monkeypatch):
+def test_found_tools_survive_a_restart_and_run(tmp_path, monkeypatch):
     paths = {f"/thing{number}": {"get": operation(f"thing{number}", given("q", "query"))} for number in range(60)}
     (tmp_path / "api.json").write_text(json.dumps(document(paths, url="http://127.0.0.1:9/")))
     (workspace := tmp_path / "work").mkdir()

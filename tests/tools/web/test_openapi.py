@@ -70,7 +70,7 @@ def answer(text: str = '{"ok": true}', status: int = 200, **headers: str):
     return lambda visit: visit.answer(text.encode(), "application/json", status, **headers)
 
 
-def test_a_real_document_becomes_tools_whose_schemas_are_valid_and_whose_reading_ones_are_read_only():
+def test_real_document_becomes_valid_tools_with_read_only_hints():
     figma = Opened(FIGMA.parent, document=str(FIGMA))
     assert figma.notices == []
     assert len(figma.tools) == 54
@@ -88,7 +88,7 @@ def test_a_real_document_becomes_tools_whose_schemas_are_valid_and_whose_reading
         post.action_from_arguments({"file_key": "a", "body": {}})
 
 
-def test_calls_of_a_real_document_go_where_it_says_signed_and_the_key_shows_nowhere(site):
+def test_calls_of_a_real_document_are_signed_and_never_show_the_key(site):
     figma = Opened(FIGMA.parent, document=str(FIGMA), base_url=site.url("/"), key_env="THE_KEY")
     site.pages["/v1/files/a%2Fb/comments"] = answer(f'{{"echo": "{KEY}"}}')
     site.pages["/v1/images/abc"] = answer("{}")
@@ -121,7 +121,7 @@ SENT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", SENT)
-def test_queries_are_written_as_the_document_says(tmp_path, site, case):
+def test_queries_are_serialized_as_documented(tmp_path, site, case):
     parameter, value, expected = SENT[case]
     site.pages["/v1/it"] = answer()
     api = opened(tmp_path, document({"/it": {"get": operation("get", parameter)}}, url=site.url("/v1")))
@@ -131,7 +131,7 @@ def test_queries_are_written_as_the_document_says(tmp_path, site, case):
     assert urlsplit(site.visits[0].path).query == expected
 
 
-def test_paths_headers_and_cookies_are_written_too_and_no_value_leads_to_another_path(tmp_path, site):
+def test_paths_headers_and_cookies_are_serialized_and_cannot_change_the_path(tmp_path, site):
     parameters = [
         *(given("id", "path"), given("id", "query"), given("X-Tags", "header", {"type": "array", "items": {}})),
         *(given("seen", "cookie"), given("Authorization", "header")),
@@ -160,7 +160,7 @@ def test_paths_headers_and_cookies_are_written_too_and_no_value_leads_to_another
         ("multipart/form-data", {"a": "x"}, "multipart/form-data; boundary=", b'name="a"\r\n\r\nx'),
     ],
 )
-def test_bodies_are_sent_in_their_form(tmp_path, site, media, value, kind, sent):
+def test_bodies_are_sent_in_their_media_type(tmp_path, site, media, value, kind, sent):
     site.pages["/v1/it"] = answer(status=201)
     body = content(media, {"type": "string" if media == "text/plain" else "object"}, required=True)
     api = opened(tmp_path, document({"/it": {"post": operation("post", body=body)}}, url=site.url("/v1")))
@@ -170,7 +170,7 @@ def test_bodies_are_sent_in_their_form(tmp_path, site, media, value, kind, sent)
     assert sent in visit.body
 
 
-def test_schemas_of_3_0_and_references_that_lead_round_become_plain_schemas(tmp_path):
+def test_openapi_3_0_and_recursive_schemas_become_simple_ones(tmp_path):
     made = document(
         {"/pets": {"post": operation("add", body={"$ref": "#/components/requestBodies/Pet"})}}, schemas={"Pet": PET}
     )
@@ -209,7 +209,7 @@ def test_references_into_files_beside_the_document_are_followed_and_no_others(tm
     assert "the operation web is left out: http://127.0.0.1:9/x.yaml#/Name leads nowhere" in api.notices[1]
 
 
-def test_what_is_broken_is_named_and_the_rest_works(tmp_path, site):
+def test_broken_operations_are_named_and_the_rest_works(tmp_path, site):
     nowhere = {"$ref": "#/components/schemas/Missing"}
     deep = {"type": "object", "properties": {"a": {"items": {"$ref": "#/components/schemas/Half"}}}}
     paths = {
@@ -247,7 +247,7 @@ def test_what_is_broken_is_named_and_the_rest_works(tmp_path, site):
         ({"type": "apiKey", "in": "query", "name": "key"}, "", KEY),
     ],
 )
-def test_each_way_of_signing_in(tmp_path, site, scheme, header, value):
+def test_every_security_scheme_is_applied(tmp_path, site, scheme, header, value):
     site.pages["/it"] = answer()
     made = document(
         {"/it": {"get": operation("get", security=[{"Main": []}])}}, url=site.url("/"), securitySchemes={"Main": scheme}
@@ -257,7 +257,7 @@ def test_each_way_of_signing_in(tmp_path, site, scheme, header, value):
     assert visit.headers.get(header, visit.path.partition("key=")[2]) == value
 
 
-def test_a_key_that_is_not_set_is_named_and_nothing_is_sent(tmp_path, site):
+def test_missing_key_is_named_and_nothing_is_sent(tmp_path, site):
     schemes = {"Main": {"type": "http", "scheme": "bearer"}}
     made = document({"/it": {"get": operation("get")}}, url=site.url("/"), securitySchemes=schemes)
     made["security"] = [{"Main": []}]
@@ -268,7 +268,7 @@ def test_a_key_that_is_not_set_is_named_and_nothing_is_sent(tmp_path, site):
     assert len(site.visits) == 1
 
 
-def test_keys_go_to_no_other_server_and_only_what_reads_is_sent_on(tmp_path, site, monkeypatch):
+def test_keys_stay_on_their_server_and_only_reading_calls_follow_redirects(tmp_path, site, monkeypatch):
     with Site(address="127.0.0.2") as other:
         paths = {name: {"get": operation(name[1:])} for name in ("/near", "/far", "/round")}
         paths["/post"] = {"post": operation("post")}
@@ -287,7 +287,7 @@ def test_keys_go_to_no_other_server_and_only_what_reads_is_sent_on(tmp_path, sit
         assert other.visits == []
 
 
-def test_answers_that_are_no_text_too_long_or_errors_are_told(tmp_path, site):
+def test_binary_long_and_error_responses_are_reported(tmp_path, site):
     paths = {f"/{name}": {"get": operation(name)} for name in ("none", "picture", "long", "wrong")}
     api = opened(tmp_path, document(paths, url=site.url("/")))
     site.pages["/none"] = lambda visit: visit.answer(b"", status=204)
@@ -303,7 +303,7 @@ def test_answers_that_are_no_text_too_long_or_errors_are_told(tmp_path, site):
     assert "no such pet" in wrong.text
 
 
-def test_calls_go_through_the_proxy_of_the_environment_and_a_wrong_certificate_is_said(tmp_path, site, monkeypatch):
+def test_calls_use_the_proxy_and_an_invalid_certificate_is_reported(tmp_path, site, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", site.url("/"))
     monkeypatch.setenv("NO_PROXY", "direct.example")
     site.pages["http://service.example/v1/it"] = answer('{"by": "the proxy"}')
@@ -321,7 +321,7 @@ def test_calls_go_through_the_proxy_of_the_environment_and_a_wrong_certificate_i
         assert secret.visits == []
 
 
-def test_a_server_that_hangs_is_gone_or_is_interrupted_ends_with_what_is_known(tmp_path, site):
+def test_hanging_server_and_interrupt_end_with_what_is_known(tmp_path, site):
     def hang(visit: Visit) -> None:
         visit.hold()
 
@@ -345,7 +345,7 @@ def test_a_server_that_hangs_is_gone_or_is_interrupted_ends_with_what_is_known(t
     assert [each.text for each in observations] == ["The call was interrupted."]
 
 
-def test_a_document_of_the_network_is_fetched_and_kept_for_when_it_cannot_be(tmp_path, site):
+def test_remote_document_is_cached_for_when_it_cannot_be_fetched(tmp_path, site):
     made = document({"/it": {"get": operation("get")}}, url="/v2")
     site.pages["/api.json"] = answer(json.dumps(made))
     address = site.url("/api.json")
@@ -365,7 +365,7 @@ def test_a_document_of_the_network_is_fetched_and_kept_for_when_it_cannot_be(tmp
     assert (copy.stat().st_mode & 0o777, copy.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_a_document_of_the_network_that_changes_is_not_used_before_a_look(tmp_path, site, monkeypatch, capsys):
+def test_changed_remote_document_is_not_used_before_approval(tmp_path, site, monkeypatch, capsys):
     """Row M05 for documents: pinned, the difference shown, then agreed to."""
     made = document({"/it": {"get": operation("get")}}, url="/v2")
     changed = {**made, "paths": {"/it": {"get": operation("get"), "delete": operation("wipe")}}}
@@ -423,7 +423,7 @@ def test_a_document_of_the_network_that_changes_is_not_used_before_a_look(tmp_pa
         ("\x00\x01", "neither JSON nor YAML"),
     ],
 )
-def test_a_document_that_cannot_be_used_is_left_out_with_its_reason_and_others_work(tmp_path, text, why):
+def test_unusable_document_is_omitted_with_its_reason_and_others_work(tmp_path, text, why):
     (tmp_path / "bad.yaml").write_text(text)
     (tmp_path / "good.json").write_text(json.dumps(document({"/it": {"get": operation("get")}})))
     context = ToolContext(str(tmp_path))
@@ -436,7 +436,7 @@ def test_a_document_that_cannot_be_used_is_left_out_with_its_reason_and_others_w
     assert "No such file" in context.notices[1]
 
 
-def test_what_is_not_wanted_is_left_out(tmp_path):
+def test_excluded_operations_are_omitted(tmp_path):
     paths = {
         "/a": {"get": operation("read_a"), "delete": operation("drop_a", tags=["danger"])},
         "/b": {"get": operation("b")},
@@ -445,7 +445,7 @@ def test_what_is_not_wanted_is_left_out(tmp_path):
     assert list(opened(tmp_path, document(paths), only=["danger", "/b"]).tools) == ["api_drop_a", "api_b"]
 
 
-def test_names_are_ones_that_providers_take_and_no_other_tool_has(tmp_path):
+def test_names_are_valid_for_providers_and_unique(tmp_path):
     paths = {
         "/a": {"get": operation("bash"), "post": operation("pets/list.all"), "put": operation("pets-list all")},
         "/b": {"get": operation("x" * 100), "post": {"responses": {}}},
@@ -458,7 +458,7 @@ def test_names_are_ones_that_providers_take_and_no_other_tool_has(tmp_path):
     assert names[4] == "execute_post_b"
 
 
-def test_the_risk_of_a_call_is_by_its_method_and_by_what_it_is_given(tmp_path):
+def test_risk_depends_on_the_method_and_the_arguments(tmp_path):
     item = {method: operation(method, given("a", "query")) for method in ("get", "post", "delete")}
     api = opened(tmp_path, document({"/it": item}))
     assert [assess(api[name], {}, RatingContext("/w")).risk for name in item] == ["LOW", "MEDIUM", "HIGH"]
@@ -468,7 +468,7 @@ def test_the_risk_of_a_call_is_by_its_method_and_by_what_it_is_given(tmp_path):
     assert assess(api["get"], {"a": "file:///etc/shadow"}, RatingContext("/w")).risk == "HIGH"
 
 
-def test_a_document_that_others_write_does_not_say_where_keys_go_nor_what_needs_no_question(tmp_path, site):
+def test_third_party_document_decides_neither_key_targets_nor_approval(tmp_path, site):
     made = document({"/it": {"get": operation("get")}}, url="https://elsewhere.test/")
     site.pages["/api.json"] = answer(json.dumps(made))
     (tmp_path / "work").mkdir()
@@ -484,7 +484,7 @@ def test_a_document_that_others_write_does_not_say_where_keys_go_nor_what_needs_
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "169.254.169.254", "10.0.0.1", "2130706433"])
-def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_path, site, monkeypatch, host):
+def test_document_alone_reaches_no_private_address(tmp_path, site, monkeypatch, host):
     site.pages["/v1/it"] = answer('{"inner": 1}')
     made = document({"/it": {"get": operation("get")}}, url=f"http://{host}:{site.port}/v1")
     (tmp_path / "own.json").write_text(json.dumps(made))
@@ -514,12 +514,12 @@ def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_pat
         ({"my api": {"document": "x"}}, "'my api'"),
     ],
 )
-def test_wrong_settings_are_named(tmp_path, table, message):
+def test_invalid_settings_are_named(tmp_path, table, message):
     with pytest.raises(UsageError, match=message.replace("(", "\\(")):
         resolve_tool(Tool("openapi", table), ToolContext(str(tmp_path)))
 
 
-def test_the_settings_switch_them_on_their_notices_are_told_and_their_keys_are_known_as_secrets(tmp_path):
+def test_settings_enable_tools_show_notices_and_register_keys_as_secrets(tmp_path):
     paths = {"/a": {"get": operation("good")}, "/b": {"get": operation("bad", {"$ref": "#/x"})}}
     (tmp_path / "api.json").write_text(json.dumps(document(paths)))
     settings = Settings(tools={"openapi": {"api": {"document": str(tmp_path / "api.json"), "key_env": "THE_KEY"}}})
@@ -530,7 +530,7 @@ def test_the_settings_switch_them_on_their_notices_are_told_and_their_keys_are_k
     assert any("the operation bad is left out" in line for line in selection.notices)
 
 
-def test_its_libraries_are_not_loaded_before_a_document_is_read():
+def test_libraries_are_not_loaded_before_a_document_is_read():
     code = (
         "import sys, workbench.tools.registry, workbench.tools.selection, workbench.tools.openapi.definition;"
         "print([n for n in ('httpx', 'openapi_pydantic', 'referencing', 'yaml') if n in sys.modules])"
@@ -538,7 +538,7 @@ def test_its_libraries_are_not_loaded_before_a_document_is_read():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_a_key_is_masked_in_every_form_it_is_sent_in(monkeypatch):
+def test_key_is_masked_in_every_encoding_it_is_sent_in(monkeypatch):
     monkeypatch.setenv("BASIC_PAIR", "ada:w0rd/f0r-tests")
     source = read_source("it", {"document": "x", "key_env": "BASIC_PAIR", "headers": {"X-Team": "Token h3ader-value"}})
     masked = Keys(source).masked("ada:w0rd/f0r-tests YWRhOncwcmQvZjByLXRlc3Rz ada%3Aw0rd%2Ff0r-tests h3ader-value")

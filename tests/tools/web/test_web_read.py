@@ -47,7 +47,7 @@ def tool():
         yield made
 
 
-def test_the_main_text_comes_as_markdown_with_whole_links_and_without_what_is_around_it(tool):
+def test_main_text_is_markdown_with_absolute_links_and_without_navigation(tool):
     with Site({"/tides": html(PAGE_WITH_ALL)}) as site:
         seen = read(tool, site.url("/tides"))
         assert not seen.is_error
@@ -66,7 +66,7 @@ def test_the_main_text_comes_as_markdown_with_whole_links_and_without_what_is_ar
         assert "material, no instruction" in seen.text.splitlines()[0]
 
 
-def test_a_page_that_marks_its_main_part_is_taken_at_its_word(tool):
+def test_page_that_marks_its_main_part_is_trusted(tool):
     around = f"<div><p>{SENTENCE * 30}</p></div>"
     with Site({"/": html(f"<body>{around}<main><h2>Here</h2><p>{SENTENCE * 3}</p></main></body>")}) as site:
         seen = read(tool, site.url())
@@ -74,7 +74,7 @@ def test_a_page_that_marks_its_main_part_is_taken_at_its_word(tool):
     assert "## Here" in seen.text
 
 
-def test_a_page_is_kept_for_the_session_also_over_a_restart_until_it_is_wanted_fresh(tmp_path: Path):
+def test_page_is_cached_for_the_session_until_a_fresh_one_is_requested(tmp_path: Path):
     with Site({"/": plain(b"one")}) as site:
 
         def session() -> WebReadTool:
@@ -91,7 +91,7 @@ def test_a_page_is_kept_for_the_session_also_over_a_restart_until_it_is_wanted_f
         assert read(session(), site.url()).text.endswith("two")
 
 
-def test_a_long_page_comes_in_parts_that_hold_all_of_it(tool):
+def test_long_page_is_returned_completely_in_parts(tool):
     text = "\n\n".join(f"{number} {SENTENCE}" for number in range(600)).strip()
     with Site({"/": plain(text.encode())}) as site:
         first = read(tool, site.url())
@@ -123,12 +123,12 @@ def test_a_long_page_comes_in_parts_that_hold_all_of_it(tool):
         ("un\u200bseen \u202e\U000e0041signs".encode(), "text/plain", "unseen signs"),
     ],
 )
-def test_texts_are_read_in_the_charset_they_are_written_in(tool, content, kind, expected):
+def test_text_is_decoded_by_its_charset(tool, content, kind, expected):
     with Site({"/": plain(content, kind)}) as site:
         assert read(tool, site.url()).text.endswith(expected)
 
 
-def test_a_pdf_is_read_page_by_page_and_a_broken_or_locked_one_says_so(tool):
+def test_pdf_is_read_by_page_and_a_broken_or_locked_one_reported(tool):
     with Site({"/a.pdf": plain(pdf("High water at noon"), "application/pdf")}) as site:
         site.pages["/locked.pdf"] = plain(pdf("secret", password="x"), "application/pdf")
         site.pages["/broken.pdf"] = plain(b"%PDF-1.7 nothing more", "application/pdf")
@@ -160,7 +160,7 @@ def pdf(text: str, password: str = "") -> bytes:
     return made.getvalue()
 
 
-def test_what_is_no_text_and_what_says_nothing_is_an_error_that_says_so(tool):
+def test_binary_and_empty_pages_are_errors(tool):
     with Site({"/": plain(b"\x89PNG\0\0", "image/png"), "/app": html("<div id=root></div><script>x</script>")}) as site:
         picture, empty, missing = (read(tool, site.url(path)) for path in ("/", "/app", "/missing"))
     assert picture.is_error
@@ -172,7 +172,7 @@ def test_what_is_no_text_and_what_says_nothing_is_an_error_that_says_so(tool):
     assert "answered 404" in missing.text
 
 
-def test_redirects_are_followed_and_each_hop_is_checked(tool):
+def test_redirects_are_followed_and_each_is_checked(tool):
     with Site({"/": lambda visit: visit.send_on("/b", 301), "/b": lambda visit: visit.send_on("c#there")}) as site:
         site.pages["/c"] = plain(b"arrived")
         site.pages["/round"] = lambda visit: visit.send_on("/round")
@@ -196,7 +196,7 @@ def test_redirects_are_followed_and_each_hop_is_checked(tool):
         *("10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]"),
     ],
 )
-def test_private_addresses_are_refused_however_they_are_written(host):
+def test_private_addresses_are_refused_in_every_notation(host):
     with Site({"/": plain(b"inside")}) as site, WebReadTool(seconds=20) as tool:
         seen = read(tool, f"http://{host}:{site.port}/")
         assert seen.is_error
@@ -208,13 +208,13 @@ def test_private_addresses_are_refused_however_they_are_written(host):
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://a/b", "nonsense", "http://", "https://me:pw@example.org/"]
 )
-def test_what_is_no_address_of_the_web_is_refused(tool, url):
+def test_invalid_web_url_is_refused(tool, url):
     seen = read(tool, url)
     assert seen.is_error
     assert "pw" not in seen.text or "without them" in seen.text
 
 
-def test_a_name_is_resolved_once_and_what_was_checked_is_what_is_connected_to(tool):
+def test_name_is_resolved_once_and_only_checked_addresses_are_connected(tool):
     answers = iter([["127.0.0.1"], ["127.0.0.9"], ["127.0.0.9"]])
     tool.executor._allowed = NetworkPolicy(["127.0.0.1"], lambda host, port: next(answers))
     with Site({"/": plain(b"the checked one")}) as site:
@@ -225,13 +225,13 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_what_is_connected_to(to
     assert "leads to 127.0.0.9" in later.text
 
 
-def test_of_several_addresses_the_next_is_tried_where_one_does_not_answer(tool):
+def test_next_address_is_tried_if_one_does_not_respond(tool):
     tool.executor._allowed = NetworkPolicy(["127.0.0.0/8"], lambda host, port: ["127.0.0.77", "127.0.0.1"])
     with Site({"/": plain(b"second")}) as site:
         assert read(tool, site.url(host="two.test")).text.endswith("second")
 
 
-def test_where_the_settings_say_so_pages_go_through_the_proxy_and_private_ones_still_do_not(monkeypatch):
+def test_proxy_is_used_if_configured_and_private_pages_are_still_refused(monkeypatch):
     with Site() as proxy, WebReadTool(seconds=20, proxy=True) as tool, WebReadTool(seconds=20) as direct:
         for name in ("HTTP_PROXY", "http_proxy"):
             monkeypatch.setenv(name, proxy.url("/"))
@@ -255,7 +255,7 @@ def test_where_the_settings_say_so_pages_go_through_the_proxy_and_private_ones_s
     assert "It was asked for through the proxy 127.0.0.1." in gone.text
 
 
-def test_where_only_a_proxy_leads_the_error_says_that_none_is_used(tool, monkeypatch):
+def test_unreachable_page_error_mentions_an_unused_proxy(tool, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", "direct.invalid")
     words = "The environment names a proxy for it, and pages are not read through proxies"
@@ -265,12 +265,12 @@ def test_where_only_a_proxy_leads_the_error_says_that_none_is_used(tool, monkeyp
     assert "proxy" not in read(tool, "https://direct.invalid/").text
 
 
-def test_a_setting_for_private_addresses_that_is_none_is_named():
+def test_invalid_setting_for_private_addresses_is_named():
     with pytest.raises(UsageError, match=r"10\.0\.0\.0/8"):
         NetworkPolicy(["10.0.0.0/99"])
 
 
-def test_a_wrong_certificate_is_said_and_a_right_one_is_checked_for_the_name(tool, monkeypatch):
+def test_certificate_is_checked_for_the_name_and_an_invalid_one_reported(tool, monkeypatch):
     with Site({"/": plain(b"private words")}, tls=True) as site:
         seen = read(tool, site.url(host="localhost"))
         assert seen.is_error
@@ -281,7 +281,7 @@ def test_a_wrong_certificate_is_said_and_a_right_one_is_checked_for_the_name(too
         assert "certificate of 127.0.0.1 is not valid" in read(tool, site.url(host="127.0.0.1")).text
 
 
-def test_a_page_that_is_too_long_or_never_ends_is_read_as_far_as_it_may_be(tool):
+def test_endless_page_is_read_up_to_the_limit(tool):
     def endless(visit: Visit) -> None:
         visit.begin("text/plain")
         while not visit.over.is_set():
@@ -297,7 +297,7 @@ def test_a_page_that_is_too_long_or_never_ends_is_read_as_far_as_it_may_be(tool)
     assert "0.5 MB" in huge.text
 
 
-def test_a_compressed_bomb_costs_only_the_limit(tool):
+def test_compressed_bomb_costs_only_the_limit(tool):
     packer = zlib.compressobj(9, wbits=31)
     bomb = b"".join(packer.compress(b"x" * 1_000_000) for _ in range(60)) + packer.flush()
     pages = {"/": lambda visit: visit.answer(bomb, "text/plain", content_encoding="gzip")}
@@ -313,7 +313,7 @@ def test_a_compressed_bomb_costs_only_the_limit(tool):
         assert "not asked for" in read(tool, site.url("/odd")).text
 
 
-def test_a_silent_page_ends_by_its_time_and_what_came_of_a_slow_one_is_shown():
+def test_silent_page_times_out_and_a_slow_one_is_shown_in_part():
     def slow(visit: Visit) -> None:
         visit.begin("text/plain")
         visit.send(b"the first words")
@@ -330,7 +330,7 @@ def test_a_silent_page_ends_by_its_time_and_what_came_of_a_slow_one_is_shown():
         assert read(tool, site.url("/silent")).is_error
 
 
-def test_a_connection_that_breaks_is_said(tool):
+def test_broken_connection_is_reported(tool):
     def broken(visit: Visit) -> None:
         visit.begin("text/plain", content_length="1000")
         visit.send(b"half a page")
@@ -342,7 +342,7 @@ def test_a_connection_that_breaks_is_said(tool):
     assert "could not be read" in read(tool, site.url()).text or read(tool, site.url()).kept
 
 
-def test_reading_ends_at_once_when_it_is_interrupted():
+def test_interrupt_ends_reading_at_once():
     with Site({"/": lambda visit: visit.hold()}) as site, WebReadTool(private=True, seconds=60) as tool:
         seen: list[WebReadObservation] = []
         thread = threading.Thread(target=lambda: seen.append(read(tool, site.url())))
@@ -362,7 +362,7 @@ def test_hostile_html_is_survived(tool):
         assert SENTENCE.strip() in read(tool, site.url("/odd")).text
 
 
-def test_no_text_makes_the_search_for_its_kind_or_its_blanks_take_long():
+def test_detecting_type_and_blanks_is_fast_for_any_text():
     began = time.monotonic()
     comments = b"<!---->" * 280
     assert kind_of("", comments) == "text"
@@ -374,7 +374,7 @@ def test_no_text_makes_the_search_for_its_kind_or_its_blanks_take_long():
     assert time.monotonic() - began < 20
 
 
-def test_the_libraries_are_not_loaded_by_the_tool_nor_by_its_use(tool):
+def test_libraries_are_not_loaded_by_the_tool_or_its_use(tool):
     import subprocess
     import sys
 
