@@ -16,7 +16,7 @@ def status_text(app) -> str:
     return str(app.screen.query_one(Activity).render())
 
 
-async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeypatch):
+async def test_command_begun_before_the_screen_shows_its_whole_duration(monkeypatch):
     script = Script().start().user("Go.")
     script.begin("execute_bash", command="pytest -q")
     began_at = script.events[-1].at
@@ -29,7 +29,7 @@ async def test_a_command_that_began_before_the_screen_has_run_since_then(monkeyp
 
 
 @pytest.mark.parametrize("later", ["nothing", "a message", "an answer that streams"])
-def test_the_model_thinks_since_it_was_asked(later):
+def test_thinking_time_counts_from_the_model_call(later):
     script = Script().start().user("Go.").answer("I look.")
     script.run("execute_bash", "ok", command="ls")
     asked_at = script.events[-1].at
@@ -43,7 +43,7 @@ def test_the_model_thinks_since_it_was_asked(later):
     assert began(state) == (None if later == "an answer that streams" else asked_at)
 
 
-def test_the_second_of_two_equal_commands_has_a_time_of_its_own():
+def test_second_of_two_equal_commands_has_its_own_duration():
     script = Script().start().user("Go.")
     script.run("execute_bash", "ok", command="make")
     first = script.events[-2].at

@@ -53,7 +53,7 @@ async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 5)])
-async def test_a_digit_chooses_once_armed(size: tuple[int, int]) -> None:
+async def test_digit_chooses_an_option_after_the_quiet_time(size: tuple[int, int]) -> None:
     app, clock, _ = card()
     async with app.run_test(size=size) as pilot:
         await arm(pilot, app, clock)
@@ -61,7 +61,7 @@ async def test_a_digit_chooses_once_armed(size: tuple[int, int]) -> None:
         assert await until(pilot, lambda: app.results == [TextAnswer("blue")])
 
 
-async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> None:
+async def test_free_text_including_digits_is_sent_with_enter() -> None:
     app, clock, _ = card()
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -69,7 +69,7 @@ async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> No
         assert await until(pilot, lambda: app.results == [TextAnswer("or 2 of 3")])
 
 
-async def test_without_options_digits_are_text() -> None:
+async def test_digits_are_text_without_options() -> None:
     app, clock, _ = card("How many?", [])
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -78,7 +78,7 @@ async def test_without_options_digits_are_text() -> None:
         await until(pilot, lambda: app.results == [TextAnswer("12")])
 
 
-async def test_it_shows_the_whole_question_and_its_options_as_plain_text() -> None:
+async def test_question_and_options_are_shown_completely_as_plain_text() -> None:
     app, clock, _ = card("[/foo] which\x1b[8m?\nSecond line", ["[bold]a[/x]", "b\u202ec"])
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -92,7 +92,7 @@ async def test_it_shows_the_whole_question_and_its_options_as_plain_text() -> No
         await until(pilot, lambda: "1–2 choose" in hints(app))
 
 
-async def test_keys_and_pastes_before_it_is_armed_are_the_prompts() -> None:
+async def test_keys_and_pastes_before_the_quiet_time_go_to_the_prompt() -> None:
     app, clock, passed = card()
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -109,7 +109,7 @@ async def test_keys_and_pastes_before_it_is_armed_are_the_prompts() -> None:
         await until(pilot, lambda: app.results == [Later(aside=True)])
 
 
-async def test_one_choice_pressed_too_early_is_nothing() -> None:
+async def test_single_early_choice_is_ignored() -> None:
     app, clock, passed = card()
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -120,7 +120,7 @@ async def test_one_choice_pressed_too_early_is_nothing() -> None:
         await until(pilot, lambda: app.results == [TextAnswer("green")])
 
 
-async def test_a_card_that_was_called_for_drops_what_comes_too_early_and_stays() -> None:
+async def test_card_opened_by_the_user_drops_early_keys_and_stays() -> None:
     app, clock, _ = card(pass_on=None)
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -131,7 +131,7 @@ async def test_a_card_that_was_called_for_drops_what_comes_too_early_and_stays()
         await until(pilot, lambda: app.results == [TextAnswer("red")])
 
 
-async def test_escape_leaves_it_open_at_any_time_and_keeps_what_was_written() -> None:
+async def test_escape_postpones_at_any_time_and_keeps_the_draft() -> None:
     app, _, _ = card()
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -144,7 +144,7 @@ async def test_escape_leaves_it_open_at_any_time_and_keeps_what_was_written() ->
         assert await until(pilot, lambda: app.results == [Later("half an answer")])
 
 
-async def test_a_paste_is_one_line_of_text_and_never_sends() -> None:
+async def test_paste_is_one_line_of_text_and_never_sends() -> None:
     app, clock, _ = card()
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -153,7 +153,7 @@ async def test_a_paste_is_one_line_of_text_and_never_sends() -> None:
         assert app.results == []
 
 
-async def test_a_click_chooses_once_armed_and_not_when_it_brings_the_window_to_the_front() -> None:
+async def test_click_chooses_after_the_quiet_time_but_not_when_it_focuses_the_window() -> None:
     app, clock, _ = card()
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -169,7 +169,7 @@ async def test_a_click_chooses_once_armed_and_not_when_it_brings_the_window_to_t
         await until(pilot, lambda: app.results == [TextAnswer("green")])
 
 
-async def test_a_long_question_scrolls_and_leaves_the_line_on_the_screen() -> None:
+async def test_long_question_scrolls_and_keeps_the_line_visible() -> None:
     app, clock, _ = card("\n".join(f"line {number}" for number in range(80)), ["x" * 300] * 6)
     async with app.run_test(size=(60, 15)) as pilot:
         await arm(pilot, app, clock)
@@ -181,7 +181,7 @@ async def test_a_long_question_scrolls_and_leaves_the_line_on_the_screen() -> No
         await until(pilot, lambda: asked.scroll_offset.y == 0 and app.behind == [-3, 3])
 
 
-async def test_a_withdrawn_question_goes_away_with_its_draft_kept() -> None:
+async def test_withdrawn_question_closes_and_its_draft_is_kept() -> None:
     app, clock, _ = card()
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -225,7 +225,7 @@ async def take_answers(pilot: Pilot[int]) -> None:
     await wait_until(pilot, lambda: isinstance(pilot.app.screen, AnswerScreen) and pilot.app.screen.quiet.is_armed)
 
 
-async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() -> None:
+async def test_answer_is_sent_once_and_the_next_question_opens() -> None:
     script = asked({"question": "Which?", "options": OPTIONS}, {"question": "Sure?"})
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -240,7 +240,7 @@ async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() 
         await wait_until(pilot, lambda: client.commands[1:] == [("answer", "a2", "y")])
 
 
-async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
+async def test_text_in_the_prompt_prevents_opening_until_f8() -> None:
     script = asked()
     client = FakeClient(script.events[:-1])
     app = workbench_app(client)
@@ -258,7 +258,7 @@ async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
         assert app.state.waiting
 
 
-async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answers_nothing(
+async def test_text_typed_while_the_card_opens_goes_to_the_prompt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script = asked()
@@ -278,7 +278,7 @@ async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answer
         await opened(pilot)
 
 
-async def test_it_comes_back_with_what_was_written() -> None:
+async def test_reopened_card_has_its_draft() -> None:
     client = FakeClient(asked().events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -294,7 +294,7 @@ async def test_it_comes_back_with_what_was_written() -> None:
         assert app.screen.query_one(AnswerLine).value == "pink"
 
 
-async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> None:
+async def test_card_closes_if_another_screen_answered_or_the_run_stopped() -> None:
     script = asked()
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -306,7 +306,7 @@ async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> 
         assert client.commands == []
 
 
-async def test_the_conversation_shows_question_and_options_and_a_card_opens_it() -> None:
+async def test_conversation_shows_question_and_options_and_opens_the_card() -> None:
     client = FakeClient(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -324,7 +324,7 @@ async def test_the_conversation_shows_question_and_options_and_a_card_opens_it()
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
 
 
-async def test_an_answered_question_opens_its_details() -> None:
+async def test_answered_question_opens_its_details() -> None:
     script = asked()
     answered(script, "a1", "blue")
     app = workbench_app(FakeClient(script.events))

@@ -25,7 +25,7 @@ from workbench.view.git_branch import current_branch
 
 
 @pytest.mark.starts
-def test_importing_the_app_loads_nothing_heavy():
+def test_importing_the_app_imports_nothing_heavy():
     heavy = ("litellm", "openai", "mcp", "playwright", "pydantic")
     code = f"import sys, workbench.tui.app; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -38,7 +38,7 @@ def test_no_control_or_invisible_character_passes_the_filter():
     assert ControlFilter().apply([Segment(text)], Color.parse("black")) == [Segment("ab")]
 
 
-def test_what_can_be_seen_passes_the_filter_untouched():
+def test_visible_text_passes_the_filter_unchanged():
     segments = [Segment("naïve ✓ 日本 👨‍👩‍👧 e\u0301 ±")]
     assert ControlFilter().apply(segments, Color.parse("black")) is segments
 
@@ -52,7 +52,7 @@ async def test_unknown_key_names_are_reported():
         assert "nosuch" in messages[0]
 
 
-async def test_ctrl_c_twice_quits_and_once_does_not():
+async def test_second_ctrl_c_quits_and_the_first_does_not():
     now = [0.0]
     app = workbench_app(FakeClient(), clock=lambda: now[0])
     async with app.run_test() as pilot:
@@ -66,7 +66,7 @@ async def test_ctrl_c_twice_quits_and_once_does_not():
     assert app.return_code == 0
 
 
-async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
+async def test_f9_starts_the_demo_from_the_welcome_text(tmp_path):
     client = FakeClient()
     app = workbench_app(None, set={"model": None}, demo=lambda: AppSession(client, tmp_path, "find the fault"))
     async with app.run_test() as pilot:
@@ -75,7 +75,7 @@ async def test_f9_goes_from_the_advice_into_the_demo(tmp_path):
         assert client.commands == [("send", "find the fault")]
 
 
-async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
+async def test_help_lists_the_keys_of_the_focus_and_the_guides():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f1")
@@ -91,7 +91,7 @@ async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
         assert len(app.screen_stack) == 1
 
 
-async def test_a_late_link_keeps_commands_in_order_until_the_real_one_is_there():
+async def test_deferred_client_delivers_queued_commands_in_order():
     may_go = threading.Event()
     real = FakeClient(Script().start().events)
 
@@ -108,7 +108,7 @@ async def test_a_late_link_keeps_commands_in_order_until_the_real_one_is_there()
         assert real.commands == [("send", "a"), ("send", "b"), ("mode", "high")]
 
 
-async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
+async def test_deferred_client_that_cannot_be_created_reports_the_reason():
     def make():
         raise WorkbenchError("the session file is damaged")
 
@@ -117,7 +117,7 @@ async def test_a_link_that_cannot_be_made_is_lost_with_its_reason():
     assert await client.receive() == [Disconnected("the session file is damaged", for_good=True)]
 
 
-def test_a_late_link_closed_early_closes_the_real_one():
+def test_deferred_client_closed_early_closes_the_real_one():
     real = FakeClient()
     client = DeferredClient(lambda: real)
     client.close()
@@ -133,14 +133,14 @@ def test_a_late_link_closed_early_closes_the_real_one():
         ("ref: refs/heads/a\x1b", "a\\e"),
     ],
 )
-def test_the_branch_is_read_without_git(tmp_path, head, branch):
+def test_branch_is_read_without_git(tmp_path, head, branch):
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(head)
     (tmp_path / "deep" / "er").mkdir(parents=True)
     assert current_branch(tmp_path / "deep" / "er") == branch
 
 
-def test_a_worktree_has_its_own_branch_and_no_git_has_none(tmp_path):
+def test_worktree_has_its_own_branch_and_no_repository_has_none(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "HEAD").write_text("ref: refs/heads/other\n")
     (tmp_path / "tree").mkdir()
@@ -173,7 +173,7 @@ sys.exit(code if code is not None else app.return_code)
     ],
 )
 @pytest.mark.starts
-def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, code):
+def test_signals_restore_the_terminal_and_set_the_exit_code(signals, code):
     import termios
 
     import pexpect
@@ -200,7 +200,7 @@ def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, cod
 PROBLEMS = ("/s.toml:2: there is no setting 'modee'", "/s.toml:3: max_steps [/must]")
 
 
-async def test_what_is_wrong_in_the_settings_file_is_one_short_notice_and_a_page_on_a_key():
+async def test_settings_problems_are_one_short_notice_and_a_page_on_a_key():
     app = workbench_app(FakeClient(), set={"problems": PROBLEMS})
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app._notifications)

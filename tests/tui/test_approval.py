@@ -22,7 +22,7 @@ KEYS = {" ": "space", "?": "question_mark"}
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_y_approves_once_armed(size: tuple[int, int]) -> None:
+async def test_y_approves_after_the_quiet_time(size: tuple[int, int]) -> None:
     app, clock = ask(command(), 1, 3)
     async with app.run_test(size=size) as pilot:
         await visible_now(pilot, app)
@@ -35,7 +35,7 @@ async def test_y_approves_once_armed(size: tuple[int, int]) -> None:
         await until(pilot, lambda: app.results == [Decision("approved")])
 
 
-async def test_it_shows_what_runs_why_and_where() -> None:
+async def test_question_shows_what_runs_why_and_where() -> None:
     parts = (Segment(text="rm -rf build", risk="HIGH", reason="cannot be taken back"),)
     app, _ = ask(command(segments=parts, reasons=("matches a rule",)), 2, 3)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -52,7 +52,7 @@ async def test_it_shows_what_runs_why_and_where() -> None:
         assert "▲ HIGH" in title
 
 
-async def test_keys_typed_through_its_arrival_answer_nothing() -> None:
+async def test_keys_typed_while_the_question_opens_answer_nothing() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -65,7 +65,7 @@ async def test_keys_typed_through_its_arrival_answer_nothing() -> None:
 
 
 @pytest.mark.parametrize("text", ["yes please", "no", "what is this?", "Y", "v2 first"])
-async def test_words_typed_as_it_comes_up_are_for_the_prompt(text: str) -> None:
+async def test_words_typed_while_the_question_opens_go_to_the_prompt(text: str) -> None:
     app, _ = ask(command())
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -75,7 +75,7 @@ async def test_words_typed_as_it_comes_up_are_for_the_prompt(text: str) -> None:
         assert app.results == [Later()]
 
 
-async def test_a_key_pressed_too_early_is_no_word_once_it_is_quiet() -> None:
+async def test_early_single_key_does_not_reach_the_prompt_later() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -86,7 +86,7 @@ async def test_a_key_pressed_too_early_is_no_word_once_it_is_quiet() -> None:
         assert app.typed == []
 
 
-async def test_a_paste_is_for_the_prompt() -> None:
+async def test_paste_goes_to_the_prompt() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -121,7 +121,7 @@ async def test_n_rejects_with_an_optional_reason() -> None:
         await until(pilot, lambda: app.results == [Decision("rejected", "yny")])
 
 
-async def test_escape_leaves_the_reason_and_the_question_stays() -> None:
+async def test_escape_closes_the_reason_and_the_question_stays() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -132,7 +132,7 @@ async def test_escape_leaves_the_reason_and_the_question_stays() -> None:
         await until(pilot, lambda: app.results == [Later()])
 
 
-async def test_a_note_goes_with_an_approval() -> None:
+async def test_note_is_sent_with_an_approval() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -143,7 +143,7 @@ async def test_a_note_goes_with_an_approval() -> None:
         await until(pilot, lambda: app.results == [Decision("approved", "only this once")])
 
 
-async def test_escape_means_later_at_any_time() -> None:
+async def test_escape_postpones_at_any_time() -> None:
     app, _ = ask(command())
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -152,7 +152,7 @@ async def test_escape_means_later_at_any_time() -> None:
 
 
 @pytest.mark.parametrize("action", [command("\n".join(f"echo {n}" for n in range(200))), edit("", "x = 1\n" * 200)])
-async def test_what_does_not_fit_must_be_scrolled_to_its_end(action: ActionItem) -> None:
+async def test_long_action_must_be_scrolled_to_its_end(action: ActionItem) -> None:
     app, clock = ask(action)
     async with app.run_test(size=(80, 24)) as pilot:
         await arm(pilot, app, clock)
@@ -167,7 +167,7 @@ async def test_what_does_not_fit_must_be_scrolled_to_its_end(action: ActionItem)
         await until(pilot, lambda: app.results == [Decision("approved")])
 
 
-async def test_nothing_hides_in_a_command() -> None:
+async def test_nothing_is_hidden_in_a_command() -> None:
     hidden = "ls" + " " * 300 + "; rm -rf ~ \u202e\x1b[8m #\u00a0x\t.\u200b"
     app, _ = ask(command(hidden))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -187,7 +187,7 @@ async def test_all_arguments_of_any_tool_are_shown() -> None:
         assert all(part in text for part in ("deploy", "where: prod [/x]", "script:", "  one\n  two", "n: 3", '"a": ['))
 
 
-async def test_an_edit_shows_its_diff_and_the_keys_for_it() -> None:
+async def test_edit_shows_its_diff_and_the_keys_for_it() -> None:
     before = "".join(f"line {number}\n" for number in range(80))
     app, clock = ask(edit(before, before.replace("line 9\n", "nine\n").replace("line 70\n", "seventy\n")))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -205,7 +205,7 @@ async def test_an_edit_shows_its_diff_and_the_keys_for_it() -> None:
         assert app.results == []
 
 
-async def test_after_another_screen_the_quiet_time_begins_anew() -> None:
+async def test_quiet_time_starts_again_after_another_screen() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
@@ -219,7 +219,7 @@ async def test_after_another_screen_the_quiet_time_begins_anew() -> None:
 
 
 @pytest.mark.parametrize(("width", "column"), [(80, 36), (50, 4)])
-async def test_a_long_reason_goes_on_below_itself_and_loses_no_word(width: int, column: int) -> None:
+async def test_long_reason_wraps_without_losing_a_word(width: int, column: int) -> None:
     reason = "deletes files in ./ that are not known before it runs (a copy is kept of the 4 files here)"
     parts = (Segment(text="rm $f", risk="HIGH", reason=reason), Segment(text="ls", risk="LOW"))
     app, _ = ask(command(segments=parts))
@@ -232,7 +232,7 @@ async def test_a_long_reason_goes_on_below_itself_and_loses_no_word(width: int, 
         assert " ".join(reason.split()) in whole
 
 
-async def test_a_withdrawn_question_goes_away() -> None:
+async def test_withdrawn_question_closes() -> None:
     app, _ = ask(command())
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -241,7 +241,7 @@ async def test_a_withdrawn_question_goes_away() -> None:
 
 
 @pytest.mark.parametrize("keys", ["v", "Y", "a", "d", "v slash x", "a f1"])
-async def test_a_withdrawn_question_takes_all_that_was_opened_on_it_along(keys: str) -> None:
+async def test_withdrawn_question_closes_everything_opened_above_it(keys: str) -> None:
     first = replace(edit("old\n", "new\n"), action_id="first", always="allow $ x")
     app, clock = ask(first, 1, 2, (first, replace(command(), action_id="other")))
     async with app.run_test(size=(100, 40)) as pilot:
@@ -261,7 +261,7 @@ async def test_a_withdrawn_question_takes_all_that_was_opened_on_it_along(keys: 
         assert app.screen is main
 
 
-async def test_the_conversation_behind_scrolls() -> None:
+async def test_conversation_behind_the_question_scrolls() -> None:
     app, _ = ask(command())
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
@@ -271,7 +271,7 @@ async def test_the_conversation_behind_scrolls() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 15), (40, 12), (20, 6)])
 @pytest.mark.parametrize("action", [command("x" * 500), edit("", "y = 1\n" * 50)], ids=["command", "edit"])
-async def test_it_fits_small_screens_and_survives_resizing(size: tuple[int, int], action: ActionItem) -> None:
+async def test_question_fits_small_screens_and_survives_resizing(size: tuple[int, int], action: ActionItem) -> None:
     app, clock = ask(action)
     async with app.run_test(size=(120, 40)) as pilot:
         await arm(pilot, app, clock)

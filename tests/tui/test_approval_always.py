@@ -23,7 +23,7 @@ def message(app: ScreenApp) -> str:
 
 
 @pytest.mark.parametrize(("key", "scope"), [("", "session"), ("2", "folder"), ("3", "person"), ("down", "folder")])
-async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: str) -> None:
+async def test_rule_is_shown_and_saved_in_the_chosen_scope(key: str, scope: str) -> None:
     app, clock = ask(TESTS)
     async with app.run_test(size=(100, 40)) as pilot:
         question(app)._above._try_rule = lambda rule: RulePreview((TESTS,), 2)
@@ -43,7 +43,7 @@ async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: st
         await until(pilot, lambda: app.results == [Always(RULE, scope)])  # type: ignore[arg-type]
 
 
-async def test_escape_saves_nothing_and_comes_back_to_the_question() -> None:
+async def test_escape_saves_nothing_and_returns_to_the_question() -> None:
     app, clock = ask(TESTS)
     async with app.run_test(size=(80, 24)) as pilot:
         await arm(pilot, app, clock)
@@ -54,7 +54,7 @@ async def test_escape_saves_nothing_and_comes_back_to_the_question() -> None:
         assert app.results == []
 
 
-async def test_it_is_not_offered_without_a_rule_or_before_all_was_seen() -> None:
+async def test_always_is_not_offered_without_a_rule_or_before_the_end_was_seen() -> None:
     long = "\n".join(f"echo {number}" for number in range(100))
     for action in (command("rm -rf build"), replace(command(long), always="allow $ x")):
         app, clock = ask(action)
@@ -65,7 +65,7 @@ async def test_it_is_not_offered_without_a_rule_or_before_all_was_seen() -> None
             assert app.screen is app.pushed
 
 
-async def test_it_is_not_offered_for_what_the_person_changed() -> None:
+async def test_always_is_not_offered_for_an_edited_action() -> None:
     app, clock = ask(replace(edit("a\n", "b\n"), always="allow str_replace_editor in a.py"))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -76,7 +76,7 @@ async def test_it_is_not_offered_for_what_the_person_changed() -> None:
         assert app.screen is app.pushed
 
 
-def test_a_rule_is_held_against_the_actions_of_the_session() -> None:
+def test_rule_is_tried_on_the_actions_of_the_session() -> None:
     state = SessionState(workspace="/w")
     state.actions = {"a1": TESTS, "a2": OTHER}
     trial = try_rule(RULE, state)

@@ -24,7 +24,7 @@ def batch(app: ScreenApp) -> str:
     return str(app.pushed.query_one("#batch").render())
 
 
-async def test_the_list_shows_what_waits_and_which_is_asked_about() -> None:
+async def test_list_shows_waiting_actions_and_marks_the_current_one() -> None:
     app, clock = ask(WRITE, 2, 3, WAITING)
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -36,7 +36,7 @@ async def test_the_list_shows_what_waits_and_which_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize(("key", "name"), [("right", "high"), ("left", "low")])
-async def test_arrows_turn_to_another(key: str, name: str) -> None:
+async def test_arrows_move_to_another_action(key: str, name: str) -> None:
     app, clock = ask(WRITE, 2, 3, WAITING)
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -44,7 +44,7 @@ async def test_arrows_turn_to_another(key: str, name: str) -> None:
         assert await until(pilot, lambda: app.results == [Turn(name)])
 
 
-async def test_an_answer_is_for_the_one_that_is_shown() -> None:
+async def test_answer_applies_to_the_action_shown() -> None:
     app, clock = ask(LIST, 1, 3, WAITING)
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -52,7 +52,7 @@ async def test_an_answer_is_for_the_one_that_is_shown() -> None:
         assert await until(pilot, lambda: app.results == [Decision("approved")])
 
 
-def test_those_at_or_below_the_risk_shown_go_together() -> None:
+def test_actions_up_to_the_shown_risk_are_approved_together() -> None:
     unknown = replace(command(risk="UNKNOWN"), action_id="unknown")
     asks = replace(LIST, action_id="asks", asks=True)
     waiting = [LIST, WRITE, DELETE, unknown, asks]
@@ -62,14 +62,14 @@ def test_those_at_or_below_the_risk_shown_go_together() -> None:
     assert [item.action_id for item in together(waiting, DELETE)] == ["low", "edit", "high", "unknown"]
 
 
-def test_all_says_why_each_is_asked() -> None:
+def test_approve_all_shows_why_each_action_asks() -> None:
     warning = "deletes 2 files that can NOT be restored"
     lost = replace(command("rm a.dat", risk="HIGH"), reasons=(warning,), agent="tester")
     lines = [said.text for said in all_of([LIST, lost])]
     assert lines.index("Asked for the sub-agent tester.") < lines.index(f"· {warning}")
 
 
-async def test_all_shows_everything_and_takes_a_quiet_time_of_its_own() -> None:
+async def test_approve_all_shows_everything_and_has_its_own_quiet_time() -> None:
     app, clock = ask(WRITE, 2, 3, WAITING)
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -88,7 +88,7 @@ async def test_all_shows_everything_and_takes_a_quiet_time_of_its_own() -> None:
         await until(pilot, lambda: app.results == [All((("low", "f1", 0), ("edit", "f2", 0)))])
 
 
-async def test_what_does_not_fit_must_be_scrolled_before_all_are_approved() -> None:
+async def test_approve_all_must_be_scrolled_to_its_end() -> None:
     long = replace(LIST, arguments={"command": "\n".join(f"echo {number}" for number in range(80))})
     app, clock = ask(long, 1, 2, (long, replace(LIST, action_id="other")))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -110,7 +110,7 @@ async def test_what_does_not_fit_must_be_scrolled_before_all_are_approved() -> N
         await until(pilot, lambda: app.results == [Later()])
 
 
-async def test_alone_there_is_neither_list_nor_all() -> None:
+async def test_single_action_has_neither_list_nor_approve_all() -> None:
     app, clock = ask(DELETE, 1, 1, (DELETE,))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -121,13 +121,13 @@ async def test_alone_there_is_neither_list_nor_all() -> None:
         assert "rm -rf build" in painted_part(app, "#what")
 
 
-def test_what_the_person_changed_is_not_approved_as_it_was_proposed() -> None:
+def test_edited_action_is_not_approved_as_proposed() -> None:
     waiting = [LIST, WRITE, DELETE]
     assert [item.action_id for item in together(waiting, DELETE, {"edit"})] == ["low", "high"]
 
 
 @pytest.mark.parametrize("on_it", [True, False])
-async def test_all_leaves_out_what_the_person_changed_and_says_so(on_it: bool) -> None:
+async def test_approve_all_excludes_edited_actions_and_says_so(on_it: bool) -> None:
     shown_now, place = (WRITE, 2) if on_it else (DELETE, 3)
     app, clock = ask(shown_now, place, 3, WAITING, changed=() if on_it else ("edit",))
     async with app.run_test(size=(100, 40)) as pilot:
@@ -142,7 +142,7 @@ async def test_all_leaves_out_what_the_person_changed_and_says_so(on_it: bool) -
         assert "− old" not in painted(every)
 
 
-async def test_nothing_is_left_to_approve_together_when_the_person_changed_all_of_it() -> None:
+async def test_approve_all_is_not_offered_if_every_action_was_edited() -> None:
     app, clock = ask(WRITE, 1, 2, (WRITE, DELETE))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -151,7 +151,7 @@ async def test_nothing_is_left_to_approve_together_when_the_person_changed_all_o
         assert app.screen is app.pushed
 
 
-async def test_one_that_comes_to_wait_beside_it_enters_the_list() -> None:
+async def test_action_that_starts_to_wait_is_added_to_the_list() -> None:
     app, clock = ask(LIST, 1, 1, (LIST,))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)

@@ -44,7 +44,7 @@ async def seen(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 50)])
-async def test_two_of_three_hunks_are_left_out(size: tuple[int, int]) -> None:
+async def test_two_of_three_hunks_are_skipped(size: tuple[int, int]) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=size) as pilot:
         await seen(pilot, app, clock)
@@ -61,7 +61,7 @@ async def test_two_of_three_hunks_are_left_out(size: tuple[int, int]) -> None:
     assert decided(app) == Decision("edited", hunks=(1,), written=(FileText(path="/w/a.py", text=text),))
 
 
-async def test_a_hunk_taken_in_again_is_a_plain_approval() -> None:
+async def test_hunk_skipped_and_included_again_is_a_plain_approval() -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -69,7 +69,7 @@ async def test_a_hunk_taken_in_again_is_a_plain_approval() -> None:
         assert await until(pilot, lambda: app.results == [Decision("approved")])
 
 
-async def test_with_every_hunk_left_out_there_is_nothing_to_approve() -> None:
+async def test_action_without_any_included_hunk_cannot_be_approved() -> None:
     app, clock = ask(edit("a\n", "b\n"))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -81,7 +81,7 @@ async def test_with_every_hunk_left_out_there_is_nothing_to_approve() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_hunk_is_edited_in_its_place(size: tuple[int, int]) -> None:
+async def test_hunk_is_edited_inside_the_question(size: tuple[int, int]) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=size) as pilot:
         await seen(pilot, app, clock)
@@ -116,7 +116,7 @@ async def test_escape_discards_the_edit_and_the_question_stays() -> None:
         await until(pilot, lambda: app.results == [Decision("approved")])
 
 
-async def test_text_that_hides_something_is_not_edited_where_that_could_not_be_seen() -> None:
+async def test_text_with_hidden_characters_cannot_be_edited_in_the_question() -> None:
     app, clock = ask(edit("a\n", "b\u200bc\n"))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -125,7 +125,7 @@ async def test_text_that_hides_something_is_not_edited_where_that_could_not_be_s
         assert question(app).box.editor is None
 
 
-async def test_windows_line_ends_survive_an_edit() -> None:
+async def test_crlf_line_endings_survive_an_edit() -> None:
     app, clock = ask(edit("a\r\nz\r\n", "b\r\nz\r\n"))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -140,7 +140,7 @@ async def test_windows_line_ends_survive_an_edit() -> None:
     assert file.text == "b\r\ncc\r\nz\r\n"
 
 
-async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
+async def test_included_hunks_are_remembered_when_postponed(tmp_path: Path) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -152,7 +152,7 @@ async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
         assert await until(pilot, lambda: "2 of 3 hunks accepted" in hunks_said(again))
 
 
-async def test_what_is_typed_right_behind_the_key_that_opens_the_editor_is_in_the_text() -> None:
+async def test_keys_typed_right_after_opening_the_editor_are_in_the_text() -> None:
     app, clock = ask(command("true"))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -162,7 +162,7 @@ async def test_what_is_typed_right_behind_the_key_that_opens_the_editor_is_in_th
         assert app.results == []
 
 
-async def test_what_is_typed_right_behind_the_key_that_opens_the_note_is_in_the_note() -> None:
+async def test_keys_typed_right_after_opening_the_note_are_in_the_note() -> None:
     app, clock = ask(command("true"))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
@@ -174,7 +174,7 @@ async def test_what_is_typed_right_behind_the_key_that_opens_the_note_is_in_the_
 
 
 @pytest.mark.parametrize("key", ["v", "d"])
-async def test_full_text_and_viewer_show_what_was_made_of_the_change(key: str) -> None:
+async def test_details_and_viewer_show_the_users_edits(key: str) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -193,7 +193,7 @@ async def test_full_text_and_viewer_show_what_was_made_of_the_change(key: str) -
         assert "twenty" not in ours, "the hunk that was left out is not written"
 
 
-async def test_the_full_text_of_an_edited_command_is_the_edited_one() -> None:
+async def test_details_of_an_edited_command_show_the_edited_one() -> None:
     app, clock = ask(command("rm -rf build"))
     async with app.run_test(size=(120, 40)) as pilot:
         await arm(pilot, app, clock)

@@ -20,13 +20,13 @@ def text_of(file: FileState, width: int = 60) -> str:
     return "".join(piece.text for piece in file_line(file, WORKSPACE, width))
 
 
-def test_a_file_shows_how_it_changed():
+def test_file_shows_how_it_changed():
     assert text_of(FileState(f"{WORKSPACE}/a.py", "x\n", "y\nz\n")).split() == ["M", "a.py", "+2", "−1"]
     assert text_of(FileState(f"{WORKSPACE}/a.py", None, "y\n")).split() == ["A", "a.py", "+1"]
     assert text_of(FileState("/etc/b", "x\n", None)).split() == ["D", "/etc/b", "−1"]
 
 
-async def test_what_others_changed_stands_apart_below_the_agents_own():
+async def test_changes_by_others_are_listed_below_the_agents_own():
     script = Script().start()
     script.add(ev.FilesChanged, files=(ev.FileDelta(path="/theirs", before="a", after="b"),))
     own = ev.FileDelta(path="/own", before="a", after="b")
@@ -55,7 +55,7 @@ def test_any_path_fits_on_one_line(path, width):
     assert not any("\n" in piece.text or "\x1b" in piece.text for piece in line)
 
 
-def test_the_border_counts_files_and_lines():
+def test_border_counts_files_and_lines():
     state = SessionState()
     assert ChangesPanel.title_counts(state) == ""
     state.changes["/a"] = FileState("/a", None, "1\n2\n3\n")
@@ -64,7 +64,7 @@ def test_the_border_counts_files_and_lines():
     assert ChangesPanel.title_counts(state) == "2 files +4 −1"
 
 
-async def test_the_list_is_live_and_enter_opens_a_file():
+async def test_list_is_updated_live_and_enter_opens_a_file():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.query_one(ChangesPanel)
@@ -89,7 +89,7 @@ async def test_the_list_is_live_and_enter_opens_a_file():
         assert app.chosen == ["/etc/x"]
 
 
-async def test_a_key_switches_the_list_between_the_session_and_this_turn():
+async def test_key_switches_the_list_between_session_and_turn():
     script = Script().start().user("one")
     script.run("str_replace_editor", _files=(ev.FileDelta(path=f"{WORKSPACE}/a.py", before="1\n", after="2\n"),))
     script.add(ev.RunEnded, reason="finished")
@@ -107,7 +107,7 @@ async def test_a_key_switches_the_list_between_the_session_and_this_turn():
         await wait_until(pilot, lambda: "2 files" in str(panel.border_title))
 
 
-def test_a_turn_without_changes_says_how_to_see_the_others():
+def test_turn_without_changes_says_how_to_see_the_others():
     state = Script().start().user("one").state()
     state.only_turn = True
     assert ChangesPanel.title_counts(state) == "this turn"

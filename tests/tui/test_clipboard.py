@@ -58,9 +58,7 @@ def image(tmp_path):
     ],
 )
 @pytest.mark.starts
-def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
-    tmp_path, program, image, name, script, env, platform
-):
+def test_each_program_provides_the_image_in_a_private_file(tmp_path, program, image, name, script, env, platform):
     env = program(name, script.format(kind="image/png", file=image), env)
     assert can_read_images(env, platform)
     image_path = store_image(tmp_path / "pasted", env, platform)
@@ -83,7 +81,7 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
     ],
 )
 @pytest.mark.starts
-def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, message):
+def test_unusable_clipboard_is_one_line_and_nothing_is_stored(tmp_path, program, script, message):
     with pytest.raises(WorkbenchError, match=message):
         store_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
     assert not (tmp_path / "pasted").exists()
@@ -98,7 +96,7 @@ def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, 
         ({}, "darwin", "install pngpaste"),
     ],
 )
-def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, platform, message):
+def test_missing_program_is_reported_with_alternatives(tmp_path, env, platform, message):
     env = {"PATH": str(tmp_path), **env}
     assert not can_read_images(env, platform)
     with pytest.raises(WorkbenchError, match=message):
@@ -106,7 +104,7 @@ def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, 
 
 
 @pytest.mark.starts
-def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, image):
+def test_old_images_are_removed_when_a_new_one_is_stored(tmp_path, program, image):
     import os
 
     directory = tmp_path / "pasted"

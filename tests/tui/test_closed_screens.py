@@ -21,7 +21,7 @@ LOADED = {
 
 
 @pytest.mark.parametrize("name", LOADED)
-async def test_what_is_read_for_a_closed_screen_is_dropped(tmp_path, monkeypatch, name):
+async def test_results_for_a_closed_screen_are_dropped(tmp_path, monkeypatch, name):
     monkeypatch.setenv("HOME", str(tmp_path))
     arrives, hand_over = threading.Event(), threads._hand_over
     arrives.set()

@@ -29,7 +29,7 @@ def labels(app):
     return [choice.label for choice in app.screen.query_one(Composer)._completer.choices]
 
 
-def test_letters_in_order_find_a_text_and_the_best_comes_first():
+def test_letters_in_order_match_and_the_best_match_comes_first():
     paths = ["src/deep/parser_calc.py", "docs/calculus.md", "calc.py", "src/calc.py", "c/a/l/c", "README"]
     assert best("calc", paths, 9) == [
         "calc.py",
@@ -43,7 +43,7 @@ def test_letters_in_order_find_a_text_and_the_best_comes_first():
     assert best("zz", paths, 9) == []
 
 
-def test_the_letters_that_fit_are_marked_together_where_they_can():
+def test_matched_letters_are_highlighted_contiguously_if_possible():
     assert list(match_offsets("calc", "c/calc.py")) == [2, 3, 4, 5]
     assert list(match_offsets("cc", "calc")) == [0, 3]
     assert list(match_offsets("x", "calc")) == []
@@ -63,11 +63,11 @@ def test_the_letters_that_fit_are_marked_together_where_they_can():
         ("@src/calc.py ", None),
     ],
 )
-def test_what_is_asked_for_where_the_cursor_stands(text, wish):
+def test_completion_depends_on_the_text_before_the_cursor(text, wish):
     assert request_at([text], 0, len(text)) == wish
 
 
-def test_a_message_mentions_what_exists_in_the_folder(directory):
+def test_message_mentions_existing_files_only(directory):
     text = 'See @src/calc.py, @"notes of mine.md", @src/calc.py. Not @nothing, a@b, @../other, @/etc/passwd; @tests/'
     assert mentioned(text, directory) == ("src/calc.py", "notes of mine.md", "tests")
     for path in ("src/calc.py", "notes of mine.md", "odd)"):
@@ -75,7 +75,7 @@ def test_a_message_mentions_what_exists_in_the_folder(directory):
         assert mentioned(f"see {mention_of(path)}: it is", directory) == (path,)
 
 
-def test_the_index_leaves_out_what_is_ignored_and_knows_folders(directory):
+def test_index_excludes_ignored_files_and_includes_directories(directory):
     choices: dict[str, list[str]] = {}
     come = threading.Event()
 
@@ -99,7 +99,7 @@ def test_the_index_leaves_out_what_is_ignored_and_knows_folders(directory):
     ]
 
 
-async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
+async def test_slash_lists_commands_and_enter_runs_the_selected_one():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -123,7 +123,7 @@ async def test_a_slash_lists_the_commands_and_enter_runs_the_chosen_one():
         assert client.commands[1:] == [("compact", "undo"), ("compact", "undo")]
 
 
-async def test_an_argument_is_chosen_from_its_list():
+async def test_argument_is_chosen_from_its_list():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -135,7 +135,7 @@ async def test_an_argument_is_chosen_from_its_list():
         assert client.commands == [("mode", "plan")]
 
 
-async def test_another_model_than_the_listed_ones_can_be_written():
+async def test_model_not_in_the_list_can_be_typed():
     client = FakeClient()
     models = {"fast": {"model": "openai/a-fast-one"}}
     app = workbench_app(client, set={"models": models})
@@ -145,7 +145,7 @@ async def test_another_model_than_the_listed_ones_can_be_written():
         assert client.commands == [("model", "fas"), ("model", "fast")]
 
 
-async def test_files_are_found_while_typing_and_taken_with_tab(directory):
+async def test_files_are_found_while_typing_and_inserted_with_tab(directory):
     client = FakeClient()
     app = workbench_app(client, directory=directory)
     async with app.run_test() as pilot:
@@ -159,7 +159,7 @@ async def test_files_are_found_while_typing_and_taken_with_tab(directory):
         assert client.commands == []
 
 
-async def test_a_folder_that_is_taken_shows_what_is_in_it(directory):
+async def test_inserted_directory_lists_its_content(directory):
     app = workbench_app(FakeClient(), directory=directory)
     async with app.run_test() as pilot:
         await pilot.press("@", *"sr")
@@ -183,7 +183,7 @@ async def test_escape_closes_the_list_for_this_word_and_stops_nothing(directory)
         assert client.commands == []
 
 
-async def test_keys_in_one_burst_choose_in_their_order():
+async def test_keys_in_one_burst_are_handled_in_order():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -193,7 +193,7 @@ async def test_keys_in_one_burst_choose_in_their_order():
         assert client.commands == [("mode", "plan"), ("send", "a")]
 
 
-async def test_a_click_takes_a_row():
+async def test_click_inserts_a_row():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"/mode", "space")
@@ -202,7 +202,7 @@ async def test_a_click_takes_a_row():
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode plan")
 
 
-async def test_typing_is_never_held_up_by_the_search(directory, monkeypatch):
+async def test_search_never_delays_typing(directory, monkeypatch):
     go_on = threading.Event()
     monkeypatch.setattr("workbench.tools.glob.walk.list_files", lambda *a, **k: iter([str(go_on.wait(30))]))
     app = workbench_app(FakeClient(), directory=directory)
@@ -214,7 +214,7 @@ async def test_typing_is_never_held_up_by_the_search(directory, monkeypatch):
         await wait_until(pilot, lambda: labels(app) == ["True"])
 
 
-def test_a_hundred_thousand_files_are_searched_letter_by_letter():
+def test_hundred_thousand_files_are_searched_letter_by_letter():
     paths = [f"package_{number % 400}/module_{number}/source_{number}.py" for number in range(100_000)]
     assert best("source_99999", paths, 50) == ["package_399/module_99999/source_99999.py"]
     assert len(best("p4m9s", paths, 50)) == 50

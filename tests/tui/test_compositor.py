@@ -65,7 +65,7 @@ def drawn_by_both(
     return drawn(compositor._render_chops(region, lambda y: True)), theirs
 
 
-async def test_a_screen_of_layers_looks_as_textual_paints_it():
+async def test_layered_screen_equals_textuals_painting():
     app = App()
     async with app.run_test(size=(60, 24)) as pilot:
         screen = Layered()
@@ -77,7 +77,7 @@ async def test_a_screen_of_layers_looks_as_textual_paints_it():
             assert ours == theirs
 
 
-async def test_only_the_spans_that_changed_are_given_out():
+async def test_only_changed_spans_are_written():
     app = App()
     async with app.run_test(size=(60, 24)) as pilot:
         screen = Layered()
@@ -96,7 +96,7 @@ async def test_only_the_spans_that_changed_are_given_out():
         assert compositor.render_partial_update() is None
 
 
-async def test_a_long_session_looks_as_textual_paints_it(tmp_path):
+async def test_long_session_equals_textuals_painting(tmp_path):
     client = FakeClient(list(long_session(60)))
     app = WorkbenchApp(AppSession(client, tmp_path), Settings(model="scripted/demo"))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -108,7 +108,7 @@ async def test_a_long_session_looks_as_textual_paints_it(tmp_path):
     assert gc.get_freeze_count() == 0  # a process that goes on without the screen gives all of it back
 
 
-def test_what_was_set_aside_is_given_back_when_another_session_is_opened():
+def test_frozen_objects_are_freed_when_another_session_is_opened():
     class Node:
         def __init__(self) -> None:
             self.me = self
@@ -123,7 +123,7 @@ def test_what_was_set_aside_is_given_back_when_another_session_is_opened():
     assert gone() is None
 
 
-def test_garbage_is_looked_for_when_nobody_types(monkeypatch):
+def test_garbage_is_collected_while_nobody_types(monkeypatch):
     class Node:
         def __init__(self) -> None:
             self.me = self

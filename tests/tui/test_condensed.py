@@ -31,7 +31,7 @@ def condensed() -> Script:
     return script
 
 
-def test_it_is_a_notice_with_the_summary_and_its_price_counts():
+def test_condensation_is_a_notice_with_summary_and_counted_cost():
     before = Script().start().user("go")
     before.run("think", "ok")
     plain, state = before.state(), condensed().state()
@@ -52,7 +52,7 @@ async def shown_in_pager(app: PanelApp, pilot) -> str:
     return "\n".join("".join(piece.text for piece in lines.line(row, 80)) for row in range(4))
 
 
-async def test_the_summary_opens_from_conversation_and_timeline():
+async def test_summary_opens_from_conversation_and_timeline():
     app = PanelApp(condensed().state())
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: bool(app.query(OpenNotice)))

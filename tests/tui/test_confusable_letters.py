@@ -8,7 +8,7 @@ from workbench.view.state import ActionItem
 NAME = "p\u0430sswd"
 
 
-def test_look_alike_letters_of_a_question_are_escapes_and_a_name_in_one_script_is_readable():
+def test_look_alike_letters_in_a_question_are_escaped_and_single_script_names_readable():
     command = f"cat /etc/{NAME} > отчёт.txt"
     item = ActionItem(1, 1, "a1", "execute_bash", {"command": command}, working_dir=f"/w/{NAME}")
     item.segments = (Segment(text=f"cat {NAME}", risk="LOW"), Segment(text="> отчёт.txt", risk="MEDIUM", reason="x"))
@@ -18,7 +18,7 @@ def test_look_alike_letters_of_a_question_are_escapes_and_a_name_in_one_script_i
     assert "отчёт.txt" in text
 
 
-def test_the_line_of_card_and_timeline_shows_them_as_the_question_does():
+def test_card_and_timeline_escape_letters_like_the_question():
     command, edit = {"command": f"cat {NAME} > отчёт.txt"}, {"command": "create", "path": f"/w/{NAME}"}
     assert action_line(ActionItem(1, 1, "a1", "execute_bash", command)) == "cat p\\u0430sswd > отчёт.txt"
     assert action_line(ActionItem(1, 1, "a1", "str_replace_editor", edit), "/w") == "p\\u0430sswd new"

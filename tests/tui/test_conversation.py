@@ -30,7 +30,7 @@ def lines_of(item: ActionItem, width: int = 70) -> list[str]:
     return ["".join(piece.text for piece in line).rstrip() for line in card(item, width, WORKSPACE)]
 
 
-def test_a_failed_command_looks_failed_and_shows_its_last_lines():
+def test_failed_command_looks_failed_and_shows_its_last_lines():
     item = working_session().state().actions["a4"]
 
     lines = lines_of(item)
@@ -42,7 +42,7 @@ def test_a_failed_command_looks_failed_and_shows_its_last_lines():
     assert lines[-1].endswith("35 lines more · enter")
 
 
-def test_an_edit_shows_what_it_changed():
+def test_edit_shows_what_it_changed():
     script = Script().start()
     delta = ev.FileDelta(path=f"{WORKSPACE}/src/calc.py", before=BEFORE, after=AFTER)
     script.run("str_replace_editor", command="str_replace", path=delta.path, _files=(delta,))
@@ -54,7 +54,7 @@ def test_an_edit_shows_what_it_changed():
     assert [line[3] for line in lines[1:]] == ["−", "+", "+"]
 
 
-def test_a_large_edit_says_that_there_is_more():
+def test_large_edit_says_that_there_is_more():
     script = Script().start()
     delta = ev.FileDelta(path="/x", before=None, after="line\n" * 5_000)
     script.run("str_replace_editor", command="create", path="/x", _files=(delta,))
@@ -65,7 +65,7 @@ def test_a_large_edit_says_that_there_is_more():
     assert lines[-1].endswith("more · enter")
 
 
-def test_a_waiting_and_a_rejected_action_say_so():
+def test_waiting_and_rejected_actions_are_labeled():
     script = Script().start()
     first = script.ask("execute_bash", command="rm x")
     second = script.ask("execute_bash", command="rm y")
@@ -79,7 +79,7 @@ def test_a_waiting_and_a_rejected_action_say_so():
 
 @STEADY
 @given(st.text(), st.integers(20, 120), st.sampled_from(["execute_bash", "str_replace_editor", "think", "finish", "x"]))
-def test_a_card_has_as_many_lines_at_every_width_and_none_is_too_wide(text, width, tool):
+def test_card_has_the_same_number_of_fitting_lines_at_every_width(text, width, tool):
     delta = ev.FileDelta(path=text, before=text, after=text + "\nx")
     arguments = {"command": text, "path": text, "thought": text}
     for phase in ("failed", "running", "done", "rejected", "waiting"):
@@ -92,7 +92,7 @@ def test_a_card_has_as_many_lines_at_every_width_and_none_is_too_wide(text, widt
 
 @STEADY
 @given(st.lists(st.text(alphabet="ab`~ \n", max_size=12), max_size=12))
-def test_streamed_markdown_loses_nothing_when_it_is_cut(parts):
+def test_streamed_markdown_loses_nothing_when_split(parts):
     cut, settled = MarkdownCut(), ""
     for part in parts:
         cut.feed(part)
@@ -101,7 +101,7 @@ def test_streamed_markdown_loses_nothing_when_it_is_cut(parts):
     assert settled + cut.tail == "".join(parts)
 
 
-def test_markdown_is_cut_at_blank_lines_but_never_inside_a_fence():
+def test_markdown_is_split_at_blank_lines_but_never_inside_a_fence():
     cut = MarkdownCut()
 
     cut.feed("one\n\ntwo\n```python\na\n\nb\n")
@@ -112,7 +112,7 @@ def test_markdown_is_cut_at_blank_lines_but_never_inside_a_fence():
 
 
 @pytest.mark.parametrize("text", ["[a](http://x)", "![a](http://x)", "<b>hi</b>", "<!-- hidden -->", "[a]: http://x"])
-def test_links_images_and_html_are_shown_as_they_were_written(text):
+def test_links_images_and_html_are_shown_as_written(text):
     tokens = plain_parser().parse(text)
 
     assert "".join(token.content for token in tokens if token.type == "inline") == text
@@ -120,7 +120,7 @@ def test_links_images_and_html_are_shown_as_they_were_written(text):
     assert kinds == {"text"}
 
 
-def test_a_window_holds_the_newest_and_stays_in_its_budget():
+def test_window_contains_the_newest_items_within_its_budget():
     window = Window(lambda index: 8)
 
     assert window.reset(1_000) == range(960, 1_000)
@@ -128,7 +128,7 @@ def test_a_window_holds_the_newest_and_stays_in_its_budget():
     assert (step.mount, step.unmount) == (range(1_000, 1_003), range(960, 963))
 
 
-def test_a_window_gives_up_its_end_for_older_parts_and_takes_it_back():
+def test_window_moves_to_older_items_and_back():
     window = Window(lambda index: 1)
     window.reset(200)
 
@@ -140,7 +140,7 @@ def test_a_window_gives_up_its_end_for_older_parts_and_takes_it_back():
 
 @STEADY
 @given(st.lists(st.tuples(st.sampled_from(["append", "stay", "older", "newer"]), st.integers(1, 30)), max_size=30))
-def test_a_window_is_always_one_run_within_its_budget(moves):
+def test_window_is_always_one_run_within_its_budget(moves):
     total, window = 50, Window(lambda index: 1 + index % 9)
     mounted = set(window.reset(total))
     for move, count in moves:
@@ -157,14 +157,14 @@ def test_a_window_is_always_one_run_within_its_budget(moves):
 
 @STEADY
 @given(st.text(alphabet="a-|\n `"), st.integers(1, 20))
-def test_the_head_of_a_text_keeps_its_budget(text, nodes):
+def test_head_of_a_text_stays_within_its_budget(text, nodes):
     head = head_of(text, nodes)
 
     assert text.startswith(head)
     assert markdown_nodes(head) <= nodes
 
 
-async def test_everything_said_and_done_is_there():
+async def test_all_messages_and_actions_are_shown():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 60)) as pilot:
         await until(pilot, lambda: len(app.query(ActionCard)) == 8)
@@ -174,7 +174,7 @@ async def test_everything_said_and_done_is_there():
         assert [card.item.action_id for card in app.query(ActionCard) if card.has_class("-failed")] == ["a4"]
 
 
-async def test_a_streaming_answer_becomes_the_stored_one_in_its_place():
+async def test_streaming_answer_becomes_the_stored_one_in_place():
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(live.TextDelta(text="First **part**.\n\nSecond"))
@@ -190,7 +190,7 @@ async def test_a_streaming_answer_becomes_the_stored_one_in_its_place():
         await until(pilot, lambda: not app.query(".tail"))
 
 
-async def test_an_answer_that_differs_from_what_streamed_wins():
+async def test_stored_answer_replaces_a_different_streamed_text():
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(live.TextDelta(text="Wrong.\n\nMore"))
@@ -203,7 +203,7 @@ async def test_an_answer_that_differs_from_what_streamed_wins():
 
 
 @pytest.mark.parametrize("end", [" ", "\n\n"])
-async def test_a_frame_of_the_stream_is_laid_out_once(end: str):
+async def test_streamed_frame_is_laid_out_once(end: str):
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(live.TextDelta(text="begun\n\n"))
@@ -217,7 +217,7 @@ async def test_a_frame_of_the_stream_is_laid_out_once(end: str):
         assert 8 <= len(layouts) <= 8 + 3  # what came before may still have been on its way
 
 
-async def test_what_streams_waits_for_the_frames_of_keys_but_not_for_ever(monkeypatch):
+async def test_streaming_waits_for_frames_of_keys_but_not_forever(monkeypatch):
     app = PanelApp(Script().start().user("hi").state())
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(live.TextDelta(text="begun "))
@@ -229,7 +229,7 @@ async def test_what_streams_waits_for_the_frames_of_keys_but_not_for_ever(monkey
         assert "begun and gone on" in app.query_one(AgentText).item.text
 
 
-async def test_many_deltas_arrive_whole():
+async def test_many_deltas_arrive_completely():
     app = PanelApp(Script().start().user("hi").state())
     words = [f"word{number}{chr(10) * 2 if number % 7 == 0 else ' '}" for number in range(400)]
     async with app.run_test(size=(120, 40)) as pilot:
@@ -283,7 +283,7 @@ async def test_reasoning_is_folded_and_opens_in_the_pager():
         assert any("thoughts" in line for line in screen_lines(app))
 
 
-async def test_the_last_word_of_a_run_is_markdown():
+async def test_final_message_of_a_run_is_markdown():
     script = Script().start().user("hi")
     script.run("finish", "ok", message="All **done**.")
     script.add(ev.RunEnded, reason="finished", detail="All **done**.")
@@ -295,7 +295,7 @@ async def test_the_last_word_of_a_run_is_markdown():
         assert len(app.query(FinalText)) == 1
 
 
-async def test_a_queued_message_says_so_until_it_is_read():
+async def test_queued_message_is_labeled_until_it_is_read():
     app = PanelApp(Script().start().user("first").state())
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(ev.UserMessage(seq=50, text="and this"))
@@ -310,7 +310,7 @@ async def test_a_queued_message_says_so_until_it_is_read():
         assert "queued" not in str(user_text.content)
 
 
-async def test_a_long_session_mounts_a_window_and_older_parts_load_at_the_top():
+async def test_long_session_mounts_a_window_and_loads_older_items_at_the_top():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         app.take(*long_session(500))
@@ -359,7 +359,7 @@ async def test_scrolling_up_stops_following_and_end_follows_again():
         assert conversation.follows
 
 
-async def test_a_message_as_long_as_a_book_is_cut_and_opens_whole():
+async def test_very_long_message_is_cut_and_opens_completely():
     text = "\n".join(f"- item {number}" for number in range(500))
     app = PanelApp(Script().start().answer(text).state())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -378,7 +378,7 @@ def kept_lines(app: PanelApp) -> int:
     return sum(len(each._render_cache.lines) + len(each._styles_cache._cache) for each in out_of_sight)
 
 
-async def test_what_is_out_of_sight_keeps_no_painted_lines_and_looks_the_same_when_it_is_back():
+async def test_items_out_of_sight_free_their_painted_lines_and_look_the_same_again():
     script = Script().start().user("hi")
     for number in range(12):
         script.answer(f"answer {number} with **bold** words\n\n" + "many words of one piece " * 30)
@@ -394,7 +394,7 @@ async def test_what_is_out_of_sight_keeps_no_painted_lines_and_looks_the_same_wh
         assert app.query_one(Conversation).follows
 
 
-async def test_a_paragraph_has_the_styles_of_what_is_in_it_also_in_another_theme():
+async def test_paragraph_has_inline_styles_in_another_theme_too():
     app = PanelApp(Script().start().user("hi").answer("plain words\n\nwith **bold** and `code` in them").state())
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.query("MarkdownParagraph")) == 2)

@@ -24,12 +24,12 @@ def test_code_blocks_are_copied_without_their_fences():
 
 @STEADY
 @given(st.text(alphabet="ab`~ \n", max_size=60))
-def test_any_text_has_its_code_blocks_inside_it(text):
+def test_code_blocks_of_any_text_are_substrings(text):
     for block in code_blocks(text):
         assert all(line in text.splitlines() for line in block.splitlines())
 
 
-async def test_y_copies_a_message_or_a_command_and_capital_y_the_code_or_the_output():
+async def test_y_copies_message_or_command_and_capital_y_code_or_output():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.query(ActionCard)) == 8)
@@ -49,7 +49,7 @@ async def test_y_copies_a_message_or_a_command_and_capital_y_the_code_or_the_out
         assert await until(pilot, lambda: app.clipboard == "README.md\nsrc\ntests")
 
 
-async def test_a_second_press_copies_the_next_code_block():
+async def test_second_press_copies_the_next_code_block():
     script = Script().start().user("Go.").answer("```\none\n```\nand\n```\ntwo\n```")
     app = PanelApp(script.state())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -61,7 +61,7 @@ async def test_a_second_press_copies_the_next_code_block():
         assert app.clipboard == "one"
 
 
-async def test_a_card_folds_to_its_line_and_all_of_them_at_once():
+async def test_card_folds_to_one_line_and_all_cards_fold_at_once():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 60)) as pilot:
         await until(pilot, lambda: len(app.query(ActionCard)) == 8)
@@ -98,7 +98,7 @@ def screen_text(app: PanelApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
-async def test_a_running_card_counts_its_seconds_and_shows_what_it_prints(monkeypatch):
+async def test_running_card_counts_seconds_and_shows_output(monkeypatch):
     from datetime import timedelta
 
     from tests.tui.sample_session import START

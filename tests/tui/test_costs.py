@@ -21,7 +21,7 @@ def spent(**more) -> Script:
     return script.answer("Hello.", **{"usage": usage, "cost": 0.25, "parts": PARTS, **more})
 
 
-def test_the_page_says_what_was_spent_and_what_fills_the_window():
+def test_page_shows_cost_and_context_usage():
     page = spending_page(fold(spent().events))
     assert "$0.2500" in page
     assert "50,000 tokens of 200,000 (25 %)" in page
@@ -33,7 +33,7 @@ def test_the_page_says_what_was_spent_and_what_fills_the_window():
     assert shares == [("instructions", "2 %"), ("tools", "8 %"), ("messages", "20 %"), ("tool output", "70 %")]
 
 
-def test_what_is_not_known_is_said_so():
+def test_unknown_values_are_shown_as_unknown():
     page = spending_page(fold(spent(cost=None, usage=ev.Usage(), parts=None).events))
     assert "unknown" in page
     assert "appears after the first response" in page
@@ -41,7 +41,7 @@ def test_what_is_not_known_is_said_so():
 
 
 @pytest.mark.parametrize("by_click", [True, False])
-async def test_it_opens_by_command_and_by_a_click_on_the_numbers(by_click):
+async def test_cost_page_opens_by_command_and_by_a_click(by_click):
     client = FakeClient(spent().events)
     async with workbench_app(client).run_test(size=(120, 30)) as pilot:
         app = pilot.app

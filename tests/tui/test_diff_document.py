@@ -44,7 +44,7 @@ def lines_of(rows: list[DiffRow], diff: FileDiff, side: str) -> str:
 
 @steady
 @given(TEXT, TEXT)
-def test_the_rows_reproduce_both_texts(before: str | None, after: str | None) -> None:
+def test_rows_reproduce_both_texts(before: str | None, after: str | None) -> None:
     diff = compare("f.py", before, after)
     if not diff.hunks:
         assert (before or "") == (after or "")
@@ -56,7 +56,9 @@ def test_the_rows_reproduce_both_texts(before: str | None, after: str | None) ->
 
 @steady
 @given(TEXT, TEXT, st.data())
-def test_a_text_is_its_base_and_the_hunks_taken(before: str | None, after: str | None, data: st.DataObject) -> None:
+def test_text_is_its_original_with_the_accepted_hunks(
+    before: str | None, after: str | None, data: st.DataObject
+) -> None:
     diff = compare("f", before, after)
     every = range(len(diff.hunks))
     assert taken(diff, []) == (before or "")
@@ -69,7 +71,7 @@ def test_a_text_is_its_base_and_the_hunks_taken(before: str | None, after: str |
 
 @steady
 @given(st.lists(LINE), st.lists(LINE))
-def test_blocks_hold_the_same_lines_and_never_touch(old: list[str], new: list[str]) -> None:
+def test_blocks_contain_equal_lines_and_never_touch(old: list[str], new: list[str]) -> None:
     ends = (-1, -1)
     for block in matching_blocks(old, new):
         assert old[block.old : block.old + block.size] == new[block.new : block.new + block.size]
@@ -80,7 +82,7 @@ def test_blocks_hold_the_same_lines_and_never_touch(old: list[str], new: list[st
 
 @steady
 @given(st.text())
-def test_a_painted_line_holds_no_sign_that_hides(text: str) -> None:
+def test_painted_line_contains_no_hidden_character(text: str) -> None:
     line_text = paint_line(text.replace("\n", " ")).text
     assert not [sign for sign in line_text if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
     assert line_cells(text.replace("\n", " ")) == cell_len(line_text)
@@ -98,12 +100,12 @@ def test_wrapped_parts_join_to_the_line_and_fit(text: str, width: int) -> None:
 
 @steady
 @given(st.text(alphabet="ab日本", max_size=40), st.integers(0, 60), st.integers(2, 20))
-def test_a_cut_line_never_is_wider_than_its_room(text: str, start: int, width: int) -> None:
+def test_cut_line_is_never_wider_than_its_space(text: str, start: int, width: int) -> None:
     first, end, indent = cut_cells(text, start, width)
     assert indent + cell_len(text[first:end]) <= width
 
 
-def test_hidden_signs_blanks_and_line_ends_are_shown() -> None:
+def test_hidden_characters_blanks_and_line_endings_are_shown() -> None:
     assert paint_line("a\r\n").text == "a\\r"
     assert paint_line("a     b\n").text == "a·····b"
     assert paint_line("a  \n").text == "a··"
@@ -112,7 +114,7 @@ def test_hidden_signs_blanks_and_line_ends_are_shown() -> None:
     assert paint_line("a\u200bb").text == "a\\u200bb"
 
 
-def test_split_lines_keeps_what_only_looks_like_a_line_end() -> None:
+def test_split_lines_keeps_characters_that_only_resemble_line_endings() -> None:
     assert split_lines("a\u2028b\x0cc\r\nd") == ["a\u2028b\x0cc\r\n", "d"]
     assert split_lines(None) == []
 
@@ -121,16 +123,16 @@ def test_split_lines_keeps_what_only_looks_like_a_line_end() -> None:
     ("before", "after", "sign"),
     [(None, "a\n", "A"), ("a\n", None, "D"), ("a\n", "b\n", "M"), ("a", "a", "="), (None, "", "A")],
 )
-def test_a_file_that_appears_goes_or_changes_says_so(before: str | None, after: str | None, sign: str) -> None:
+def test_new_deleted_and_changed_files_are_labeled(before: str | None, after: str | None, sign: str) -> None:
     assert compare("f", before, after).sign == sign
 
 
-def test_a_missing_last_newline_has_a_row() -> None:
+def test_missing_final_newline_has_a_row() -> None:
     rows = unified_rows([compare("f", "a\nb", "a\nb\n")])
     assert [row.kind for row in rows] == ["same", "removed", "no-newline", "added"]
 
 
-def test_unchanged_lines_fold_and_open() -> None:
+def test_unchanged_lines_fold_and_unfold() -> None:
     before = "".join(f"{number}\n" for number in range(40))
     diff = compare("f", before, before.replace("20\n", "twenty\n"))
     rows = unified_rows([diff])
@@ -141,18 +143,18 @@ def test_unchanged_lines_fold_and_open() -> None:
     assert opened[0] == DiffRow("same", 0, 0, 0)
 
 
-def test_changed_words_are_found_and_lines_with_nothing_in_common_are_left_alone() -> None:
+def test_changed_words_are_marked_unless_lines_have_nothing_in_common() -> None:
     assert changed_words("total = price + tax", "total = cost + tax") == ([(8, 13)], [(8, 12)])
     assert changed_words("abc", "xyz(1, 2)") == ([], [])
     long = "x" * 10 + " y" * 400
     assert changed_words(long, long + "!") == ([(810, 810)], [(810, 811)])
 
 
-def test_an_added_line_goes_beside_the_line_it_came_from() -> None:
+def test_added_line_is_beside_the_line_it_replaces() -> None:
     assert line_pairs(["    return total"], ["    check(total)", "    return round(total)"]) == [(0, 1)]
 
 
-def test_syntax_goes_only_as_far_as_it_is_asked() -> None:
+def test_syntax_is_lexed_only_as_far_as_requested() -> None:
     lexed = Lexed("a.py", "x = 1\n" * 500)
     lexed.reach(3)
     assert not lexed.is_done
@@ -162,7 +164,7 @@ def test_syntax_goes_only_as_far_as_it_is_asked() -> None:
     assert unknown.line(0) == []
 
 
-def test_far_syntax_comes_in_steps() -> None:
+def test_distant_syntax_is_lexed_in_steps() -> None:
     before = "x = 1\n" * 3_000
     document = DiffDocument([compare("a.py", before, before + "y = 2\n")])
     assert document.syntax(0, "new", 2_999) == []
@@ -173,7 +175,7 @@ def test_far_syntax_comes_in_steps() -> None:
     assert document.syntax(0, "new", 2_999) != []
 
 
-def test_a_hundred_thousand_changed_lines_end_soon_and_stay_true() -> None:
+def test_hundred_thousand_changed_lines_are_compared_quickly_and_correctly() -> None:
     before = [f"line {number}\n" if number % 3 else "\n" for number in range(100_000)]
     after = [line if number % 2 else f"new {number}\n" for number, line in enumerate(before)]
     begun = time.process_time()
@@ -185,14 +187,14 @@ def test_a_hundred_thousand_changed_lines_end_soon_and_stay_true() -> None:
     assert spent < 20  # the budget is in tests/bench; this only catches work that grows with the square
 
 
-def test_texts_that_share_only_common_lines_end_too() -> None:
+def test_texts_that_share_only_common_lines_are_compared_quickly() -> None:
     before = "".join(f"{number % 7}\n" for number in range(20_000))
     after = "".join(f"{number % 5}\n" for number in range(20_000))
     diff = compare("f", before, after)
     assert taken(diff, range(len(diff.hunks))) == after
 
 
-def test_a_moved_block_in_a_long_file_is_found() -> None:
+def test_moved_block_in_a_long_file_is_found() -> None:
     lines = [f"line {number}\n" for number in range(6_000)]
     after = [*lines[:100], "new\n", *lines[100:5_900], *lines[5_901:], "end\n"]
     diff = compare("f", "".join(lines), "".join(after))
@@ -208,12 +210,12 @@ def test_wrapped_lines_take_the_rows_they_need() -> None:
 
 
 @given(st.text(st.sampled_from("ab  \t·é漢\u202e\x00"), max_size=40))
-def test_the_cells_that_are_counted_are_those_that_are_painted(text: str) -> None:
+def test_counted_cells_are_the_painted_ones(text: str) -> None:
     document = DiffDocument([compare("f", None, text + "\n")])
     assert list(document.cells(0, "new")) == [cell_len(paint_line(line).text) for line in split_lines(text + "\n")]
 
 
-def test_words_of_a_long_hunk_are_those_of_its_lines() -> None:
+def test_words_of_a_long_hunk_match_its_lines() -> None:
     before = "".join(f"value {number} of before\n" for number in range(3_000))
     document = DiffDocument([compare("f", before, before.replace("before", "after"))])
     assert document.words(0, 0, "old", 2_500) == [(14, 20)]
@@ -222,14 +224,14 @@ def test_words_of_a_long_hunk_are_those_of_its_lines() -> None:
     assert [one_more.words(0, 0, "new", line) for line in range(3)] == [[(0, 1)], [], []]
 
 
-def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
+def test_another_width_of_the_same_files_creates_no_rows() -> None:
     document = DiffDocument([compare("f", "a\n" * 50, "b\n" * 50)])
     wide, narrow = (Geometry(document, LayoutOptions(width, False, True)) for width in (100, 60))
     assert wide.rows is narrow.rows
     assert Geometry(document, LayoutOptions(100, True, True)).rows is not wide.rows
 
 
-def test_what_stood_in_a_file_shows_no_secret_and_what_would_be_written_shows_as_it_is(monkeypatch):
+def test_secrets_of_the_old_text_are_masked_and_the_new_text_is_shown(monkeypatch):
     secrets = SecretMasker()
     monkeypatch.setattr("workbench.view.diff.lines._secrets", lambda: secrets)
     secrets.add("SERVICE_KEY", "abcdef123456")

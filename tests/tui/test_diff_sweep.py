@@ -40,7 +40,7 @@ async def scrolled(pilot: Pilot[None], view: AnnotatedDiff, offset: int) -> None
 
 
 @pytest.mark.parametrize("width", [24, 60, 100, 139, 140, 200])
-async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
+async def test_all_heights_and_offsets_match_the_golden_text(width: int) -> None:
     app = ReviewApp()
     pages = []
     async with app.run_test(size=(width, 5)) as pilot:

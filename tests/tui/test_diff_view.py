@@ -65,7 +65,7 @@ def numbered(count: int) -> str:
 
 @pytest.mark.parametrize("width", [40, 80, 140, 200])
 @pytest.mark.parametrize("wrapped", [False, True], ids=["cut", "wrapped"])
-async def test_golden_text(width: int, wrapped: bool) -> None:
+async def test_view_matches_the_golden_text(width: int, wrapped: bool) -> None:
     app = DiffApp(example(), wrapped=wrapped)
     async with app.run_test(size=(width, 50)) as pilot:
         view = app.query_one(DiffView)
@@ -80,7 +80,7 @@ async def test_golden_text(width: int, wrapped: bool) -> None:
     assert text == golden.read_text(encoding="utf-8")
 
 
-async def test_side_by_side_comes_with_the_width_and_s_switches() -> None:
+async def test_wide_screens_show_two_columns_and_s_switches() -> None:
     app = DiffApp(example())
     async with app.run_test(size=(139, 30)) as pilot:
         view = app.query_one(DiffView)
@@ -92,7 +92,7 @@ async def test_side_by_side_comes_with_the_width_and_s_switches() -> None:
         await until(pilot, lambda: not view.geometry.options.beside, "unified")
 
 
-async def test_keys_step_through_hunks_and_stay_at_the_ends() -> None:
+async def test_keys_step_through_hunks_and_stop_at_the_ends() -> None:
     before = numbered(300)
     app = DiffApp([compare("f", before, before.replace("line 50\n", "fifty\n").replace("line 250\n", "x\n"))])
     async with app.run_test(size=(80, 10)) as pilot:
@@ -104,7 +104,7 @@ async def test_keys_step_through_hunks_and_stay_at_the_ends() -> None:
         assert "▌" in painted(view)
 
 
-async def test_enter_opens_what_surrounds_the_hunk_and_keeps_it_in_place() -> None:
+async def test_enter_unfolds_lines_around_the_hunk_and_keeps_it_in_place() -> None:
     before = numbered(300)
     app = DiffApp([compare("f", before, before.replace("line 150\n", "changed\n"))])
     async with app.run_test(size=(80, 12)) as pilot:
@@ -119,7 +119,7 @@ async def test_enter_opens_what_surrounds_the_hunk_and_keeps_it_in_place() -> No
         assert await until(pilot, lambda: view.virtual_size.height < 30, "folded again")
 
 
-async def test_a_click_opens_one_fold() -> None:
+async def test_click_opens_one_fold() -> None:
     before = numbered(100)
     app = DiffApp([compare("f", before, before.replace("line 50\n", "changed\n"))])
     async with app.run_test(size=(80, 20)) as pilot:
@@ -166,7 +166,7 @@ async def test_any_text_is_safe_to_paint(text: str) -> None:
         assert all(strip.cell_length == view.size.width for strip in map(view.render_line, range(view.size.height)))
 
 
-async def test_nothing_to_compare_paints_nothing() -> None:
+async def test_empty_comparison_paints_nothing() -> None:
     app = DiffApp([])
     async with app.run_test(size=(40, 5)) as pilot:
         await pilot.press("j", "k", "enter", "s", "w")
@@ -185,7 +185,7 @@ FILES = (
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_the_viewer_goes_through_files_and_closes(size: tuple[int, int]) -> None:
+async def test_viewer_steps_through_files_and_closes(size: tuple[int, int]) -> None:
     app = viewer(*FILES, chosen="/w/b.md")
     async with app.run_test(size=size) as pilot:
         screen = app.pushed
@@ -201,7 +201,7 @@ async def test_the_viewer_goes_through_files_and_closes(size: tuple[int, int]) -
         await until(pilot, lambda: app.screen is not screen, "closed")
 
 
-async def test_the_viewer_says_when_nothing_changed() -> None:
+async def test_viewer_says_that_nothing_changed() -> None:
     app = viewer(FileState("/w/a", "same\n", "same\n"))
     async with app.run_test(size=(80, 24)) as pilot:
         empty = app.pushed.query_one("#viewer-empty")
@@ -212,7 +212,7 @@ async def test_the_viewer_says_when_nothing_changed() -> None:
         await until(pilot, lambda: app.results == [None])
 
 
-async def test_the_viewer_takes_new_contents() -> None:
+async def test_viewer_accepts_new_contents() -> None:
     app = viewer(*FILES)
     async with app.run_test(size=(100, 24)) as pilot:
         view = app.pushed.query_one(DiffView)
@@ -225,7 +225,7 @@ async def test_the_viewer_takes_new_contents() -> None:
 
 
 @pytest.mark.parametrize("beside", [False, True])
-async def test_a_hunk_left_out_shows_what_stays_and_what_does_not_come(beside: bool) -> None:
+async def test_skipped_hunk_shows_kept_and_omitted_lines(beside: bool) -> None:
     app = DiffApp([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\n3\n")])
     async with app.run_test(size=(100, 40)) as pilot:
         view = app.query_one(DiffView)
@@ -239,7 +239,7 @@ async def test_a_hunk_left_out_shows_what_stays_and_what_does_not_come(beside: b
         assert "× III" in painted(view)
 
 
-async def test_side_by_side_in_a_narrow_place_keeps_the_hunk_in_sight_and_cuts_no_line_at_the_top() -> None:
+async def test_narrow_two_column_view_keeps_the_hunk_in_sight_and_cuts_no_line() -> None:
     before = "".join(f"line {number} {'with more to say ' * 6}\n" for number in range(60))
     after = before.replace("line 20 ", "twenty ").replace("line 30 ", "thirty ").replace("line 50 ", "fifty ")
     app = DiffApp([compare("f", before, after)], wrapped=True)

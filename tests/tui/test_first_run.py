@@ -62,7 +62,7 @@ async def chosen(pilot, screen, row: str) -> None:
     await pilot.press("enter")
 
 
-def test_profiles_servers_and_keys_are_ways_to_begin(monkeypatch):
+def test_profiles_servers_and_keys_are_models_to_start_with(monkeypatch):
     monkeypatch.setattr("workbench.llm.discovery.SERVERS", ())
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
     settings = Settings(models={"fast": {"model": "openai/small"}})
@@ -72,7 +72,7 @@ def test_profiles_servers_and_keys_are_ways_to_begin(monkeypatch):
     assert "sk-of-the-test" not in repr(offered)
 
 
-def test_what_is_kept_has_a_name_of_its_own():
+def test_saved_model_has_a_unique_name():
     assert profile_changes(Way("a/b", profile="fast"), {"fast"}) == ("fast", {("model",): "fast"})
     name, changes = profile_changes(Way("openai/q w:8", api_base="http://h/v1"), {"q-w:8"})
     assert name == "q-w:8-2"
@@ -83,14 +83,14 @@ def test_what_is_kept_has_a_name_of_its_own():
     }
 
 
-def test_what_cannot_be_a_model_is_said_before_it_is_called():
+def test_impossible_model_is_reported_before_a_call():
     assert wrong_way(read_way(" openai/x  http://h:8/v1 ")) == ""
     for text in ("gpt-5", "/x", "openai/", "mistral/NAME"):
         assert "PROVIDER/NAME" in wrong_way(read_way(text))
     assert "URL" in wrong_way(read_way("openai/x localhost:8000"))
 
 
-async def test_a_model_that_answers_is_kept_as_a_profile_and_the_session_begins_with_what_was_written(where):
+async def test_working_model_is_saved_and_the_session_starts_with_the_typed_text(where):
     app, started = first_app(where, [FAILS, WORKS], message="look at this")
     async with app.run_test(size=(100, 30)) as pilot:
         screen = await ready(pilot, "A scripted one")
@@ -105,7 +105,7 @@ async def test_a_model_that_answers_is_kept_as_a_profile_and_the_session_begins_
     assert load_settings(where, {}).profile("demo").model == "scripted/demo"
 
 
-async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_same(where, monkeypatch):
+async def test_failing_model_gives_the_reason_and_can_be_retried_or_used_anyway(where, monkeypatch):
     app, started = first_app(where, [FAILS])
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot, "One that is not [/X]")
@@ -126,7 +126,7 @@ async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_
         assert app.settings.profile("none-such").model == "scripted/none-such"
 
 
-async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_line(where):
+async def test_provider_with_a_key_and_any_other_model_are_named_in_a_line(where):
     app, started = first_app(where, [OF_A_PROVIDER])
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot, "MISTRAL_API_KEY")
@@ -143,7 +143,7 @@ async def test_a_provider_whose_key_is_there_and_any_other_model_are_named_in_a_
         assert await wait_until(pilot, lambda: started == ["demo"])
 
 
-async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where):
+async def test_without_models_the_screen_says_what_to_do_and_offers_the_demo(where):
     demo = FakeClient()
     ways_tried = []
     app, started = first_app(
@@ -159,7 +159,7 @@ async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where
     assert started == []
 
 
-async def test_escape_leads_to_the_advice_and_setup_back_again_and_help_lists_its_keys(where):
+async def test_escape_leads_to_the_welcome_text_and_setup_back_again(where):
     app, _ = first_app(where, [WORKS])
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot, "A scripted one")
@@ -176,7 +176,7 @@ async def test_escape_leads_to_the_advice_and_setup_back_again_and_help_lists_it
         assert await ready(pilot, "A scripted one")
 
 
-async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(where, monkeypatch):
+async def test_letters_go_to_the_prompt_and_an_enter_after_them_calls_nothing(where, monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)  # the letters are never long ago
     held = threading.Event()
     app, started = first_app(where, lambda: (held.wait(30) and [WORKS]) or [WORKS])
@@ -190,7 +190,7 @@ async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(w
     assert started == []
 
 
-async def test_a_shell_command_needs_no_model_and_a_message_waits_for_one(where):
+async def test_shell_command_needs_no_model_and_a_message_waits_for_one(where):
     client = FakeClient(Script().start(model="none", workspace=str(where.data)).events)
     app, _ = first_app(where, [], shell=lambda: AppSession(client, where.data))
     async with app.run_test() as pilot:

@@ -14,7 +14,7 @@ from workbench.view.follower import FRAME, Follower
 from workbench.view.state import Changed, SessionState
 
 
-async def test_what_comes_while_the_screen_is_behind_is_shown_together():
+async def test_events_arriving_while_the_screen_is_busy_are_shown_together():
     script = Script().start().user("Do.")
     client, changes, behind = FakeClient(script.events), list[Changed | None](), [True]
     follower = Follower(client, SessionState(), changes.append, lambda: behind[0])
@@ -35,7 +35,7 @@ async def test_what_comes_while_the_screen_is_behind_is_shown_together():
         running.cancel()
 
 
-async def test_a_screen_that_stays_behind_is_shown_the_next_all_the_same():
+async def test_screen_that_stays_busy_still_gets_the_next_events():
     script = Script().start().user("Do.")
     client, changes = FakeClient(script.events), list[Changed | None]()
     running = asyncio.create_task(Follower(client, SessionState(), changes.append, lambda: True).run())
@@ -52,7 +52,7 @@ async def test_a_screen_that_stays_behind_is_shown_the_next_all_the_same():
         running.cancel()
 
 
-async def test_the_screen_is_behind_until_all_is_mounted_and_removed():
+async def test_screen_is_busy_until_all_widgets_are_mounted_and_removed():
     script = Script().start().user("Do.")
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -22,7 +22,7 @@ def coded(image: Image.Image, kind: str = "PNG") -> str:
     return base64.b64encode(out.getvalue()).decode()
 
 
-def test_a_cell_holds_two_pixels():
+def test_cell_contains_two_pixels():
     image = Image.new("RGB", (3, 2), (255, 0, 0))
     image.putpixel((1, 1), (0, 0, 255))
     rows = Picture(coded(image)).rows(80, 40)
@@ -30,13 +30,13 @@ def test_a_cell_holds_two_pixels():
     assert rows == [[Cell(red, red), Cell(red, blue), Cell(red, red)]]
 
 
-def test_what_can_be_seen_through_stands_on_white():
+def test_transparent_pixels_are_white():
     assert Picture(coded(Image.new("RGBA", (1, 2), (0, 0, 0, 0)))).rows(9, 9) == [[Cell((255,) * 3, (255,) * 3)]]
 
 
 @STEADY
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(1, 120), st.integers(1, 40))
-def test_it_fits_and_keeps_its_proportions(wide, high, width, height):
+def test_picture_fits_and_keeps_its_proportions(wide, high, width, height):
     rows = Picture(coded(Image.new("RGB", (wide, high), "navy"))).rows(width, height)
     assert 1 <= len(rows) <= height
     assert 1 <= len(rows[0]) <= width
@@ -52,13 +52,13 @@ def test_other_formats_are_decoded_too():
 
 @STEADY
 @given(st.binary(max_size=200), st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff"]))
-def test_bytes_that_are_no_picture_are_none(data, beginning):
+def test_bytes_that_are_no_picture_give_none(data, beginning):
     picture = Picture(base64.b64encode(beginning + data).decode())
     assert picture.rows(80, 40) == []
     assert picture.trouble
 
 
-def test_a_bomb_is_not_unpacked():
+def test_decompression_bomb_is_not_unpacked():
     image = Image.new("1", (20_000, 20_000))
     picture = Picture(coded(image))
     assert picture.rows(80, 40) == []
@@ -66,13 +66,13 @@ def test_a_bomb_is_not_unpacked():
     assert Picture("no base64").trouble
 
 
-def test_signs_weigh_what_differs_from_the_ground():
+def test_characters_are_heavier_the_more_a_cell_differs_from_the_background():
     white, black = Cell((255,) * 3, (255,) * 3), Cell((0,) * 3, (0,) * 3)
     assert [sign(white, 1.0), sign(black, 1.0)] == [" ", "@"]
     assert [sign(white, 0.0), sign(black, 0.0)] == ["@", " "]
 
 
-def test_pictures_stand_below_their_lines_whatever_the_output_says():
+def test_pictures_are_below_their_lines_whatever_the_output_says():
     state = fold(with_plot(output="PICTURES\npicture 1, PNG, 9 kB\n[picture 1]"))
     item = list(state.actions.values())[-1]
     text = detail_text(item)

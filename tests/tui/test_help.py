@@ -38,7 +38,7 @@ def unlisted(screen):
     return missing
 
 
-def test_every_guide_page_is_a_topic_and_all_that_were_promised_are_there():
+def test_every_guide_is_a_topic_of_the_help():
     assert set(topics()) == {path.stem for path in GUIDES.glob("*.md")}
     assert set(NAMED) <= set(topics())
     assert next(iter(topics())) == "start"
@@ -48,7 +48,7 @@ def test_every_guide_page_is_a_topic_and_all_that_were_promised_are_there():
         assert 3 <= len(title) <= 14
 
 
-async def test_every_guide_opens_from_its_beginning_and_escape_leads_back():
+async def test_every_guide_opens_at_its_beginning_and_escape_returns():
     app = workbench_app(FakeClient([event for event in finished() if getattr(event, "seq", 0)]))
     async with app.run_test(size=(80, 24)) as pilot:
         main = app.screen
@@ -87,7 +87,7 @@ async def test_every_key_of_each_panel_is_listed(size):
 
 
 @pytest.mark.parametrize("action", ["settings", "sessions", "palette", "model", "change_theme", "rules", "diff"])
-async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, tmp_path, monkeypatch):
+async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
     client = FakeClient([event for event in finished() if getattr(event, "seq", 0)])

@@ -102,7 +102,7 @@ def long_log(tmp_path_factory) -> tuple[list[ev.EventBase], Path]:
 
 
 @pytest.mark.parametrize("least", [20, 55, 90, 130, 333, 700])
-def test_the_first_screenful_knows_what_the_whole_session_comes_to(long_log, least):
+def test_first_screenful_knows_the_totals_of_the_whole_session(long_log, least):
     events, path = long_log
     whole = fold(events)
     state, _ = end_of(path, least)
@@ -115,7 +115,7 @@ def test_the_first_screenful_knows_what_the_whole_session_comes_to(long_log, lea
 
 
 @pytest.mark.parametrize("least", [20, 55, 130, 333])
-def test_read_part_by_part_it_is_the_same_session(long_log, least):
+def test_session_read_in_parts_equals_the_whole(long_log, least):
     events, path = long_log
     whole = fold(events)
     state, history = end_of(path, least)
@@ -134,7 +134,7 @@ def test_read_part_by_part_it_is_the_same_session(long_log, least):
     assert state.actions_before == 0
 
 
-def test_a_short_session_and_a_damaged_one_are_read_at_once(tmp_path):
+def test_short_and_damaged_sessions_are_read_at_once(tmp_path):
     events, path = session(2, tmp_path)
     history = read_history(Store.open(path, readonly=True), len(events))
     assert history.digest is None
@@ -163,7 +163,7 @@ class FileClient(FakeClient):
             return EventHistory(list(store.events(limit=self.held)), FilePast(self._path, self._least))
 
 
-async def test_older_parts_come_when_one_goes_there(long_log):
+async def test_older_parts_are_loaded_on_scrolling_up(long_log):
     events, path = long_log
     whole = fold(events)
     app = workbench_app(FileClient(path, 150))
@@ -201,7 +201,7 @@ async def test_older_parts_come_when_one_goes_there(long_log):
         assert len(app.state.actions) == whole.action_count
 
 
-async def test_a_search_and_a_filter_see_the_whole_session(long_log):
+async def test_search_and_filter_cover_the_whole_session(long_log):
     events, path = long_log
     app = workbench_app(FileClient(path, 150))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -219,7 +219,7 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
         await wait_until(pilot, lambda: timeline.virtual_size.height == 60)
 
 
-async def test_what_is_far_above_the_end_that_is_followed_is_held_no_longer(tmp_path, monkeypatch):
+async def test_items_far_above_the_followed_end_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr(event_feed, "MAX_EVENTS", 900)
     monkeypatch.setattr(event_feed, "RETRY", 0)
     events, path = session(60, tmp_path)

@@ -29,7 +29,7 @@ def directory(tmp_path):
     return place
 
 
-def test_a_paste_of_image_paths_becomes_mentions_and_nothing_else_does(directory):
+def test_pasted_image_paths_become_mentions_and_nothing_else_does(directory):
     beside = directory.parent / "beside.png"
     for pasted, written in [
         (f"{directory}/shot.png", "@shot.png "),
@@ -47,12 +47,12 @@ def test_a_paste_of_image_paths_becomes_mentions_and_nothing_else_does(directory
         assert pasted_images(pasted, directory) == written, pasted
 
 
-def test_images_are_named_whatever_ends_the_sentence():
+def test_image_mentions_end_before_punctuation():
     text = 'See @shot.png, @"my photo.PNG" and @a.py. (@deep/x.webp) @shot.png!'
     assert images_named(text) == ["shot.png", "my photo.PNG", "deep/x.webp"]
 
 
-async def test_chips_say_what_goes_along_and_what_cannot(directory):
+async def test_chips_show_attached_images_and_refused_ones(directory):
     client = FakeClient()
     app = workbench_app(client, directory=directory)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -81,7 +81,7 @@ async def test_chips_say_what_goes_along_and_what_cannot(directory):
         await wait_until(pilot, lambda: prompt.text == "as in @shot.png " and len(chips.images) == 1)
 
 
-def test_the_conversation_keeps_the_chip_and_not_the_image(directory):
+def test_conversation_keeps_the_chip_and_not_the_image(directory):
     script = Script().start()
     state = script.state()
     content = message(str(directory), "look at @shot.png", ["shot.png"])

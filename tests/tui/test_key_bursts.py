@@ -28,7 +28,7 @@ def burst(app, *keys: str) -> None:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
 
 
-async def test_what_follows_the_palettes_key_is_typed_into_it():
+async def test_keys_after_the_palette_key_are_typed_into_it():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 30)) as pilot:
         burst(app, "a", "ctrl+p", *"the")
@@ -43,7 +43,7 @@ async def test_what_follows_the_palettes_key_is_typed_into_it():
         assert await wait_until(pilot, lambda: prompt.text == "ab")
 
 
-async def test_keys_from_before_there_is_a_screen_are_kept(monkeypatch):
+async def test_keys_pressed_before_the_first_screen_are_kept(monkeypatch):
     app = workbench_app(FakeClient(finished()))
     make_screen = app.get_default_screen
 
@@ -57,7 +57,7 @@ async def test_keys_from_before_there_is_a_screen_are_kept(monkeypatch):
         assert app.screen.has_class("-zoomed")
 
 
-async def test_a_key_gets_to_the_prompt_though_the_terminal_said_at_first_that_others_have_the_keys():
+async def test_keys_reach_the_prompt_even_if_the_window_starts_without_focus():
     app = workbench_app(FakeClient())
     app.set_reactive(type(app).app_focus, False)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -66,7 +66,7 @@ async def test_a_key_gets_to_the_prompt_though_the_terminal_said_at_first_that_o
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "hi")
 
 
-async def test_a_command_chosen_in_one_burst_gets_what_follows():
+async def test_command_chosen_in_one_burst_gets_the_keys_that_follow():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 30)) as pilot:
         burst(app, "ctrl+p", *"help", "enter")
@@ -75,7 +75,7 @@ async def test_a_command_chosen_in_one_burst_gets_what_follows():
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["wide", "narrow"])
-async def test_what_follows_a_panels_key_is_the_panels(size):
+async def test_keys_after_a_panel_key_go_to_the_panel(size):
     app = workbench_app(FakeClient(finished()))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) > 3)
@@ -89,7 +89,7 @@ async def test_what_follows_a_panels_key_is_the_panels(size):
         await wait_until(pilot, lambda: prompt.has_focus)
 
 
-async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_keys_lead():
+async def test_letters_after_escape_and_a_filter_key_go_where_those_lead():
     app = workbench_app(FakeClient(finished()))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) > 3)
@@ -102,7 +102,7 @@ async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_ke
         assert len(timeline.rows.items) > 3
 
 
-async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp_path):
+async def test_letters_after_the_settings_filter_key_are_typed_into_the_filter(tmp_path):
     where = Locations.from_environment({"HOME": str(tmp_path)})
     app = workbench_app(FakeClient(), settings_model=SettingsModel(where, Settings(), {}))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -116,7 +116,7 @@ async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp
         assert await wait_until(pilot, lambda: len(app.screen_stack) == 1 and prompt.text == "hu")
 
 
-async def test_in_every_text_the_cursors_keys_keep_their_place_among_the_letters():
+async def test_cursor_keys_keep_their_order_among_letters_in_every_text_field():
     app, ticks = workbench_app(FakeClient()), count(0, 60)
     async with app.run_test(size=(100, 30)) as pilot:
         burst(app, "ctrl+p", *"ab", "left", "left", *"ZZ", "end", "c", "backspace", "d")

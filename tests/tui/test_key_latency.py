@@ -43,7 +43,7 @@ def painted(screen: StoppedClock, widget: Static | TextArea) -> bool:
     return bool(inside) and inside == screen.painted
 
 
-async def test_what_a_key_changed_is_painted_alone_and_at_once():
+async def test_change_by_a_key_is_painted_alone_and_at_once():
     app = App()
     async with app.run_test(size=(60, 24)) as pilot:
         screen = StoppedClock()
@@ -68,7 +68,7 @@ async def test_what_a_key_changed_is_painted_alone_and_at_once():
         assert any(other.region.overlaps(region) for region in screen.painted)
 
 
-async def test_without_a_key_the_clock_is_waited_for():
+async def test_painting_without_a_key_waits_for_the_clock():
     app = App()
     async with app.run_test(size=(60, 24)) as pilot:
         screen = StoppedClock()
@@ -95,7 +95,7 @@ class Restyled(LowLatencyScreen):
         super().update_node_styles(animate)
 
 
-async def test_a_screen_is_styled_again_when_it_comes_back_but_not_when_it_was_just_made():
+async def test_resumed_screen_is_restyled_but_a_new_one_is_not():
     app = App()
     async with app.run_test(size=(60, 24)) as pilot:
         screen = Restyled()
@@ -106,7 +106,7 @@ async def test_a_screen_is_styled_again_when_it_comes_back_but_not_when_it_was_j
         await until(pilot, lambda: screen.times)
 
 
-def test_a_frame_is_owed_from_a_key_until_it_is_made(monkeypatch: pytest.MonkeyPatch):
+def test_frame_is_due_from_a_key_press_until_it_is_painted(monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
     monkeypatch.setattr(keystrokes, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(keystrokes, "_last_key", [0.0])

@@ -16,7 +16,7 @@ from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 GUIDE = Path(__file__).parents[2] / "workbench/guide/settings.md"
 
 
-def test_every_binding_has_a_name_of_its_own_and_says_what_it_does():
+def test_every_binding_has_a_unique_name_and_a_description():
     bindings = all_bindings()
     names = [each.id for each in bindings]
     assert len(names) > 100
@@ -25,14 +25,14 @@ def test_every_binding_has_a_name_of_its_own_and_says_what_it_does():
     assert sorted(set(names)) == sorted(names)
 
 
-def test_every_binding_can_have_another_key_but_for_those_that_answer():
+def test_every_binding_except_answers_can_be_changed():
     for name in (each.id for each in all_bindings()):
         keymap = read_keymap({name: "ctrl+f11"})
         assert bool(keymap.usable) is (name not in ANSWERS), name
         assert bool(keymap.problems) is (name in ANSWERS), name
 
 
-def test_the_keys_there_are_do_not_clash():
+def test_default_keys_do_not_clash():
     for each in all_bindings():
         if each.id not in ANSWERS and (len(each.binding.key) > 1 or each.context):
             assert read_keymap({each.id: each.binding.key}).problems == (), each.id
@@ -51,7 +51,7 @@ def test_the_keys_there_are_do_not_clash():
         ('"approval.edit" = "y"', "approval.edit: y is the key of approval.approve (Approve)"),
     ],
 )
-def test_a_mistake_is_told_with_its_file_and_line_and_the_rest_counts(tmp_path, line, message):
+def test_key_problem_is_reported_with_file_and_line_and_others_apply(tmp_path, line, message):
     file = tmp_path / "settings.toml"
     file.write_text(f'mode = "ask"\n\n[keys]\nzoom = "f12"\n{line}\n')
     name, key = (part.strip().strip('"') for part in line.split("="))
@@ -60,18 +60,18 @@ def test_a_mistake_is_told_with_its_file_and_line_and_the_rest_counts(tmp_path, 
     assert keymap.usable == {"zoom": "f12"}
 
 
-def test_two_keys_that_change_places_do_not_clash():
+def test_swapped_keys_do_not_clash():
     assert read_keymap({"diff": "f8", "question": "f5"}).problems == ()
 
 
-def test_the_guide_names_bindings_that_there_are():
+def test_guide_names_existing_bindings():
     names = {each.id for each in all_bindings()}
     listed = re.search(r"The names of the main screen are `(.*?)`", GUIDE.read_text(), re.DOTALL)[1].split()
     assert set(listed) <= names
     assert {"send", "mode", "diff", "question", "palette"} <= set(listed)
 
 
-async def test_footer_help_and_welcome_tell_the_keys_one_has_chosen():
+async def test_footer_help_and_welcome_show_the_users_keys():
     keys = {"mode": "f7", "help": "ctrl+f1", "send": "ctrl+s", "palette": "f12"}
     app = workbench_app(FakeClient(Script().start().events), set={"keys": keys})
     async with app.run_test(size=(120, 40)) as pilot:
@@ -87,7 +87,7 @@ async def test_footer_help_and_welcome_tell_the_keys_one_has_chosen():
         assert not app._notifications
 
 
-async def test_the_mistakes_in_keys_are_one_notice():
+async def test_key_problems_are_one_notice():
     app = workbench_app(FakeClient(), set={"keys": {"nosuch": "f7", "diff": "f8", "mode": "f7"}, "theme": "ohw-dusc"})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
@@ -102,7 +102,7 @@ async def test_the_mistakes_in_keys_are_one_notice():
         assert bound_keys(app.screen)["mode"] == "F7"
 
 
-async def test_a_key_that_is_rejected_leaves_the_footer_with_the_key_there_is():
+async def test_rejected_key_leaves_the_default_in_the_footer():
     app = workbench_app(FakeClient(), set={"keys": {"help": "ctrl+p"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
@@ -110,7 +110,7 @@ async def test_a_key_that_is_rejected_leaves_the_footer_with_the_key_there_is():
         assert "ctrl+p palette" in app.screen.query_one(KeyHints).render().plain
 
 
-async def test_a_question_tells_the_keys_one_has_chosen():
+async def test_question_shows_the_users_keys():
     script = Script().start().user("go")
     script.ask("execute_bash", command="make")
     app = workbench_app(FakeClient(script.events), set={"keys": {"approval.full": "t", "approval.edit": "w"}})

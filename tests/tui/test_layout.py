@@ -38,7 +38,7 @@ class Talk(LowLatencyScreen):
 
 
 @pytest.mark.parametrize("beside_first", [False, True])
-async def test_a_text_within_streams_is_seen_though_a_line_beside_it_changed_too(beside_first: bool):
+async def test_text_in_nested_streams_is_visible_after_a_change_beside_it(beside_first: bool):
     app = App[None]()
     async with app.run_test(size=(40, 12)) as pilot:
         talk = Talk()
@@ -54,7 +54,7 @@ async def test_a_text_within_streams_is_seen_though_a_line_beside_it_changed_too
         assert talk.query_one("#last").region.y == 6
 
 
-async def test_what_is_put_in_the_place_of_another_moves_what_is_below_it():
+async def test_replacement_of_a_widget_moves_those_below():
     app = App[None]()
     async with app.run_test(size=(40, 12)) as pilot:
         talk = Talk()

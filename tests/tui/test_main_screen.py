@@ -37,7 +37,7 @@ async def arm(pilot):
     await wait_until(pilot, lambda: pilot.app.screen.quiet.is_armed)
 
 
-async def test_the_status_line_says_folder_mode_model_context_and_cost():
+async def test_status_line_shows_directory_mode_model_context_and_cost():
     script = Script().start(model="openai/gpt-5", mode="high").user("Hi.")
     script.answer("Hello.", usage=ev.Usage(input=12_400, output=5))
     app = workbench_app(FakeClient(script.events))
@@ -48,7 +48,7 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
         assert "ctx 12.4k │ gpt-5 │ $0.010 │ Ask (high only)" in line
 
 
-async def test_the_context_is_a_share_where_the_window_is_known():
+async def test_context_is_a_percentage_if_the_window_is_known():
     script = Script().start().user("Hi.").answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -59,7 +59,7 @@ async def test_the_context_is_a_share_where_the_window_is_known():
         assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
 
 
-async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
+async def test_changed_tree_has_a_star_at_its_branch(tmp_path):
     git_repository(tmp_path)
     script = Script().start(workspace=str(tmp_path)).user("Go.")
     client = FakeClient(script.events)
@@ -81,7 +81,7 @@ async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
 
 
 @pytest.mark.starts
-def test_looking_at_a_tree_runs_no_program_that_the_folder_names(tmp_path):
+def test_checking_a_tree_runs_no_program_of_the_repository(tmp_path):
     repository = tmp_path / "here"
     repository.mkdir()
     git_repository(repository, "*.txt filter=own\n")
@@ -107,7 +107,7 @@ def git_repository(directory, attributes=""):
     git(directory, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x")
 
 
-async def test_an_unknown_cost_is_never_shown_as_nothing():
+async def test_unknown_cost_is_never_shown_as_zero():
     script = Script().start(scripted=True).user("Hi.").answer("Hello.", cost=None)
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
@@ -116,7 +116,7 @@ async def test_an_unknown_cost_is_never_shown_as_nothing():
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (80, 24), (99, 24), (100, 24), (300, 90)])
-async def test_every_size_shows_the_prompt_and_takes_keys(size):
+async def test_prompt_is_visible_and_takes_keys_at_every_size(size):
     client = FakeClient(working_session().events[:38])
     app = workbench_app(client)
     async with app.run_test(size=size) as pilot:
@@ -128,7 +128,7 @@ async def test_every_size_shows_the_prompt_and_takes_keys(size):
         assert app.screen.query_one(Prompt).has_focus
 
 
-async def test_on_a_narrow_screen_panels_unfold_above_the_prompt_and_fold_again():
+async def test_panels_unfold_above_the_prompt_on_a_narrow_screen():
     app = workbench_app(FakeClient(working_session().events[:38]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -141,7 +141,7 @@ async def test_on_a_narrow_screen_panels_unfold_above_the_prompt_and_fold_again(
         assert not timeline.display
 
 
-async def test_a_click_on_a_tab_unfolds_its_panel():
+async def test_click_on_a_tab_unfolds_its_panel():
     app = workbench_app(FakeClient(working_session().events[:38]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -150,7 +150,7 @@ async def test_a_click_on_a_tab_unfolds_its_panel():
         assert app.screen.query_one("#timeline").has_focus
 
 
-async def test_a_panel_can_have_the_whole_width():
+async def test_panel_can_take_the_whole_width():
     app = workbench_app(FakeClient(working_session().events[:38]))
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -162,7 +162,7 @@ async def test_a_panel_can_have_the_whole_width():
         assert app.screen.query_one("#conversation").size.width > 50
 
 
-async def test_the_hints_name_keys_that_work_now():
+async def test_hints_name_keys_that_are_active():
     client = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(client, set={"keys": {"mode": "f7"}})
     async with app.run_test(size=(160, 30)) as pilot:
@@ -179,7 +179,7 @@ async def test_the_hints_name_keys_that_work_now():
         assert client.commands == [("mode", "high")]
 
 
-async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
+async def test_escape_focuses_the_prompt_first_and_then_stops_the_agent():
     client = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -193,7 +193,7 @@ async def test_escape_goes_to_the_prompt_first_and_then_stops_the_agent():
         assert client.commands == [("interrupt",)]
 
 
-async def test_the_activity_says_what_runs_and_is_silent_when_nothing_does():
+async def test_activity_line_shows_what_runs_and_is_empty_otherwise():
     script = Script().start().user("Go.")
     script.begin("execute_bash", command="pytest -q")
     client = FakeClient(script.events)
@@ -215,7 +215,7 @@ async def test_queued_messages_are_counted_at_the_prompt():
         assert await wait_until(pilot, lambda: str(app.screen.query_one(QueueList).border_title) == "2 queued")
 
 
-async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_has_it():
+async def test_message_sent_during_engine_startup_is_counted_until_logged():
     client = FakeClient()
     app = workbench_app(client, message="do it")
     async with app.run_test() as pilot:
@@ -224,7 +224,7 @@ async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_h
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
 
 
-async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
+async def test_question_opens_automatically_and_its_answer_is_sent():
     client = FakeClient(asked().events)
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -236,7 +236,7 @@ async def test_a_question_opens_by_itself_and_its_answer_goes_to_the_link():
         assert not isinstance(app.screen, ApprovalScreen)
 
 
-async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
+async def test_text_in_the_prompt_prevents_the_question_until_f8():
     client = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -250,7 +250,7 @@ async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
         assert client.commands == [("send", "yyyy")]
 
 
-async def test_later_is_not_no_and_f8_asks_again():
+async def test_postponing_does_not_reject_and_f8_asks_again():
     client = FakeClient(asked().events)
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -264,7 +264,7 @@ async def test_later_is_not_no_and_f8_asks_again():
         assert client.commands == []
 
 
-async def test_an_answer_that_was_refused_is_asked_for_again():
+async def test_refused_answer_is_asked_for_again():
     client = FakeClient(asked().events)
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -277,7 +277,7 @@ async def test_an_answer_that_was_refused_is_asked_for_again():
         assert len(client.commands) == 1
 
 
-async def test_a_question_that_is_settled_elsewhere_goes_away():
+async def test_question_answered_elsewhere_closes():
     script = asked()
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -288,7 +288,7 @@ async def test_a_question_that_is_settled_elsewhere_goes_away():
         assert client.commands == []
 
 
-async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again():
+async def test_approved_action_that_is_asked_again_unchanged_opens_again():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
     client = FakeClient(script.events)
@@ -310,7 +310,7 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
         assert app.screen.item.reasons == ("refused before",)
 
 
-async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhile_stays_asked():
+async def test_approve_all_skips_questions_that_changed_meanwhile():
     script = asked()
     script.ask("execute_bash", command="rm -rf dist")
     client = FakeClient(script.events)
@@ -331,7 +331,7 @@ async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhil
         assert client.commands == [("decide", "a1", "approved", "f", "")]
 
 
-async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_again():
+async def test_question_withdrawn_until_its_turn_closes_and_opens_again():
     script = asked()
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -345,7 +345,7 @@ async def test_a_question_that_is_taken_back_until_its_turn_goes_away_and_comes_
         assert client.commands == []
 
 
-async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
+async def test_enter_on_card_or_row_opens_the_output_and_f5_the_diff():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -356,7 +356,7 @@ async def test_enter_on_a_card_or_row_opens_the_output_and_f5_the_diff():
         assert len(app.screen_stack) == 2
 
 
-async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
+async def test_file_in_the_changes_list_opens_in_the_diff_viewer():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.changes)
@@ -365,7 +365,7 @@ async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
         assert len(app.screen_stack) == 2
 
 
-async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was_written():
+async def test_screen_without_a_model_says_how_to_set_one_and_keeps_the_text():
     app = workbench_app(None, set={"model": None}, message="do it")
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: "No model configured" in text_of(app, Welcome))
@@ -380,7 +380,7 @@ async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was
         assert app.screen.query_one(Prompt).text == "do it"
 
 
-async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_back():
+async def test_engine_that_cannot_start_is_one_line_and_the_message_returns():
     client = FakeClient()
     app = workbench_app(client, message="do it")
     async with app.run_test() as pilot:
@@ -390,7 +390,7 @@ async def test_an_engine_that_cannot_start_is_one_line_and_the_message_comes_bac
         assert app.screen.query_one(Prompt).text == "do it"
 
 
-async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
+async def test_text_from_the_engine_never_crashes_the_screen_or_becomes_markup():
     nasty = "[/foo] [b]x[/b] \x1b]52;c;AAAA\x07 \u202e\u200b \U000e0041 [@click=app.quit]x[/]"
     script = Script().start(workspace=f"/tmp/{nasty}", model=nasty).user(nasty).answer(nasty, reasoning=nasty)
     script.run("execute_bash", nasty, command=nasty)
@@ -405,7 +405,7 @@ async def test_nothing_an_engine_says_can_crash_the_screen_or_become_markup():
         assert "[/foo]" in lines
 
 
-async def test_a_notice_of_the_engine_brings_no_message_back():
+async def test_notice_from_the_engine_returns_no_message():
     client = FakeClient()
     app = workbench_app(client, message="do it")
     async with app.run_test() as pilot:

@@ -27,7 +27,7 @@ class _Streams(App[None]):
 
 
 @pytest.mark.parametrize("late", ["tick", "growth"])
-async def test_what_comes_after_the_end_of_a_stream_shows_nothing_twice(late: str):
+async def test_text_after_the_end_of_a_stream_is_not_shown_twice(late: str):
     app = _Streams(streaming=True)
     async with app.run_test(size=(100, 40)) as pilot:
         app.stream.grow(_TEXT)
@@ -57,7 +57,7 @@ async def test_what_comes_after_the_end_of_a_stream_shows_nothing_twice(late: st
         ("    indented code", False),
     ],
 )
-async def test_code_loads_the_lexer_of_its_own_language_only(
+async def test_code_loads_only_the_lexer_of_its_own_language(
     text: str, is_coloured: bool, monkeypatch: pytest.MonkeyPatch
 ):
     def refuse(*_: object, **__: object) -> None:

@@ -18,7 +18,7 @@ from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.approval.never_ask import NeverAskQuestion
 
 
-async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows_both_until_then():
+async def test_only_the_last_of_several_presses_takes_effect_and_both_modes_are_shown():
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -31,7 +31,7 @@ async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows
         assert "→" not in text_of(app, StatusLine)
 
 
-async def test_the_key_never_comes_to_the_mode_that_never_asks():
+async def test_key_never_selects_the_never_ask_mode():
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -47,7 +47,7 @@ async def test_the_key_never_comes_to_the_mode_that_never_asks():
         assert app.state.next_mode == "plan"
 
 
-async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
+async def test_full_cycle_back_to_the_current_mode_changes_nothing():
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -58,7 +58,7 @@ async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
         assert client.commands == []
 
 
-async def test_a_mode_by_name_takes_the_place_of_one_that_was_stepped_to():
+async def test_mode_chosen_by_name_replaces_a_pending_one():
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -84,7 +84,7 @@ async def by_settings(app, pilot):
 
 @pytest.mark.parametrize("way", [by_command, by_palette, by_settings])
 @pytest.mark.parametrize("key", ["y", "n", "escape"])
-async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(way, key):
+async def test_never_ask_mode_is_confirmed_however_it_was_chosen(way, key):
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -98,7 +98,7 @@ async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(w
         assert client.commands == ([("mode", "never", "confirmed")] if key == "y" else [])
 
 
-async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
+async def test_early_keys_and_words_do_not_confirm_it(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3.0)  # a busy machine presses keys slowly
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
@@ -118,13 +118,13 @@ async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
-def test_a_session_that_would_begin_in_it_waits_for_the_confirmation(confirmed):
+def test_session_in_never_ask_mode_starts_after_the_confirmation(confirmed):
     question = NeverAskQuestion()
     question.answer(confirmed)
     assert question.wait() is confirmed
 
 
-async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
+async def test_key_pressed_during_a_stall_cancels_the_mode_before_it():
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -135,7 +135,7 @@ async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
         assert client.commands == [("mode", "plan")]
 
 
-async def test_a_key_that_was_read_only_after_the_process_stood_still_confirms_nothing(monkeypatch):
+async def test_key_read_after_a_stall_confirms_nothing(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 1.5)
     client = FakeClient(Script().start().events)
     app = workbench_app(client)

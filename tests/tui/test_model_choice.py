@@ -30,7 +30,7 @@ async def typed(pilot, line: str) -> None:
     await pilot.press("enter")
 
 
-async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
+async def test_model_chosen_by_name_is_requested_and_shown_once_logged():
     script = Script().start(model="fast").user("Hi.")
     script.answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
     client = FakeClient(script.events)
@@ -47,7 +47,7 @@ async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
         ] == "Model changed to: openai/other"
 
 
-async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
+async def test_list_marks_the_current_model_and_returns_the_chosen_one():
     client = FakeClient(Script().start(model="deep").user("Hi.").events)
     app = workbench_app(client, set={"model": "deep", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
@@ -60,7 +60,7 @@ async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
         assert len(app.screen_stack) == 1
 
 
-async def test_escape_and_the_present_model_change_nothing():
+async def test_escape_and_the_current_model_change_nothing():
     client = FakeClient(Script().start(model="openai/[/own]").user("Hi.").events)
     app = workbench_app(client, set={"model": "openai/[/own]", "models": PROFILES})
     async with app.run_test(size=(80, 24)) as pilot:
@@ -74,7 +74,7 @@ async def test_escape_and_the_present_model_change_nothing():
         assert client.commands == []
 
 
-async def test_the_palette_has_an_entry_for_each_profile():
+async def test_palette_has_an_entry_for_each_profile():
     client = FakeClient(Script().start().events)
     app = workbench_app(client, set={"models": PROFILES})
     async with app.run_test(size=(100, 30)) as pilot:
@@ -87,7 +87,7 @@ async def test_the_palette_has_an_entry_for_each_profile():
         assert await wait_until(pilot, lambda: client.commands == [("model", "deep")])
 
 
-async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):
+async def test_naming_a_model_starts_a_session_if_there_is_none(tmp_path):
     client, asked = FakeClient(), []
 
     def start(name: str) -> AppSession:
@@ -109,7 +109,7 @@ async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named
         assert asked == ["bad", "fast"]
 
 
-async def test_compact_asks_for_condensing_and_the_log_says_so():
+async def test_compact_requests_condensing_and_shows_the_result():
     script = Script().start().user("Hi.")
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -122,7 +122,7 @@ async def test_compact_asks_for_condensing_and_the_log_says_so():
         assert app.state.items[-1].text == "Compaction was requested"
 
 
-async def test_compact_undo_takes_it_back_and_the_log_says_so():
+async def test_compact_undo_is_requested_and_shown():
     script = Script().start().user("Hi.")
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -136,7 +136,7 @@ async def test_compact_undo_takes_it_back_and_the_log_says_so():
         assert app.state.items[-1].text == message
 
 
-async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(monkeypatch, tmp_path):
+async def test_test_call_of_the_selected_model_shows_its_result(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     client = FakeClient(Script().start(model="scripted/none-such").user("Hi.").events)
     app = workbench_app(client, set={"model": "scripted/none-such"})
@@ -150,7 +150,7 @@ async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(mo
         assert "none-such" in note.render().plain
 
 
-async def test_without_profiles_the_models_are_listed_that_a_key_was_found_for(monkeypatch):
+async def test_models_with_a_detected_key_are_listed_without_profiles(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
     app = workbench_app(FakeClient(Script().start(model="openai/x").user("Hi.").events), set={"model": "openai/x"})
     async with app.run_test(size=(100, 30)) as pilot:

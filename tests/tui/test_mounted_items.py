@@ -41,7 +41,7 @@ async def after_steps(app: PanelApp, pilot, count: int) -> Script:
     return script
 
 
-async def test_who_follows_has_some_screens_mounted_and_finds_all_the_rest_page_by_page():
+async def test_followed_conversation_mounts_a_few_screens_and_pages_to_the_rest():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         await after_steps(app, pilot, 40)
@@ -63,7 +63,7 @@ async def test_who_follows_has_some_screens_mounted_and_finds_all_the_rest_page_
 
 
 @pytest.mark.parametrize("by", ["focus", "selection"])
-async def test_what_has_the_keys_or_is_selected_stays_though_it_is_far_above(by: str):
+async def test_focused_or_selected_items_stay_mounted_far_above_the_end(by: str):
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         script = await after_steps(app, pilot, 4)
@@ -81,7 +81,7 @@ async def test_what_has_the_keys_or_is_selected_stays_though_it_is_far_above(by:
 
 
 @pytest.mark.parametrize("smaller", ["folded", "taller"])
-async def test_the_panel_is_filled_again_when_what_is_mounted_became_too_small_for_it(smaller: str):
+async def test_panel_is_filled_again_after_mounted_items_shrink(smaller: str):
     app = PanelApp()
     async with app.run_test(size=(120, 30)) as pilot:
         script = Script().start()
@@ -102,7 +102,7 @@ async def test_the_panel_is_filled_again_when_what_is_mounted_became_too_small_f
         assert panel.follows
 
 
-def test_a_window_is_filled_only_as_far_as_there_is_room():
+def test_window_is_filled_only_as_far_as_there_is_space():
     window = Window(lambda index: 100)
     window.reset(10)
     assert (window.first, window.last) == (7, 10)
@@ -110,7 +110,7 @@ def test_a_window_is_filled_only_as_far_as_there_is_room():
     assert (window.first, window.last) == (7, 10)
 
 
-def test_a_window_that_follows_has_the_rows_of_some_screens():
+def test_following_window_has_the_rows_of_a_few_screens():
     window = Window(lambda index: 1, rows=lambda index: 5)
     window.height = 50
     assert window.reset(100) == range(80, 100)
@@ -131,7 +131,7 @@ _TEXTS = (
 )
 
 
-async def test_no_item_is_counted_with_more_rows_than_it_has():
+async def test_estimated_rows_never_exceed_the_real_ones():
     script = working_session().user("a\nb")
     for text in _TEXTS[1:]:
         script.answer(text)
@@ -147,7 +147,7 @@ async def test_no_item_is_counted_with_more_rows_than_it_has():
             assert least_rows(view.item) <= view.outer_size.height + view.styles.margin.height, view.item
 
 
-async def test_an_answer_that_came_with_many_others_leaves_the_widget_it_streamed_in():
+async def test_stored_answer_among_many_events_replaces_its_streaming_widget():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         script = Script().start().user("Do.")
@@ -162,7 +162,7 @@ async def test_an_answer_that_came_with_many_others_leaves_the_widget_it_streame
         assert len(panel.children) == len(panel.mounted.views) == panel.mounted.window.last - panel.mounted.window.first
 
 
-async def test_an_answer_that_streamed_below_what_is_looked_at_comes_when_one_goes_there():
+async def test_answer_streamed_below_the_view_is_shown_on_scrolling_down():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         script = await after_steps(app, pilot, 20)

@@ -27,7 +27,7 @@ def is_in_sight(widget, conversation: Conversation) -> bool:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
-async def test_from_a_card_to_its_row_and_back(size):
+async def test_card_leads_to_its_row_and_back(size):
     app = workbench_app(FakeClient(list(long_session(300))))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
@@ -47,7 +47,7 @@ async def test_from_a_card_to_its_row_and_back(size):
         await wait_until(pilot, lambda: conversation.follows)
 
 
-async def test_a_filter_that_hides_the_row_is_taken_away():
+async def test_filter_that_hides_the_row_is_cleared():
     app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
@@ -60,7 +60,7 @@ async def test_a_filter_that_hides_the_row_is_taken_away():
         assert not app.screen.query_one(FilterLine).display
 
 
-async def test_a_task_leads_to_its_steps_also_on_a_narrow_screen_and_from_a_maximised_panel():
+async def test_task_leads_to_its_steps_on_narrow_screens_and_from_a_zoomed_panel():
     app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.tasks)
@@ -71,7 +71,7 @@ async def test_a_task_leads_to_its_steps_also_on_a_narrow_screen_and_from_a_maxi
         assert app.screen.query_one(SidePanels).opened == "timeline"
 
 
-async def test_the_first_message_takes_the_place_of_the_welcome_before_the_engine_has_it():
+async def test_first_message_replaces_the_welcome_text_before_the_engine_has_it():
     client = FakeClient(Script().start().events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:

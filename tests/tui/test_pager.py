@@ -35,7 +35,7 @@ def test_wrapping_loses_nothing_and_fits(text, width):
 
 @STEADY
 @given(st.text(alphabet="aAb\n", max_size=60), st.text(alphabet="ab", min_size=1, max_size=3), st.integers(2, 9))
-def test_every_match_is_marked_also_across_rows(text, needle, width):
+def test_every_match_is_marked_even_across_rows(text, needle, width):
     wrapped = WrappedText(text)
     wrapped.wrap(width)
     wrapped.find(needle)
@@ -45,7 +45,7 @@ def test_every_match_is_marked_also_across_rows(text, needle, width):
     assert sum(len(piece.text) for piece in marked) == len(wrapped.matches) * len(needle)
 
 
-def test_the_row_of_a_character_is_the_one_that_shows_it():
+def test_row_of_a_character_is_the_one_that_shows_it():
     wrapped = WrappedText("abcdef\nxyz")
     wrapped.wrap(4)
 
@@ -81,7 +81,7 @@ async def test_keys_scroll_search_and_close():
         await until(pilot, lambda: not isinstance(app.screen, PagerScreen))
 
 
-async def test_escape_leaves_the_search_first():
+async def test_escape_closes_the_search_first():
     app = PanelApp()
     async with app.run_test(size=(80, 24)) as pilot:
         await app.push_screen(PagerScreen(Content("x"), "text"))
@@ -97,7 +97,7 @@ async def test_escape_leaves_the_search_first():
         await until(pilot, lambda: not isinstance(app.screen, PagerScreen))
 
 
-async def test_a_search_without_a_match_stays_where_it_is():
+async def test_search_without_a_match_keeps_the_position():
     app = PanelApp()
     async with app.run_test(size=(80, 24)) as pilot:
         await app.push_screen(PagerScreen(Content("x"), LONG))
@@ -109,7 +109,7 @@ async def test_a_search_without_a_match_stays_where_it_is():
         assert app.screen.query_one(TextLines).position() == "500 lines"
 
 
-async def test_the_text_is_wrapped_again_and_the_same_line_stays_on_top_when_the_window_changes():
+async def test_resizing_wraps_again_with_the_same_line_on_top():
     app = PanelApp()
     text = "\n".join(f"{number} " + "x" * 150 for number in range(100))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -136,7 +136,7 @@ async def test_control_characters_are_shown_as_escapes():
         assert rows_in_sight(app)[0] == "red \\e[31m and \\u202e back [/x]"
 
 
-def test_rows_end_between_words_and_only_a_word_without_room_is_cut():
+def test_rows_break_between_words_and_only_overlong_words_are_cut():
     wrapped = WrappedText("the quick brown fox\n  indented word\nsome abcdefghijklmnop")
     wrapped.wrap(10)
 

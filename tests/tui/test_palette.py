@@ -39,7 +39,7 @@ def entries(app):
     return entries_of(app, app.screen, app.settings, app.screen.submitter.server_prompts.available)
 
 
-async def test_every_entry_names_an_action_that_there_is():
+async def test_every_entry_names_an_existing_action():
     _, app = session(set={"models": PROFILES})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -71,7 +71,7 @@ async def test_every_entry_can_be_run(tmp_path):
         assert app.is_running
 
 
-async def test_a_key_stands_beside_the_command_that_does_the_same():
+async def test_entry_shows_the_key_that_does_the_same():
     _, app = session(set={"keys": {"diff": "ctrl+d"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, *"/diff"[1:])
@@ -79,7 +79,7 @@ async def test_a_key_stands_beside_the_command_that_does_the_same():
         assert rows(app)[0].endswith("ctrl+d")
 
 
-async def test_a_file_is_mentioned_in_the_prompt(tmp_path):
+async def test_file_entry_mentions_it_in_the_prompt(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/quaint.py").write_text("")
     _, app = session(directory=tmp_path)
@@ -91,7 +91,7 @@ async def test_a_file_is_mentioned_in_the_prompt(tmp_path):
         assert app.screen.query_one(Prompt).text == "@src/quaint.py "
 
 
-async def test_another_session_takes_the_place_of_this_one(tmp_path):
+async def test_session_entry_replaces_the_current_session(tmp_path):
     other = FakeClient(Script().start().user("The other one.").events)
     asked = []
 
@@ -121,7 +121,7 @@ async def test_another_session_takes_the_place_of_this_one(tmp_path):
         await wait_until(pilot, lambda: other.commands == [("send", "ok")])
 
 
-async def test_over_another_screen_it_offers_the_keys_of_that_screen():
+async def test_palette_over_another_screen_offers_that_screens_keys():
     _, app = session()
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(DiffViewerScreen((), "/"))
@@ -132,7 +132,7 @@ async def test_over_another_screen_it_offers_the_keys_of_that_screen():
         await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen))
 
 
-async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
+async def test_mouse_and_arrows_choose_and_escape_changes_nothing():
     client, app = session()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
@@ -156,7 +156,7 @@ async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
     ("query", "first"),
     [("th", "/theme"), ("dusk", "ohw-dusk"), ("model deep", "deep"), ("changed", "/diff"), ("zzz", "")],
 )
-def test_the_best_fit_comes_first(query, first):
+def test_best_match_comes_first(query, first):
     offered = [
         PaletteEntry("command", "/theme", "other colours", ""),
         PaletteEntry("command", "/diff", "what changed", ""),
@@ -166,7 +166,7 @@ def test_the_best_fit_comes_first(query, first):
     assert [entry.label for entry in fitting(query, offered, 1)] == ([first] if first else [])
 
 
-async def test_nothing_that_fits_is_said_and_enter_stays():
+async def test_missing_match_is_reported_and_enter_does_nothing():
     _, app = session()
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, *"qqqqq", "enter")

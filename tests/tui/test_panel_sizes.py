@@ -10,7 +10,7 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side_panels import SidePanels
 
 
-async def test_the_panels_grow_and_shrink_and_leave_room_for_both():
+async def test_panels_grow_and_shrink_within_limits():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -27,7 +27,7 @@ async def test_the_panels_grow_and_shrink_and_leave_room_for_both():
         assert app.screen.query_one(Prompt).has_focus
 
 
-async def test_a_panel_gets_rows_from_the_timeline():
+async def test_panel_gets_rows_from_the_timeline():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tasks)
@@ -42,7 +42,7 @@ async def test_a_panel_gets_rows_from_the_timeline():
         assert timeline.outer_size.height > tasks.outer_size.height
 
 
-async def test_an_unfolded_panel_of_a_narrow_screen_gets_higher():
+async def test_unfolded_panel_of_a_narrow_screen_gets_higher():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -61,7 +61,7 @@ async def drag(pilot, start: tuple[int, int], *places: tuple[int, int]) -> None:
     await pilot.mouse_up(offset=places[-1])
 
 
-async def test_the_borders_follow_the_mouse():
+async def test_borders_follow_the_mouse():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tasks)
@@ -80,7 +80,7 @@ async def test_the_borders_follow_the_mouse():
         assert len(app.screen_stack) == 1
 
 
-async def test_an_unfolded_panel_follows_the_mouse_too():
+async def test_border_of_an_unfolded_panel_follows_the_mouse():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -93,7 +93,7 @@ async def test_an_unfolded_panel_follows_the_mouse_too():
         assert len(app.screen_stack) == 1
 
 
-async def test_pages_and_ends_of_the_conversation_from_the_prompt():
+async def test_conversation_pages_and_ends_are_reached_from_the_prompt():
     app = workbench_app(FakeClient(list(long_session(60))))
     async with app.run_test(size=(120, 30)) as pilot:
         conversation = app.screen.query_one(Conversation)

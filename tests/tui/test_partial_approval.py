@@ -32,7 +32,7 @@ def plain(lines):
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
+def test_card_row_and_changes_show_the_written_text_not_the_proposal(seen):
     state = decided(FIRST, (0,), seen=seen)
     (item,) = state.actions.values()
     text = plain(card(item, 60, WORKSPACE))
@@ -53,12 +53,12 @@ def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
         (f"{FIRST}mine\n", None, "changed by you"),
     ],
 )
-def test_what_the_person_changed_is_said(text, hunks, description):
+def test_users_edit_is_described(text, hunks, description):
     (item,) = decided(text, hunks).actions.values()
     assert action_line(item, WORKSPACE) == f"a.txt · {description}"
 
 
-def test_asked_again_it_is_the_proposal_again():
+def test_repeated_question_shows_the_proposal_again():
     state = decided(FIRST, (0,), seen=False)
     (item,) = state.actions.values()
     delta = ev.FileDelta(path=PATH, before=BEFORE, after=WANTED)
@@ -73,7 +73,7 @@ def fold_on(state, event):
     apply(state, event)
 
 
-def test_the_question_shows_the_change_of_the_others_and_its_full_text_all_of_it():
+def test_question_shows_others_changes_and_its_details_all_of_them():
     theirs = BEFORE + "".join(f"more \x1b[2J {number}\n" for number in range(20))
     stale = ev.StaleFile(path=PATH, seen=BEFORE, theirs=theirs, wanted=WANTED)
     script = Script().start().answer()

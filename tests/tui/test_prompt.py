@@ -16,7 +16,7 @@ async def test_keys_typed_at_once_are_all_kept_and_sent_as_one_message():
         assert app.screen.query_one(Prompt).text == ""
 
 
-async def test_keys_that_come_in_one_burst_count_in_their_order():
+async def test_keys_in_one_burst_are_handled_in_order():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -41,7 +41,7 @@ async def test_new_lines_do_not_send_and_the_prompt_grows_to_eight_lines():
         assert client.commands == []
 
 
-async def test_a_paste_never_sends_and_hides_nothing():
+async def test_paste_never_sends_and_hides_nothing():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -52,7 +52,7 @@ async def test_a_paste_never_sends_and_hides_nothing():
         assert client.commands == []
 
 
-async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(tmp_path):
+async def test_large_paste_is_one_mark_and_sent_completely_without_its_mentions(tmp_path):
     (tmp_path / "a.py").touch()
     client = FakeClient()
     app = workbench_app(client, directory=tmp_path)
@@ -70,7 +70,7 @@ async def test_a_large_paste_is_one_mark_and_is_sent_whole_without_its_mentions(
         assert client.commands == [("send", f"see:{long}{long.replace('line', 'row')}{long}")]
 
 
-async def test_blanks_are_not_sent():
+async def test_blank_text_is_not_sent():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -79,7 +79,7 @@ async def test_blanks_are_not_sent():
         assert client.commands == [("send", "  x")]
 
 
-async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_draft():
+async def test_up_and_down_at_the_edges_step_through_the_history_and_keep_the_draft():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -93,7 +93,7 @@ async def test_up_and_down_at_the_edges_walk_through_what_was_sent_and_keep_the_
         assert seen == ["b\nb", "b\nb", "a", "a", "b\nb", "c", "c"]
 
 
-async def test_history_of_an_opened_session_is_there_too():
+async def test_history_of_an_opened_session_is_included():
     client = FakeClient(Script().start().user("from before").events)
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -102,7 +102,7 @@ async def test_history_of_an_opened_session_is_there_too():
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "from before")
 
 
-async def test_an_unknown_command_is_said_and_the_text_stays():
+async def test_unknown_command_is_reported_and_the_text_stays():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -114,7 +114,7 @@ async def test_an_unknown_command_is_said_and_the_text_stays():
         assert client.commands == []
 
 
-async def test_a_path_is_a_message_not_a_command():
+async def test_path_is_a_message_not_a_command():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -123,7 +123,7 @@ async def test_a_path_is_a_message_not_a_command():
         assert client.commands == [("send", "/usr/bin")]
 
 
-async def test_commands_do_what_they_say():
+async def test_commands_run_their_actions():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -136,7 +136,7 @@ async def test_commands_do_what_they_say():
     assert app.return_code == 0
 
 
-async def test_a_mode_that_is_none_is_said():
+async def test_invalid_mode_is_reported():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:

@@ -12,7 +12,7 @@ def labels(app):
     return [choice.label for choice in app.screen.query_one(Composer)._completer.choices]
 
 
-def test_what_was_sent_is_there_the_next_time_each_text_once(tmp_path):
+def test_sent_texts_are_remembered_once_each(tmp_path):
     path = tmp_path / "state" / "history.jsonl"
     first = PromptHistory(path)
     for text in ("one", "two\nlines", "one", "  "):
@@ -23,14 +23,14 @@ def test_what_was_sent_is_there_the_next_time_each_text_once(tmp_path):
     assert list(again.newest_first) == ["now", "one", "two\nlines"]
 
 
-def test_only_the_person_can_read_it(tmp_path):
+def test_history_file_is_private(tmp_path):
     path = tmp_path / "state" / "history.jsonl"
     PromptHistory(path).remember("a secret")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_long_history_is_cut_and_a_damaged_line_is_left_out(tmp_path):
+def test_long_history_is_shortened_and_a_damaged_line_skipped(tmp_path):
     path = tmp_path / "state" / "history.jsonl"
     path.parent.mkdir(mode=0o700)
     path.write_text("{damaged\n" + "".join(f'"text {number}"\n' for number in range(2 * MOST + 5)))
@@ -41,7 +41,7 @@ def test_a_long_history_is_cut_and_a_damaged_line_is_left_out(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_what_cannot_be_kept_is_still_there_on_this_screen(tmp_path):
+def test_history_without_a_writable_file_works_on_this_screen(tmp_path):
     (tmp_path / "file").touch()
     history = PromptHistory(tmp_path / "file" / "history.jsonl")
     history.remember("one")
@@ -49,7 +49,7 @@ def test_what_cannot_be_kept_is_still_there_on_this_screen(tmp_path):
     assert history.read() == []
 
 
-async def test_another_session_of_the_person_gave_what_up_brings(tmp_path):
+async def test_up_recalls_messages_of_another_session(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"from yesterday"\n')
     client = FakeClient(Script().start().user("of this session").events)
@@ -87,7 +87,7 @@ async def test_ctrl_r_finds_by_words_and_never_sends(tmp_path):
         assert client.commands == [("send", "fix the parser")]
 
 
-async def test_escape_leaves_the_search_with_what_was_typed(tmp_path):
+async def test_escape_leaves_the_search_with_the_typed_text(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('"fix the parser"\n')
     app = workbench_app(FakeClient(), history=path)

@@ -24,7 +24,7 @@ def text(of: Proposal) -> str | None:
 
 
 @given(LINES, LINES, st.sets(st.integers(0, 12)))
-def test_any_subset_of_hunks_is_base_and_accepted_hunks(before: str, after: str, out: set[int]) -> None:
+def test_any_subset_of_hunks_is_the_original_with_the_accepted_ones(before: str, after: str, out: set[int]) -> None:
     of = proposal(before, after)
     for hunk in out:
         if hunk < of.count:
@@ -37,7 +37,7 @@ def test_any_subset_of_hunks_is_base_and_accepted_hunks(before: str, after: str,
 
 
 @given(LINES, LINES, st.data())
-def test_what_is_written_is_what_is_shown(before: str, after: str, data: st.DataObject) -> None:
+def test_written_text_is_the_shown_text(before: str, after: str, data: st.DataObject) -> None:
     of = proposal(before, after)
     for hunk in range(of.count):
         if data.draw(st.booleans()):
@@ -51,7 +51,7 @@ def test_what_is_written_is_what_is_shown(before: str, after: str, data: st.Data
     assert preview.before == before
 
 
-def test_two_of_three_hunks_left_out() -> None:
+def test_two_of_three_hunks_are_skipped() -> None:
     of = proposal()
     assert of.count == 3
     of.toggle(0)
@@ -62,7 +62,7 @@ def test_two_of_three_hunks_left_out() -> None:
     assert of.accepted == (0, 1)
 
 
-def test_an_edited_hunk_keeps_its_place_among_the_others() -> None:
+def test_edited_hunk_keeps_its_position_among_the_others() -> None:
     of = proposal()
     of.edit(0, "drei\nund mehr")
     assert of.edited == (0,)
@@ -73,7 +73,7 @@ def test_an_edited_hunk_keeps_its_place_among_the_others() -> None:
     assert of.where(2) == ("a.py", 39, 38)
 
 
-def test_the_text_of_the_base_leaves_the_hunk_out_and_that_of_the_proposal_takes_it_as_it_was() -> None:
+def test_original_text_skips_the_hunk_and_proposed_text_accepts_it_unedited() -> None:
     of = proposal()
     of.edit(0, "line 3")
     assert (of.out, of.edited) == ({0}, ())
@@ -81,7 +81,7 @@ def test_the_text_of_the_base_leaves_the_hunk_out_and_that_of_the_proposal_takes
     assert not of.is_changed
 
 
-def test_a_new_file_that_is_left_out_shall_not_exist() -> None:
+def test_skipped_new_file_is_not_created() -> None:
     of = proposal(None, "new\n")
     of.toggle(0)
     assert of.is_empty
@@ -90,20 +90,20 @@ def test_a_new_file_that_is_left_out_shall_not_exist() -> None:
     assert text(of) == "other\n"
 
 
-def test_a_file_that_would_go_stays_when_that_is_left_out() -> None:
+def test_skipped_deletion_keeps_the_file() -> None:
     of = proposal("old\n", None)
     assert text(of) is None
     of.toggle(0)
     assert text(of) == "old\n"
 
 
-def test_the_last_line_may_stay_without_an_end() -> None:
+def test_last_line_may_have_no_newline() -> None:
     of = proposal("a\nb", "a\nc")
     of.edit(0, "d")
     assert text(of) == "a\nd"
 
 
-def test_hunks_are_counted_over_all_files() -> None:
+def test_hunks_are_numbered_across_files() -> None:
     of = Proposal([compare("a", "1\n", "2\n"), compare("b", "3\n", "4\n")], ["/a", "/b"])
     of.toggle(0)
     of.edit(1, "5\n")

@@ -18,20 +18,20 @@ def opens(queue: QuestionQueue, waiting: list[str], text: str = "", covered: boo
     return queue.next_to_open(waiting, prompt_text=text, is_covered=covered)
 
 
-def test_a_question_opens_when_nothing_is_in_its_way() -> None:
+def test_question_opens_if_nothing_prevents_it() -> None:
     queue = QuestionQueue()
     assert opens(queue, []) is None
     assert opens(queue, ["a", "b"]) == "a"
 
 
-def test_text_in_the_prompt_or_another_screen_keeps_it_closed() -> None:
+def test_text_in_the_prompt_or_another_screen_prevents_opening() -> None:
     queue = QuestionQueue()
     assert opens(queue, ["a"], text="stop, do not") is None
     assert opens(queue, ["a"], covered=True) is None
     assert opens(queue, ["a"]) == "a"
 
 
-def test_escape_means_later_until_f8() -> None:
+def test_escape_postpones_until_f8() -> None:
     queue = QuestionQueue()
     queue.put_off(["a", "b"])
     assert opens(queue, ["a", "b"]) is None
@@ -40,7 +40,7 @@ def test_escape_means_later_until_f8() -> None:
     assert opens(queue, ["a", "b"], text="half a sentence") == "a"
 
 
-def test_f8_never_opens_over_another_screen_but_waits_for_it_to_go() -> None:
+def test_f8_never_opens_over_another_screen_but_waits_for_it_to_close() -> None:
     queue = QuestionQueue()
     queue.put_off(["a"])
     queue.call()
@@ -48,27 +48,27 @@ def test_f8_never_opens_over_another_screen_but_waits_for_it_to_go() -> None:
     assert opens(queue, ["a"]) == "a"
 
 
-def test_f8_lasts_no_longer_than_what_waited() -> None:
+def test_f8_applies_only_to_questions_waiting_at_the_time() -> None:
     queue = QuestionQueue()
     queue.call()
     assert opens(queue, []) is None
     assert opens(queue, ["a"], text="typing") is None
 
 
-def test_a_new_question_opens_although_older_ones_were_put_off() -> None:
+def test_new_question_opens_although_older_ones_were_postponed() -> None:
     queue = QuestionQueue()
     queue.put_off(["a"])
     assert opens(queue, ["a", "b"]) == "b"
 
 
-def test_the_next_of_a_batch_opens_after_the_answer() -> None:
+def test_next_question_of_a_batch_opens_after_the_answer() -> None:
     queue = QuestionQueue()
     assert opens(queue, ["a", "b"]) == "a"
     queue.answered("a")
     assert opens(queue, ["b"]) == "b"
 
 
-def test_the_bell_rings_once_a_question() -> None:
+def test_bell_rings_once_per_question() -> None:
     queue = QuestionQueue()
     assert queue.rings(["a"])
     assert not queue.rings(["a"])
@@ -78,14 +78,14 @@ def test_the_bell_rings_once_a_question() -> None:
     assert queue.line(["a"]) == "1 action waiting · F8"
 
 
-def test_a_question_takes_answers_after_half_a_quiet_second() -> None:
+def test_question_accepts_answers_after_half_a_second_without_keys() -> None:
     arming = Arming()
     arming.start(10.0)
     assert not arming.key(10.0 + QUIET - 0.01)
     assert arming.key(10.0 + 2 * QUIET)
 
 
-def test_each_key_begins_the_quiet_time_anew() -> None:
+def test_each_key_restarts_the_quiet_time() -> None:
     arming = Arming()
     arming.start(10.0)
     for step in range(1, 400):
@@ -94,7 +94,7 @@ def test_each_key_begins_the_quiet_time_anew() -> None:
     assert arming.is_armed(12.0 + QUIET)
 
 
-def test_asking_whether_it_is_armed_arms_it_for_no_key_that_was_pressed_before() -> None:
+def test_checking_the_quiet_time_does_not_accept_earlier_keys() -> None:
     """After a stall the hint is drawn anew before the keys of that time are heard."""
     arming = Arming()
     arming.start(10.0)
@@ -104,7 +104,7 @@ def test_asking_whether_it_is_armed_arms_it_for_no_key_that_was_pressed_before()
     assert arming.key(11.0 + QUIET)
 
 
-def test_once_armed_keys_do_not_disarm_it_but_showing_it_again_does() -> None:
+def test_later_keys_do_not_restart_a_finished_quiet_time_but_showing_again_does() -> None:
     arming = Arming()
     arming.start(10.0)
     assert arming.key(11.0)
@@ -113,11 +113,11 @@ def test_once_armed_keys_do_not_disarm_it_but_showing_it_again_does() -> None:
     assert not arming.key(12.1)
 
 
-def test_a_question_that_is_not_visible_yet_takes_nothing() -> None:
+def test_invisible_question_accepts_nothing() -> None:
     assert not Arming().key(1e9)
 
 
-def test_a_key_pressed_before_it_was_visible_counts_from_when_it_was() -> None:
+def test_quiet_time_starts_when_visible_despite_an_earlier_key() -> None:
     arming = Arming()
     arming.start(10.0)
     assert not arming.key(9.0)
@@ -125,7 +125,7 @@ def test_a_key_pressed_before_it_was_visible_counts_from_when_it_was() -> None:
 
 
 @pytest.mark.parametrize("was_shown", [True, False])
-def test_keys_that_answer_count_after_a_stall_only_if_they_were_shown_before(
+def test_keys_after_a_stall_count_only_if_they_were_shown_before(
     was_shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 10.0

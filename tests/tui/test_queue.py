@@ -24,7 +24,7 @@ def plain(queue: QueueList) -> str:
     return queue.render().plain
 
 
-async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
+async def test_queued_message_is_edited_in_the_prompt_or_dropped():
     script = busy()
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -63,7 +63,7 @@ async def test_one_is_taken_back_to_the_prompt_and_one_is_dropped():
         await wait_until(pilot, lambda: not queue.display)
 
 
-async def test_of_a_long_message_it_is_told_how_long():
+async def test_long_queued_message_shows_its_length():
     script = Script().start().user("Go.").user("like this:\n" + "x\n" * 300)
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -72,7 +72,7 @@ async def test_of_a_long_message_it_is_told_how_long():
         assert plain(queue).strip() == "○ like this: · 300 lines more"
 
 
-async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
+async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_focus():
     client = FakeClient(busy().events)
     app = workbench_app(client)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -87,7 +87,7 @@ async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
         assert client.commands == []
 
 
-async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_one():
+async def test_screen_can_be_refreshed_while_its_parts_are_removed():
     app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)

@@ -31,7 +31,7 @@ from workbench.view.state import ActionItem, AgentItem, NoticeItem, SessionState
 from workbench.view.wrapping import count_lines
 
 
-def test_a_session_under_way_is_told_in_order():
+def test_running_session_is_shown_in_order():
     state = working_session().state()
 
     assert [type(item) for item in state.items[:3]] == [UserItem, AgentItem, ActionItem]
@@ -42,7 +42,7 @@ def test_a_session_under_way_is_told_in_order():
     assert state.cost == pytest.approx(0.02)
 
 
-def test_a_failed_command_is_failed_with_its_exit_code():
+def test_failed_command_is_marked_with_its_exit_code():
     state = working_session().state()
 
     failed = state.actions["a4"]
@@ -50,13 +50,13 @@ def test_a_failed_command_is_failed_with_its_exit_code():
     assert (failed.phase, failed.exit_code) == ("failed", 1)
 
 
-def test_one_unknown_price_makes_the_cost_unknown_for_good():
+def test_one_unknown_price_makes_the_cost_unknown_permanently():
     script = Script().start().user("hi").answer("a", cost=0.5).answer("b", cost=None).answer("c", cost=0.5)
 
     assert script.state().cost is None
 
 
-def test_tokens_of_the_last_request_say_how_full_the_context_is():
+def test_tokens_of_the_last_request_are_the_context_usage():
     script = Script().start().answer("a", usage=ev.Usage(input=100, output=5)).answer("b", usage=ev.Usage(input=140))
 
     state = script.state()
@@ -66,7 +66,7 @@ def test_tokens_of_the_last_request_say_how_full_the_context_is():
 
 
 @pytest.mark.parametrize("verdict", ["approved", "edited", "rejected"])
-def test_a_decision_ends_the_waiting(verdict):
+def test_decision_ends_the_waiting(verdict):
     script = Script().start()
     action_id = script.ask("execute_bash", command="rm x")
     state = script.state()
@@ -81,7 +81,7 @@ def test_a_decision_ends_the_waiting(verdict):
     assert state.actions[action_id].note == "not that"
 
 
-def test_an_action_that_never_ran_no_longer_waits():
+def test_action_that_never_ran_no_longer_waits():
     script = Script().start()
     action_id = script.ask("execute_bash", command="rm x")
     script.add(ev.ActionObserved, action_id=action_id, observation={}, ran=False)
@@ -92,7 +92,7 @@ def test_an_action_that_never_ran_no_longer_waits():
     assert state.actions[action_id].phase == "skipped"
 
 
-def test_a_message_sent_while_the_agent_runs_is_queued_until_a_call_that_began_after_it():
+def test_message_sent_during_a_run_is_queued_until_a_later_model_call():
     script = Script().start().user("first")
     state = script.state()
     sent = START + timedelta(seconds=60)
@@ -112,7 +112,7 @@ def test_a_message_sent_while_the_agent_runs_is_queued_until_a_call_that_began_a
     assert [item.queued for item in changed.updated if isinstance(item, UserItem)] == [False]
 
 
-def test_what_the_workbench_told_the_agent_is_shown():
+def test_notes_from_the_workbench_to_the_agent_are_shown():
     state = Script().start().user("hi").state()
     nudge = ev.AgentNudged(seq=8, reason="stuck", text="You go in circles", evidence="look gave the same 4 times")
     apply(state, nudge)
@@ -122,7 +122,7 @@ def test_what_the_workbench_told_the_agent_is_shown():
     assert "called no tool" in second
 
 
-def test_an_answer_that_says_what_it_held_settles_which_messages_are_read():
+def test_response_that_names_its_last_event_marks_messages_as_read():
     script = Script().start().user("first").user("and this").user("and that")
     state = script.state()
     script.answer("x", latency=1000.0, seen=3)
@@ -130,7 +130,7 @@ def test_an_answer_that_says_what_it_held_settles_which_messages_are_read():
     assert [item.text for item in state.queued] == ["and that"]
 
 
-def test_what_streams_gives_way_to_the_stored_answer():
+def test_stored_answer_replaces_the_streamed_one():
     state = Script().start().user("hi").state()
     apply(state, live.ReasoningDelta(text="hm"))
     apply(state, live.TextDelta(text="Hel"))
@@ -159,7 +159,7 @@ def test_live_output_is_bounded_and_replaced_by_the_observation():
     assert not state.running
 
 
-def test_steps_belong_to_the_task_that_was_in_progress_and_a_task_without_one_is_claimed():
+def test_steps_belong_to_tasks_in_progress_and_a_task_without_one_is_claimed():
     script = Script().start()
     plan = [{"id": "1", "title": "one", "status": "in_progress"}, {"id": "2", "title": "two", "status": "todo"}]
     script.run("task_tracker", command="plan", task_list=plan)
@@ -173,7 +173,7 @@ def test_steps_belong_to_the_task_that_was_in_progress_and_a_task_without_one_is
     assert (second.steps, second.is_claimed) == ([], True)
 
 
-def test_the_plan_of_the_observation_counts_more_than_the_arguments():
+def test_plan_in_the_observation_takes_precedence_over_the_arguments():
     script = Script().start()
     tasks = [{"id": "task-1", "title": "Untitled task", "status": "todo", "notes": ""}]
     script.run("task_tracker", command="plan", task_list=[{}, "nonsense"], _task_list=tasks)
@@ -181,14 +181,14 @@ def test_the_plan_of_the_observation_counts_more_than_the_arguments():
     assert [task.title for task in script.state().tasks] == ["Untitled task"]
 
 
-def test_a_plan_that_was_refused_changes_nothing():
+def test_refused_plan_changes_nothing():
     script = Script().start()
     script.run("task_tracker", command="plan", task_list=[{"title": "x"}], _is_error=True)
 
     assert script.state().tasks == []
 
 
-def test_changes_keep_the_first_before_and_the_last_after():
+def test_changes_keep_the_first_original_and_the_last_text():
     script = Script().start()
     path = f"{WORKSPACE}/a.py"
     for before, after in ((None, "a\n"), ("a\n", "a\nb\n")):
@@ -199,7 +199,7 @@ def test_changes_keep_the_first_before_and_the_last_after():
     assert (file.before, file.after, file.added, file.removed) == (None, "a\nb\n", 2, 0)
 
 
-def test_a_file_that_is_back_where_it_began_is_no_change():
+def test_file_with_its_original_text_again_is_no_change():
     script = Script().start()
     path = f"{WORKSPACE}/a.py"
     script.run("execute_bash", _files=(ev.FileDelta(path=path, before="a", after="b"),))
@@ -208,7 +208,7 @@ def test_a_file_that_is_back_where_it_began_is_no_change():
     assert script.state().changes == {}
 
 
-def test_changes_by_others_are_told_apart():
+def test_changes_by_others_are_separate():
     script = Script().start()
     script.add(ev.FilesChanged, files=(ev.FileDelta(path="/x", before="b", after="a"),))
 
@@ -222,7 +222,7 @@ def test_changes_by_others_are_told_apart():
     assert authorship(script.state().changes["/y"]) == "by you"
 
 
-def test_what_a_command_changed_on_disk_stands_on_its_card_and_counts_once():
+def test_changes_on_disk_by_a_command_are_on_its_card_and_counted_once():
     script = Script().start()
     script.run("execute_bash", _files=(ev.FileDelta(path="/p/a", before="1\n", after="2\n"),))
     action_id = next(iter(script.state().actions))
@@ -242,7 +242,7 @@ def test_what_a_command_changed_on_disk_stands_on_its_card_and_counts_once():
     assert [(file.added, file.removed) for file in state.changes.values()] == [(2, 1), (1, 0)]
 
 
-def test_what_is_to_be_known_of_the_versions_is_a_line_of_the_conversation():
+def test_notice_about_versions_is_a_line_of_the_conversation():
     script = Script().start()
     script.add(ev.VersionTaken, notice="there are no file versions: git is not installed")
     assert script.state().items[-1].text == "There are no file versions: git is not installed"
@@ -258,7 +258,7 @@ def test_what_is_to_be_known_of_the_versions_is_a_line_of_the_conversation():
         ("error", "error"),
     ],
 )
-def test_the_end_of_a_run_is_said(reason, kind):
+def test_end_of_a_run_is_shown(reason, kind):
     script = Script().start().user("hi")
     script.add(ev.RunEnded, reason=reason, detail="because")
 
@@ -282,7 +282,7 @@ def test_waiting_for_an_answer_needs_no_notice():
     assert isinstance(state.items[-1], AgentItem)
 
 
-def test_settings_and_abandoned_actions_are_said():
+def test_settings_and_abandoned_actions_are_shown():
     script = Script().start()
     action_id = script.begin("execute_bash", command="sleep 9")
     script.add(ev.ActionAbandoned, action_id=action_id)
@@ -298,7 +298,7 @@ def test_settings_and_abandoned_actions_are_said():
     ]
 
 
-def test_a_lost_engine_leaves_nothing_running_and_nothing_disappears():
+def test_lost_engine_leaves_nothing_running_and_everything_shown():
     state = working_session().state()
     apply(state, live.TextDelta(text="Half a sen"))
 
@@ -312,7 +312,7 @@ def test_a_lost_engine_leaves_nothing_running_and_nothing_disappears():
     assert [(item.text, item.incomplete) for item in cut] == [("Half a sen", True)]
 
 
-def test_a_refused_command_is_said():
+def test_refused_command_is_shown():
     state = SessionState()
 
     apply(state, CommandRefused("it is not waiting"))
@@ -320,7 +320,7 @@ def test_a_refused_command_is_said():
     assert [item.text for item in state.items if isinstance(item, NoticeItem)] == ["it is not waiting"]
 
 
-def test_what_the_engine_has_to_say_is_a_notice():
+def test_line_from_the_engine_is_a_notice():
     state = SessionState()
 
     changed = apply(state, EngineNotice("the tool weather is left out"))
@@ -328,7 +328,7 @@ def test_what_the_engine_has_to_say_is_a_notice():
     assert [item.text for item in changed.added if isinstance(item, NoticeItem)] == ["the tool weather is left out"]
 
 
-def test_an_event_counts_once():
+def test_event_is_applied_once():
     script = working_session()
     state = script.state()
     before = len(state.items)
@@ -337,7 +337,7 @@ def test_an_event_counts_once():
     assert len(state.items) == before
 
 
-def test_the_state_of_the_engine_is_shown():
+def test_engine_state_is_shown():
     state = SessionState()
 
     changed = apply(state, live.EngineState(state="thinking", detail="again in 3 s"))
@@ -357,7 +357,7 @@ def test_ten_thousand_events_cost_the_same_each():
 
 @STEADY
 @given(st.text(), st.text())
-def test_counted_lines_agree_with_the_lengths(before, after):
+def test_counted_lines_match_the_difference_in_length(before, after):
     added, removed = count_lines(before, after)
 
     assert added - removed == len(split_lines(after)) - len(split_lines(before))
@@ -370,7 +370,7 @@ def test_huge_files_are_counted_without_comparing_every_pair():
     assert count_lines(before, "new\n" + before.replace("\n", "!\n")) == (100_001, 100_000)
 
 
-def test_everything_known_of_an_action_can_be_read():
+def test_everything_known_about_an_action_is_on_its_page():
     script = Script().start()
     script.add(ev.ModelResponded, response_id="r", model="big-model", usage=ev.Usage(input=7))
     delta = ev.FileDelta(path=f"{WORKSPACE}/a.py", before=BEFORE, after=AFTER)

@@ -45,7 +45,7 @@ def left() -> Iterator[list[Any]]:
         gc.enable()
 
 
-async def test_a_session_that_goes_on_leaves_no_widget_to_the_collector(left: list[Any]):
+async def test_continued_session_leaves_no_widget_to_the_garbage_collector(left: list[Any]):
     script = Script().start().user("Do.")
     client = FakeClient(script.events)
     app = workbench_app(client)
@@ -68,7 +68,7 @@ async def test_a_session_that_goes_on_leaves_no_widget_to_the_collector(left: li
         assert not [each for each in left if isinstance(each, dict | set) and len(each) > 50]
 
 
-async def test_a_removed_card_is_freed_at_once():
+async def test_removed_card_is_freed_at_once():
     script = Script().start().user("Do.")
     script.answer(_TEXT)
     for number in range(3):
@@ -99,13 +99,13 @@ class _Plain(App[None]):
     """A bare app: what is tested is Textual's own."""
 
 
-def test_a_widget_that_was_never_mounted_is_freed(left: list[Any]):
+def test_widget_never_mounted_is_freed(left: list[Any]):
     Static("x")
     gc.collect()
     assert not [each for each in left if isinstance(each, DOMNode)]
 
 
-async def test_styles_of_parts_of_a_widget_are_freed_with_each_new_look(left: list[Any]):
+async def test_component_styles_are_freed_on_each_restyling(left: list[Any]):
     async with _Plain().run_test() as pilot:
         area = TextArea("x")
         await pilot.app.mount(area)
@@ -131,7 +131,7 @@ async def test_styles_of_a_mounted_widget_still_change_it():
         assert box.size.width == 9
 
 
-async def test_the_map_of_each_layout_is_emptied(left: list[Any]):
+async def test_map_of_each_layout_is_freed(left: list[Any]):
     async with _Plain().run_test() as pilot:
         box = Static("x")
         await pilot.app.mount(box)
@@ -144,7 +144,7 @@ async def test_the_map_of_each_layout_is_emptied(left: list[Any]):
         assert pilot.app.screen.find_widget(box).region.width == 8
 
 
-def test_what_a_cache_held_is_freed_when_it_is_cleared_or_dropped(left: list[Any]):
+def test_cached_objects_are_freed_when_a_cache_is_cleared_or_dropped(left: list[Any]):
     for drop in (LRUCache.clear, lambda _: None):
         cache: LRUCache[int, Widget] = LRUCache(4)
         for number in range(6):
@@ -157,7 +157,7 @@ def test_what_a_cache_held_is_freed_when_it_is_cleared_or_dropped(left: list[Any
     assert not [each for each in left if isinstance(each, DOMNode)]
 
 
-async def test_the_painted_lines_of_a_removed_widget_are_freed():
+async def test_painted_lines_of_a_removed_widget_are_freed():
     async with _Plain().run_test() as pilot:
         box = Static("x")
         await pilot.app.mount(box)
@@ -174,7 +174,7 @@ async def test_the_painted_lines_of_a_removed_widget_are_freed():
         assert lines() is None
 
 
-async def test_a_removed_widget_is_not_among_the_displayed_children_of_before():
+async def test_removed_widget_is_not_among_cached_displayed_children():
     async with _Plain().run_test() as pilot:
         boxes = [Static("x"), Static("y")]
         group = Vertical(*boxes)
@@ -200,7 +200,7 @@ async def test_each_line_is_filtered_by_the_same_filters(env: dict[str, str], mo
 
 
 @pytest.mark.parametrize("ends", ["by itself", "cancelled"])
-async def test_a_finished_worker_is_freed(left: list[Any], ends: str):
+async def test_finished_worker_is_freed(left: list[Any], ends: str):
     async with _Plain().run_test() as pilot:
 
         async def work() -> None:

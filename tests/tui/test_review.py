@@ -97,7 +97,7 @@ def git(directory: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
 
 
-def test_a_search_finds_each_line_once_and_in_the_order_it_is_shown() -> None:
+def test_search_finds_each_line_once_in_the_order_shown() -> None:
     diff = compare("f", "a x\nold x\nb\n", "a x\nnew x\nb X\n")
 
     places = [(match.side, match.line, match.start) for match in find("x", diff)]
@@ -117,7 +117,7 @@ def test_comments_become_one_message_with_path_line_and_quote() -> None:
     )
 
 
-def test_a_comment_goes_with_its_line_and_an_empty_one_goes_away() -> None:
+def test_comment_moves_with_its_line_and_an_empty_one_is_removed() -> None:
     comments = Comments()
     comment = Comment("f", "new", 1, "x", "")
     comments.write(comment, "why?")
@@ -131,7 +131,7 @@ def test_a_comment_goes_with_its_line_and_an_empty_one_goes_away() -> None:
     assert len(comments) == 0
 
 
-def test_taking_a_hunk_back_leaves_the_others() -> None:
+def test_reverting_a_hunk_keeps_the_others() -> None:
     file = FileState("/w/f", BEFORE, AFTER)
     diff = compare("f", BEFORE, AFTER)
 
@@ -144,7 +144,7 @@ def test_taking_a_hunk_back_leaves_the_others() -> None:
     assert of_hunk(new, compare("n", None, "x\n"), 0).target is None
 
 
-def test_what_cannot_be_taken_back_says_why(harness: Harness) -> None:
+def test_refused_revert_gives_the_reason(harness: Harness) -> None:
     file_state = FileState(harness.path, BEFORE, AFTER)
     assert refusal(harness.state, file_state) == ""
     assert "changed since" in refusal(harness.state, FileState(harness.path, BEFORE, MIDDLE))
@@ -154,7 +154,7 @@ def test_what_cannot_be_taken_back_says_why(harness: Harness) -> None:
 
 
 @pytest.mark.starts
-def test_files_against_head_are_those_that_differ_and_odd_ones_say_why(tmp_path: Path) -> None:
+def test_files_against_head_are_those_that_differ_or_give_a_reason(tmp_path: Path) -> None:
     assert not is_repository(tmp_path)
     git(tmp_path, "init", "-q")
     for name, content in {"same": b"s\n", "changed": b"a\n", "gone": b"g\n", "picture": b"\xff\x00"}.items():
@@ -178,13 +178,13 @@ def test_files_against_head_are_those_that_differ_and_odd_ones_say_why(tmp_path:
 
 
 @pytest.mark.starts
-def test_a_folder_that_git_cannot_read_says_so(tmp_path: Path) -> None:
+def test_directory_that_git_cannot_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
     with pytest.raises(WorkbenchError, match="git cannot say"):
         files_against_head(tmp_path)
 
 
-async def test_a_key_cycles_the_scopes_and_the_title_says_which(tmp_path: Path) -> None:
+async def test_key_cycles_the_scopes_and_the_title_names_the_current_one(tmp_path: Path) -> None:
     harness = Harness(tmp_path, "this turn")
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in harness.text_of("title"), "the turn")
@@ -194,7 +194,7 @@ async def test_a_key_cycles_the_scopes_and_the_title_says_which(tmp_path: Path) 
         assert await until(pilot, lambda: "this turn" in harness.text_of("title"), "no git, so no scope of it")
 
 
-async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
+async def test_head_scope_is_read_from_git(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "kept.py").write_text("x = 1\n")
     git(tmp_path, "add", "kept.py")
@@ -206,7 +206,7 @@ async def test_the_scope_of_head_is_read_from_git(tmp_path: Path) -> None:
         assert await until(pilot, lambda: "x = 2" in painted(harness.view))
 
 
-async def test_a_search_goes_through_all_files_opens_folds_and_ends(harness: Harness) -> None:
+async def test_search_covers_all_files_opens_folds_and_ends(harness: Harness) -> None:
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("slash", *"needle", "enter")
@@ -223,7 +223,7 @@ async def test_a_search_goes_through_all_files_opens_folds_and_ends(harness: Har
         assert harness.app.screen is harness.screen
 
 
-async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_together(harness: Harness) -> None:
+async def test_comments_are_below_their_lines_survive_the_viewer_and_are_sent_together(harness: Harness) -> None:
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("down", "c", *"why five?", "enter")
@@ -248,7 +248,7 @@ async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_to
         await until(pilot, lambda: "✎" not in painted(harness.view))
 
 
-async def test_where_nothing_has_changed_only_the_keys_that_do_something_are_named(tmp_path: Path) -> None:
+async def test_empty_scope_shows_only_active_keys(tmp_path: Path) -> None:
     state = Script().start(workspace=str(tmp_path)).state()
     review = Review(FakeClient(), state, tmp_path, lambda text: None)
     screen = DiffViewerScreen((), str(tmp_path), review=review, scope="whole session")
@@ -257,7 +257,7 @@ async def test_where_nothing_has_changed_only_the_keys_that_do_something_are_nam
         assert "revert" not in screen.query_one(KeyHints).render().plain
 
 
-async def test_a_comment_can_be_dropped_and_a_fold_takes_none(harness: Harness) -> None:
+async def test_comment_can_be_deleted_and_a_fold_accepts_none(harness: Harness) -> None:
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("c", *"x", "escape")
@@ -271,7 +271,7 @@ async def test_a_comment_can_be_dropped_and_a_fold_takes_none(harness: Harness) 
         await until(pilot, lambda: "Move to a line first" in harness.text_of("status"))
 
 
-async def test_a_hunk_is_taken_back_and_that_is_undone(harness: Harness) -> None:
+async def test_hunk_is_reverted_and_that_is_undone(harness: Harness) -> None:
     without = BEFORE.replace("line 40\n", "forty needle\n")
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
@@ -289,7 +289,7 @@ async def test_a_hunk_is_taken_back_and_that_is_undone(harness: Harness) -> None
         assert await until(pilot, lambda: "five" in painted(harness.view))
 
 
-async def test_a_file_is_taken_back_or_it_is_said_why_not(harness: Harness) -> None:
+async def test_file_is_reverted_or_the_reason_is_shown(harness: Harness) -> None:
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await pilot.press("X")
@@ -302,7 +302,7 @@ async def test_a_file_is_taken_back_or_it_is_said_why_not(harness: Harness) -> N
         assert len(harness.client.commands) == 1
 
 
-async def test_the_mouse_chooses_lines_files_and_opens_folds(harness: Harness) -> None:
+async def test_mouse_selects_lines_and_files_and_opens_folds(harness: Harness) -> None:
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         rows = painted(harness.view).splitlines()
@@ -314,7 +314,7 @@ async def test_the_mouse_chooses_lines_files_and_opens_folds(harness: Harness) -
         assert await until(pilot, lambda: "b.txt" in harness.text_of("title"))
 
 
-async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
+async def test_file_without_visible_lines_says_why(tmp_path: Path) -> None:
     file = FileState("/w/p.png", None, None, note="binary, 5 bytes → 7 bytes")
     screen = DiffViewerScreen([file], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
@@ -323,7 +323,7 @@ async def test_a_file_without_lines_to_show_says_why(tmp_path: Path) -> None:
         assert isinstance(pilot.app.screen, DiffViewerScreen)
 
 
-async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
+async def test_huge_file_is_compared_without_blocking_the_screen() -> None:
     before = "".join(f"value_{number} = {number}\n" for number in range(60_000))
     screen = DiffViewerScreen([FileState("/w/big.txt", before, before.replace("9 =", "8 ="))], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
@@ -331,13 +331,13 @@ async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
         assert await until(pilot, lambda: "value_8" in painted(screen.query_one(AnnotatedDiff)))
 
 
-def test_the_turn_begins_with_a_message_that_begins_a_run(harness: Harness) -> None:
+def test_turn_starts_with_a_message_that_starts_a_run(harness: Harness) -> None:
     assert list(harness.state.turn_changes) == [harness.path]
     assert set(harness.state.changes) == {harness.path, harness.other}
     assert isinstance(harness.state, SessionState)
 
 
-async def test_a_viewer_that_was_closed_otherwise_follows_no_more(harness: Harness) -> None:
+async def test_viewer_closed_from_outside_stops_following(harness: Harness) -> None:
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, harness)
         await harness.app.pop_screen()
@@ -346,7 +346,7 @@ async def test_a_viewer_that_was_closed_otherwise_follows_no_more(harness: Harne
         assert harness.state.changes[harness.path].after == MIDDLE
 
 
-async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_path: Path) -> None:
+async def test_unsent_comments_are_restored_on_the_next_screen(tmp_path: Path) -> None:
     saved = tmp_path / "kept"
     harness, directory = Harness(tmp_path), []
 
@@ -377,12 +377,12 @@ async def test_comments_that_were_not_sent_are_there_for_the_next_screen(tmp_pat
 @pytest.mark.parametrize(
     "text", ["", "[", '{"path": 1}', '[1, {"path": "a"}, {"path": "a", "side": "x"}]', "\0", "[[]]"]
 )
-def test_a_damaged_file_of_comments_is_no_comment(tmp_path: Path, text: str) -> None:
+def test_damaged_comments_file_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / "comments.json").write_text(text)
     assert read_comments(tmp_path) == []
 
 
-def test_a_disk_that_takes_no_comment_leaves_those_that_are_there(tmp_path: Path) -> None:
+def test_failed_write_of_comments_keeps_the_existing_ones(tmp_path: Path) -> None:
     comment = Comment("a.txt", "new", 1, "one", "why")
     keep_comments(tmp_path, [comment])
     blocked = tmp_path / "comments.json.blocked"

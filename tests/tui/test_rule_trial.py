@@ -21,7 +21,7 @@ def numbers(rule: str, state: SessionState) -> list[int]:
     return [action.number for action in fitting(parse_rule(rule), state)]
 
 
-def test_a_rule_is_tried_on_the_actions_of_the_session():
+def test_rule_is_tried_on_the_actions_of_the_session():
     state = session("pytest -q", "pytest -q | cat", "make", "pytest  -q", "sh -c 'make all'", "rm -rf /")
     assert numbers("allow $ pytest -q", state) == [1, 2, 4]
     assert numbers("deny $ make *", state) == [3, 5]
@@ -30,7 +30,7 @@ def test_a_rule_is_tried_on_the_actions_of_the_session():
     assert numbers("deny in /home/u/proj/src", state) == []
 
 
-def test_what_is_high_is_never_among_what_would_be_allowed():
+def test_high_risk_actions_are_never_among_allowed_ones():
     state = session("rm -rf build")
     assert numbers("allow $ rm -rf build", state) == []
     assert numbers("ask $ rm *", state) == [1]

@@ -51,7 +51,7 @@ async def type_in(pilot, text: str) -> None:
     await pilot.press("enter")
 
 
-async def test_each_rule_says_where_it_is_from_and_what_it_fits(file):
+async def test_each_rule_shows_its_origin_and_its_matches(file):
     app = workbench_app(session())
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
@@ -64,7 +64,7 @@ async def test_each_rule_says_where_it_is_from_and_what_it_fits(file):
         assert "#3" in text_on(app)
 
 
-async def test_a_rule_is_tried_on_the_log_before_it_is_saved(file):
+async def test_rule_is_tried_on_the_log_before_it_is_saved(file):
     client = session()
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -83,7 +83,7 @@ async def test_a_rule_is_tried_on_the_log_before_it_is_saved(file):
     assert not [said for said in client.commands if said[0] == "rule"]
 
 
-async def test_a_rule_that_allows_too_much_is_refused_with_the_reason(file):
+async def test_rule_that_allows_too_much_is_refused_with_the_reason(file):
     app = workbench_app(session())
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
@@ -92,7 +92,7 @@ async def test_a_rule_that_allows_too_much_is_refused_with_the_reason(file):
         assert not app.screen.query_one("#rules-scopes").display
 
 
-async def test_rules_are_deleted_by_asking_twice(file):
+async def test_deleting_a_rule_needs_a_second_press(file):
     client = session()
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -112,7 +112,7 @@ async def test_rules_are_deleted_by_asking_twice(file):
         await wait_until(pilot, lambda: "There are no rules yet" in text_on(app))
 
 
-async def test_what_was_typed_while_the_screen_stood_still_neither_deletes_nor_saves_a_rule(file):
+async def test_keys_typed_during_a_stall_neither_delete_nor_save_a_rule(file):
     client = session()
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:

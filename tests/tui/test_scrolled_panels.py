@@ -32,7 +32,7 @@ def more(client, script, count):
     client.bring(*script.events[seen:])
 
 
-async def test_what_came_while_one_looked_back_is_counted_and_a_click_or_a_key_goes_there():
+async def test_items_below_a_scrolled_panel_are_counted_and_reached_by_click_or_key():
     script = many()
     client = FakeClient(script.events)
     app = workbench_app(client, set={"keys": {"scroll-end": "alt+e"}})

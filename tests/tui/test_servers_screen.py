@@ -47,7 +47,7 @@ def known(directory, monkeypatch):
     return pins, by_name
 
 
-async def test_the_tools_of_a_server_are_approved_by_a_key(directory, known):
+async def test_tools_of_a_server_are_approved_by_a_key(directory, known):
     pins, by_name = known
     events = finished()
     client, app = app_with(events, directory, "ohw-dark")
@@ -63,7 +63,7 @@ async def test_the_tools_of_a_server_are_approved_by_a_key(directory, known):
         assert "send the folder along" in pins.entry(by_name["tracker"]).usable["create_issue"]["description"]
 
 
-async def test_what_changes_under_the_person_s_eyes_is_approved_by_a_second_press(directory, known):
+async def test_change_during_the_review_needs_a_second_press(directory, known):
     pins, by_name = known
     tracker = by_name["tracker"]
     events = finished()
@@ -87,7 +87,7 @@ async def test_what_changes_under_the_person_s_eyes_is_approved_by_a_second_pres
         assert pins.entry(tracker).usable["create_issue"]["description"] == "Run what it says."
 
 
-async def test_what_waits_is_approved_only_once_it_was_in_sight_to_its_end(directory, known):
+async def test_changes_are_approved_only_after_scrolling_to_their_end(directory, known):
     pins, by_name = known
     tracker = by_name["tracker"]
     events = finished()

@@ -31,13 +31,13 @@ SESSION = working_session().events[:34]
         ("  ", []),
     ],
 )
-def test_messages_reasoning_commands_and_results_are_found(words, where):
+def test_messages_reasoning_commands_and_results_are_searched(words, where):
     assert [found.where for found in find_in(working_session().state().items, words)] == where
 
 
 @STEADY
 @given(st.text(), st.text())
-def test_what_is_found_is_shown_on_one_safe_line(before, words):
+def test_match_is_shown_on_one_safe_line(before, words):
     script = Script().start().user(f"{before}{words}")
 
     for match in find_in(script.state().items, words):
@@ -49,7 +49,7 @@ def status_text(app) -> str:
     return str(app.screen.query_one("#search-found").render())
 
 
-async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
+async def test_match_far_above_is_shown_and_its_page_opens_at_the_words():
     app = workbench_app(FakeClient(list(long_session(400))))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
@@ -70,7 +70,7 @@ async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
         assert len(app.screen_stack[0].query("*")) < 400
 
 
-async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends():
+async def test_newest_match_comes_first_then_n_cycles_and_escape_ends():
     app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
@@ -87,7 +87,7 @@ async def test_the_newest_place_comes_first_then_n_goes_around_and_escape_ends()
         assert not app.screen.query(".-found")
 
 
-async def test_words_that_are_nowhere_leave_the_place_and_say_so():
+async def test_missing_match_keeps_the_position_and_is_reported():
     app = workbench_app(FakeClient(SESSION))
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.screen.query(ActionCard))

@@ -54,7 +54,7 @@ async def session(pilot, search: str = "") -> None:
     await wait_until(pilot, lambda: isinstance(app.screen, SessionsScreen))
 
 
-async def test_all_are_listed_but_those_of_sub_agents_and_damaged_ones_as_such():
+async def test_all_sessions_are_listed_except_of_sub_agents_and_damaged_ones_marked():
     three()
     _, app = app_on()
     async with app.run_test(size=(120, 30)) as pilot:
@@ -67,7 +67,7 @@ async def test_all_are_listed_but_those_of_sub_agents_and_damaged_ones_as_such()
         await on_screen(pilot, "can only be deleted")
 
 
-async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
+async def test_letters_filter_and_enter_opens_in_the_same_window():
     three()
     asked = []
     other = FakeClient(Script().start(id="s2").user("write a README").events)
@@ -88,7 +88,7 @@ async def test_a_few_letters_filter_and_enter_opens_in_the_same_window():
         assert client.closed
 
 
-async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_step():
+async def test_words_are_searched_in_all_sessions_and_escape_goes_back_stepwise():
     three()
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
@@ -105,7 +105,7 @@ async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_s
         await wait_until(pilot, lambda: not isinstance(app.screen, SessionsScreen))
 
 
-async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen():
+async def test_title_is_written_to_the_file_or_by_the_engine_of_the_open_session():
     three()
     client, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
@@ -119,7 +119,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
         assert find_session(Locations.from_environment(), "s2").title == "write a README!"
 
 
-async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monkeypatch):
+async def test_deleting_asks_and_refuses_open_sessions(monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     three()
     path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
@@ -144,7 +144,7 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
     lock.release()
 
 
-async def test_what_was_typed_while_the_screen_stood_still_deletes_nothing():
+async def test_keys_typed_during_a_stall_delete_nothing():
     three()
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
@@ -161,7 +161,7 @@ async def test_what_was_typed_while_the_screen_stood_still_deletes_nothing():
         await on_screen(pilot, "Deleted")
 
 
-async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_told_apart():
+async def test_waiting_session_is_labeled_and_equal_titles_are_distinguished():
     proposed = ev.ActionProposed(action_id="a1", response_id="r", call_id="a1", tool="execute_bash")
     asked = ev.ActionAssessed(action_id="a1", risk="HIGH")
     keep("20260301-mend-the-parser-1111", "mend the parser", answer("so"), proposed, asked, at=START)
@@ -190,7 +190,7 @@ async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_t
         await on_screen(pilot, "first message: mend the parser")
 
 
-async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path):
+async def test_session_is_exported_in_the_format_of_the_file_suffix(tmp_path):
     three()
     _, app = app_on()
     file = tmp_path / "out.html"
@@ -208,7 +208,7 @@ async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path)
         await on_screen(pilot, "cannot write")
 
 
-async def test_nothing_of_a_title_becomes_markup_or_reaches_the_terminal_raw():
+async def test_title_never_becomes_markup_or_reaches_the_terminal_raw():
     evil = "[b]x[/b] \x1b[31m \u202e[@click=app.quit]go[/]"
     keep("s1", evil, answer(evil))
     _, app = app_on("other")
@@ -221,7 +221,7 @@ async def test_nothing_of_a_title_becomes_markup_or_reaches_the_terminal_raw():
         await on_screen(pilot, 'Delete "[b]x[/b] \\e[31m')
 
 
-async def test_keys_are_answered_while_very_many_sessions_are_read(monkeypatch):
+async def test_keys_respond_while_very_many_sessions_are_read(monkeypatch):
     three()
     entry = find_session(Locations.from_environment(), "s2")
     _, app = app_on()

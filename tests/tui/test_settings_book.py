@@ -42,7 +42,7 @@ def entry(book, name):
     return next(each for each in book.read(THEMES) if each.name == name)
 
 
-def test_it_says_where_each_value_comes_from(where):
+def test_row_shows_the_origin_of_its_value(where):
     book = book_of(where, {"OHW_MODE": "high", "OHW_MAX_COST": "2"}, theme="nord")
     held = {
         name: book.current(entry(book, name)) for name in ("model", "mode", "max_cost", "theme", "max_steps", "calls")
@@ -92,7 +92,7 @@ def test_secrets_are_neither_shown_nor_written(where):
         ("tools.set", "all", "tools.set must be one of code, plan"),
     ],
 )
-def test_what_cannot_be_saved_says_why_and_changes_nothing(where, name, text, says):
+def test_value_that_cannot_be_saved_gives_the_reason_and_changes_nothing(where, name, text, says):
     book = book_of(where)
     field = entry(book, name)
     assert says in book.check(field, text)
@@ -101,7 +101,7 @@ def test_what_cannot_be_saved_says_why_and_changes_nothing(where, name, text, sa
     assert where.settings_file.read_text() == FILE
 
 
-def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
+def test_saving_keeps_comments_order_and_the_settings_in_effect(where):
     taken = []
     book = book_of(where, theme="nord")
     book.subscribe(taken.append)
@@ -148,11 +148,11 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
         ("models.fast.temperature", "0", "0"),
     ],
 )
-def test_a_value_is_told_with_its_unit_and_with_what_nothing_means(where, name, text, says):
+def test_value_is_shown_with_its_unit_and_the_meaning_of_empty(where, name, text, says):
     assert entry(book_of(where), name).explained(text) == says
 
 
-def test_on_and_off_are_yes_and_no_also_as_usual_values_and_choices(where):
+def test_booleans_are_yes_and_no_in_values_defaults_and_choices(where):
     book = book_of(where)
     field = entry(book, "terminal.ascii")
     assert [name for name, _ in field.choices] == ["auto", "yes", "no"]
@@ -160,7 +160,7 @@ def test_on_and_off_are_yes_and_no_also_as_usual_values_and_choices(where):
     assert [field.read(text) for text in ("auto", "yes", "no", "true")] == ["auto", True, False, True]
 
 
-def test_an_empty_text_takes_the_entry_out_and_leaves_the_rest(where):
+def test_empty_text_removes_the_entry_and_keeps_the_rest(where):
     book = book_of(where)
     book.save(entry(book, "max_steps"), "")
     book.save(entry(book, "keys.mode"), "")
@@ -168,7 +168,7 @@ def test_an_empty_text_takes_the_entry_out_and_leaves_the_rest(where):
     assert book.current(entry(book, "max_steps")).source == "default"
 
 
-def test_what_is_wrong_in_the_file_is_told_at_its_field_and_mended_there(where):
+def test_error_in_the_file_is_shown_at_its_field_and_fixed_there(where):
     where.settings_file.write_text('max_steps = "many"\n[terminal]\nbell = 3\n')
     book = book_of(where)
     assert book.current(entry(book, "max_steps")).problem == "max_steps must be a whole number from 1, not 'many'"
@@ -179,7 +179,7 @@ def test_what_is_wrong_in_the_file_is_told_at_its_field_and_mended_there(where):
     assert book.settings.max_steps == 7
 
 
-def test_the_file_is_private_when_it_is_new_and_keeps_its_mode_and_its_link(where, tmp_path):
+def test_new_file_is_private_and_an_existing_one_keeps_mode_and_link(where, tmp_path):
     where.settings_file.unlink()
     write_settings(where.settings_file, {("models", "new", "model"): "a/b", ("model",): "new"})
     assert stat.S_IMODE(where.settings_file.stat().st_mode) == 0o600
@@ -196,14 +196,14 @@ def test_the_file_is_private_when_it_is_new_and_keeps_its_mode_and_its_link(wher
 
 
 @pytest.mark.parametrize("text", ["mode = ", 'mode = "a"\nmode = "b"', "model = 3\n[model]"])
-def test_a_file_that_cannot_be_read_is_left_as_it_is(where, text):
+def test_unreadable_file_is_left_unchanged(where, text):
     where.settings_file.write_text(text)
     with pytest.raises(UsageError, match="cannot be changed"):
         write_settings(where.settings_file, {("max_steps",): 3})
     assert where.settings_file.read_text() == text
 
 
-def test_a_folder_that_cannot_be_written_is_said(where):
+def test_unwritable_directory_is_reported(where):
     if os.geteuid() == 0:
         where.settings_file.unlink()
         where.config.rmdir()
@@ -214,7 +214,7 @@ def test_a_folder_that_cannot_be_written_is_said(where):
         write_settings(where.settings_file, {("max_steps",): 3})
 
 
-def test_a_profile_is_added_renamed_and_removed_and_the_comments_stay(where):
+def test_profile_is_added_renamed_and_removed_and_comments_stay(where):
     where.settings_file.write_text(FILE + "\n[models.fast.price]\ninput = 1\noutput = 2 # dollars\n")
     book = book_of(where)
     add = entry(book, "models")
@@ -240,7 +240,7 @@ def test_a_profile_is_added_renamed_and_removed_and_the_comments_stay(where):
     assert "# never more than this\nmax_steps = 40" in where.settings_file.read_text()
 
 
-def test_a_profile_written_in_one_line_is_left_as_it_is_when_it_cannot_be_renamed(where):
+def test_inline_profile_that_cannot_be_renamed_is_left_unchanged(where):
     text = 'models = { fast = { model = "a/b" } }\n'
     where.settings_file.write_text(text)
     book = book_of(where)

@@ -43,7 +43,7 @@ def is_back(app):
     return lambda: isinstance(app.screen, SettingsScreen)
 
 
-async def test_a_number_is_checked_while_it_is_written_and_saved_with_the_comments(where):
+async def test_number_is_checked_while_typed_and_saved_with_the_comments(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot)
@@ -69,7 +69,7 @@ async def test_a_number_is_checked_while_it_is_written_and_saved_with_the_commen
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
 
 
-async def test_theme_key_and_mode_count_at_once(where):
+async def test_theme_key_and_mode_take_effect_at_once(where):
     client, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "color theme")
@@ -98,7 +98,7 @@ async def test_theme_key_and_mode_count_at_once(where):
     assert load_settings(where, {}).mode == "high"
 
 
-async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(where, monkeypatch):
+async def test_never_ask_mode_needs_a_second_press_and_escape_cancels(where, monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     client, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -114,7 +114,7 @@ async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(wh
     assert client.commands == []
 
 
-async def test_what_was_typed_while_the_screen_stood_still_confirms_no_mode(where):
+async def test_keys_typed_during_a_stall_confirm_no_mode(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "when to ask before")
@@ -131,7 +131,7 @@ async def test_what_was_typed_while_the_screen_stood_still_confirms_no_mode(wher
         await wait_until(pilot, lambda: load_settings(where, {}).mode == "never")
 
 
-async def test_a_key_is_never_asked_for_and_a_file_that_cannot_be_written_is_said(where):
+async def test_key_is_never_asked_for_and_an_unwritable_file_is_reported(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "api_key itself never")
@@ -147,7 +147,7 @@ async def test_a_key_is_never_asked_for_and_a_file_that_cannot_be_written_is_sai
     assert where.settings_file.read_text() == "mode = "
 
 
-async def test_a_profile_is_added_named_anew_and_removed_by_keys(where):
+async def test_profile_is_added_renamed_and_removed_by_keys(where):
     _, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "enter adds one")

@@ -49,7 +49,7 @@ def its_action(state: SessionState) -> ActionItem:
     return state.actions["child:a1"]
 
 
-def test_an_action_of_a_sub_agent_is_a_row_of_its_own_under_its_name():
+def test_sub_agents_action_is_a_row_under_its_name():
     state = asking().state()
     assert list(state.actions) == ["a1", "child:a1"]
     assert row_text(state.actions["a1"]) == "● 1 ⇉ reviewer: Look at all of it. LOW 0 s"
@@ -60,14 +60,14 @@ def test_an_action_of_a_sub_agent_is_a_row_of_its_own_under_its_name():
     assert "make" in detail_text(its_action(state))
 
 
-def test_a_name_is_shown_with_its_control_characters_as_escapes():
+def test_control_characters_in_a_name_are_shown_as_escapes():
     state = asking("\x1b]0;x\x07[/b]").state()
     words = row_text(its_action(state)) + why_asked(its_action(state), "medium")[0].text
     assert "\x1b" not in words
     assert "\\e]0;x" in words
 
 
-def test_decision_and_result_of_a_sub_agents_action_settle_it():
+def test_decision_and_result_close_a_sub_agents_action():
     script = asking()
     step(script, ev.ActionDecided(action_id="a1", verdict="approved", by="person"))
     step(script, ev.ActionStarted(action_id="a1"))
@@ -82,7 +82,7 @@ def test_decision_and_result_of_a_sub_agents_action_settle_it():
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_what_is_open_of_a_sub_agent_ends_with_its_call(is_known):
+def test_open_actions_of_a_sub_agent_end_with_its_call(is_known):
     script = asking()
     if is_known:
         script.end("a1", "stopped at a question", is_error=True)
@@ -93,7 +93,7 @@ def test_what_is_open_of_a_sub_agent_ends_with_its_call(is_known):
     assert its_action(state).phase == "skipped"
 
 
-def test_its_cost_counts_and_its_words_do_not_show():
+def test_sub_agents_cost_counts_and_its_text_is_not_shown():
     script = begun()
     step(script, ev.ModelResponded(response_id="c", model="m", text="so many words", cost=0.25))
     step(script, ev.HistoryCondensed(first=1, last=2, summary="s", cost=0.25))
@@ -104,7 +104,7 @@ def test_its_cost_counts_and_its_words_do_not_show():
     assert "so many words" not in encode(script.events[-3]).decode()
 
 
-def test_the_plan_of_a_sub_agent_does_not_replace_the_agents_own():
+def test_sub_agents_plan_does_not_replace_the_agents_own():
     script = begun()
     plan = {"command": "plan", "task_list": [{"id": "1", "title": "its own", "status": "todo"}]}
     step(script, ev.ActionProposed(action_id="p", response_id="r", call_id="p", tool="task_tracker", arguments=plan))
@@ -113,7 +113,7 @@ def test_the_plan_of_a_sub_agent_does_not_replace_the_agents_own():
     assert script.state().tasks == []
 
 
-async def test_the_final_message_of_a_sub_agent_is_a_card_and_no_words_of_the_agent():
+async def test_sub_agents_final_message_is_a_card_not_the_agents_text():
     script = begun()
     result = {"message": "Its own last words."}
     step(script, ev.ActionProposed(action_id="e", response_id="r", call_id="e", tool="finish", arguments=result))

@@ -18,13 +18,13 @@ def text_of(task: Task, width: int = 40) -> str:
     return "".join(piece.text for piece in task_line(task, width))
 
 
-def test_a_task_shows_its_state_and_the_steps_under_it():
+def test_task_shows_its_state_and_steps():
     assert text_of(Task("1", "Reproduce", "todo")).split() == ["○", "Reproduce"]
     assert text_of(Task("1", "Reproduce", "in_progress", steps=[4])).split() == ["●", "Reproduce", "#4"]
     assert text_of(Task("1", "Reproduce", "done", steps=[4, 6, 9])).split() == ["✓", "Reproduce", "#4–#9"]
 
 
-def test_done_without_a_step_is_claimed():
+def test_task_done_without_a_step_is_claimed():
     assert text_of(Task("1", "Reproduce", "done")).split() == ["◌", "Reproduce", "claimed"]
 
 
@@ -37,12 +37,12 @@ def test_any_title_fits_on_one_line(title, width):
     assert not any("\n" in piece.text for piece in line)
 
 
-def test_the_border_counts_what_is_done():
+def test_border_counts_finished_tasks():
     assert TaskPanel.title_counts(SessionState()) == ""
     assert TaskPanel.title_counts(working_session().state()) == "1/3"
 
 
-def test_a_command_of_the_person_is_no_step_of_the_agent():
+def test_users_command_is_no_step_of_the_agent():
     script = Script().user("Go on")
     script.run("task_tracker", command="plan", task_list=[{"id": "1", "title": "Read", "status": "in_progress"}])
     script.add(ev.UserCommand, action_id="own", command="ls")
@@ -50,7 +50,7 @@ def test_a_command_of_the_person_is_no_step_of_the_agent():
     assert [task.steps for task in script.state().tasks] == [[]]
 
 
-async def test_the_plan_is_live_and_enter_goes_through_the_steps_of_a_task():
+async def test_plan_is_updated_live_and_enter_steps_through_a_tasks_actions():
     app = PanelApp()
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.query_one(TaskPanel)
@@ -66,7 +66,7 @@ async def test_the_plan_is_live_and_enter_goes_through_the_steps_of_a_task():
         assert app.chosen == ["row a6", "row a7", "row a6"]
 
 
-async def test_a_task_without_steps_opens_nothing():
+async def test_task_without_steps_opens_nothing():
     script = Script().start()
     script.run("task_tracker", command="plan", task_list=[{"title": "x", "status": "todo"}])
     app = PanelApp(script.state())

@@ -112,19 +112,19 @@ def private_names_used() -> set[str]:
     return names & private_names() - {"_modes"}  # a function of ours that Textual has a name for, too
 
 
-def test_every_private_name_is_watched():
+def test_every_private_name_is_covered():
     watched = {target.rpartition(".")[2] for target in METHODS} | {n for names in ATTRIBUTES.values() for n in names}
     assert private_names_used() <= watched
     assert {name for names in ATTRIBUTES.values() for name in names} <= private_names_used()
 
 
 @pytest.mark.parametrize("target", METHODS)
-def test_a_method_is_as_it_was(target: str):
+def test_private_method_of_textual_is_unchanged(target: str):
     assert digest(target) == METHODS[target], f"Textual {textual.__version__} has changed {target}"
 
 
 @pytest.mark.parametrize("owner", ATTRIBUTES)
-def test_an_attribute_is_still_assigned(owner: str):
+def test_private_attribute_of_textual_is_still_assigned(owner: str):
     assert set(ATTRIBUTES[owner]) <= stored(owner)
 
 
@@ -159,7 +159,7 @@ def uses_private_names(node: ast.AST, helpers: dict[str, ast.AST]) -> bool:
 @pytest.mark.parametrize(
     "target", ["textual.gone:Widget._size", "textual.widget:Gone._size", "textual.widget:Widget._gone"]
 )
-def test_a_patch_of_what_is_gone_is_left_out(target: str):
+def test_patch_of_a_missing_target_is_skipped(target: str):
     assert not memory.patch(target, pytest.fail)
 
 
@@ -176,7 +176,7 @@ class Bare:
         return [self]
 
 
-def test_what_reads_a_name_that_is_gone_falls_back():
+def test_functions_fall_back_if_a_private_name_is_missing():
     bare: Any = Bare()
     assert screen.own_bindings(bare) == {}
     assert screen.binding_owner(bare, "x") is None
@@ -193,7 +193,7 @@ class Marked(Static):
     BINDINGS = (Binding("x", "bell", "Bell"),)
 
 
-async def test_bindings_are_read_in_their_order():
+async def test_bindings_are_read_in_order():
     app = App[None]()
     async with app.run_test() as pilot:
         widget = Marked("x")
@@ -206,7 +206,7 @@ async def test_bindings_are_read_in_their_order():
         assert screen.binding_owner(app.screen, "f12") is None
 
 
-async def test_a_screen_without_the_names_is_laid_out_and_painted_by_textual(monkeypatch: pytest.MonkeyPatch):
+async def test_textual_lays_out_and_paints_a_screen_without_the_private_names(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(screen, "FrontToBackCompositor", None)
     app = App[None]()
     async with app.run_test(size=(20, 5)) as pilot:
@@ -220,7 +220,7 @@ async def test_a_screen_without_the_names_is_laid_out_and_painted_by_textual(mon
         assert all(each in in_sight for each in bare.query(Static))
 
 
-async def test_a_screen_can_be_written_to_the_terminal_again():
+async def test_screen_can_be_written_to_the_terminal_again():
     app = App[None]()
     async with app.run_test(size=(20, 5)) as pilot:
         await pilot.pause()

@@ -29,21 +29,21 @@ def ratio(text: str, ground: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_dark_light_high_contrast_colour_blind_and_two_with_character_are_there():
+def test_six_builtin_themes_exist():
     assert {"ohw-dark", "ohw-light", "ohw-contrast", "ohw-colour-blind", "ohw-amber", "ohw-dusk"} == set(SHIPPED)
     assert load_themes(builtin_directory()).problems == ()
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 @pytest.mark.parametrize("ground", ["background", "surface", "panel"])
-def test_every_text_colour_can_be_read_on_every_ground(name, ground):
+def test_every_text_color_is_readable_on_every_background(name, ground):
     palette = colours(name)
     weak = {text: ratio(palette[text], palette[ground]) for text in [*TEXTS, *OWN_TEXTS]}
     assert {text: value for text, value in weak.items() if value < 4.5} == {}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_text_can_be_read_on_the_colours_of_a_diff(name):
+def test_text_is_readable_on_the_colors_of_a_diff(name):
     palette = colours(name)
     grounds = ["diff-added", "diff-removed", "diff-added-word", "diff-removed-word"]
     weak = {ground: ratio(palette["foreground"], palette[ground]) for ground in grounds}
@@ -51,7 +51,7 @@ def test_text_can_be_read_on_the_colours_of_a_diff(name):
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_what_is_chosen_or_marked_can_be_read_and_signs_stand_out(name):
+def test_selected_and_marked_text_is_readable_and_symbols_stand_out(name):
     palette = colours(name)
     pairs = [
         ("block-cursor-foreground", "block-cursor-background", 4.5),
@@ -94,7 +94,7 @@ def seen_by(sight: str, colour: str) -> list[float]:
         ("diff-added-word", "diff-removed-word", 35),
     ],
 )
-def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one, other, least):
+def test_no_kind_of_color_blindness_makes_two_meanings_look_the_same(sight, one, other, least):
     palette = colours("ohw-colour-blind")
     apart = [abs(a - b) for a, b in zip(seen_by(sight, palette[one]), seen_by(sight, palette[other]), strict=True)]
     assert max(apart) >= least
@@ -125,7 +125,7 @@ def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one
         ("name = ", "bad.toml:1: this is not a value"),
     ],
 )
-def test_a_bad_theme_is_reported_and_left_out(tmp_path, text, says):
+def test_invalid_theme_is_reported_and_skipped(tmp_path, text, says):
     (tmp_path / "bad.toml").write_text(text)
     (tmp_path / "good.toml").write_text('name = "good"\nprimary = "#336699"')
     themes = load_themes(tmp_path)
@@ -135,7 +135,7 @@ def test_a_bad_theme_is_reported_and_left_out(tmp_path, text, says):
     assert themes.problems[-1].endswith("; theme skipped until fixed")
 
 
-def test_a_folder_that_is_not_there_is_no_problem():
+def test_missing_theme_directory_is_no_problem():
     assert load_themes(Path("/nowhere/at/all")).problems == ()
 
 
@@ -148,7 +148,7 @@ async def test_each_theme_can_be_shown(theme, tmp_path):
         assert app.get_css_variables()["risk-high"]
 
 
-async def test_a_theme_of_the_persons_own_is_shown_anew_when_its_file_changes(tmp_path):
+async def test_users_theme_is_reloaded_when_its_file_changes(tmp_path):
     mine = tmp_path / "mine.toml"
     mine.write_text('name = "mine"\nprimary = "#336699"')
     app = workbench_app(FakeClient(), set={"theme": "mine"}, themes=tmp_path)
@@ -164,7 +164,7 @@ async def test_a_theme_of_the_persons_own_is_shown_anew_when_its_file_changes(tm
         await wait_until(pilot, lambda: "new" in app.available_themes)
 
 
-async def test_a_theme_is_tried_while_it_is_chosen_and_kept_with_enter():
+async def test_theme_is_previewed_while_choosing_and_kept_with_enter():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"/theme", "enter")
@@ -180,7 +180,7 @@ async def test_a_theme_is_tried_while_it_is_chosen_and_kept_with_enter():
         await wait_until(pilot, lambda: app.screen.id != "theme-choice" and app.theme == "ohw-dusk")
 
 
-async def test_a_theme_can_be_named_and_one_that_is_none_is_said():
+async def test_theme_can_be_chosen_by_name_and_an_unknown_one_is_reported():
     app = workbench_app(FakeClient())
     async with app.run_test() as pilot:
         await pilot.press(*"/theme", "space", *"nord", "enter")
@@ -190,7 +190,7 @@ async def test_a_theme_can_be_named_and_one_that_is_none_is_said():
         assert app.theme == "nord"
 
 
-async def test_an_unknown_theme_is_reported_and_the_usual_one_shown():
+async def test_unknown_theme_is_reported_and_the_default_shown():
     app = workbench_app(FakeClient(), set={"theme": "nosuch"})
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
@@ -198,7 +198,7 @@ async def test_an_unknown_theme_is_reported_and_the_usual_one_shown():
         assert any("nosuch" in notice.message for notice in app._notifications)
 
 
-def test_a_theme_that_is_none_is_told_with_its_line_where_the_file_sets_it(tmp_path):
+def test_unknown_theme_set_in_the_file_is_reported_with_its_line(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text('mode = "ask"\ntheme = "ohw-drak"\n')
     message = "there is no theme ohw-drak; did you mean 'ohw-dark'?; using ohw-dark"

@@ -26,7 +26,7 @@ def text_of(item: object, width: int) -> str:
     return "".join(piece.text for piece in row(item, width, NOW, WORKSPACE))  # type: ignore[arg-type]
 
 
-def test_a_row_says_state_number_tool_what_outcome_risk_and_time():
+def test_row_shows_state_number_tool_subject_outcome_risk_and_time():
     state = working_session().state()
 
     def words(action_id: str) -> str:
@@ -47,7 +47,7 @@ def test_a_row_says_state_number_tool_what_outcome_risk_and_time():
         ("python_execute", {"code": "print(1)\nprint(2)"}, {}, "λ print(1) …"),
     ],
 )
-def test_searches_and_python_say_what_and_how_much(tool, arguments, observation, words):
+def test_search_and_python_rows_show_subject_and_counts(tool, arguments, observation, words):
     item = ActionItem(1, 7, "a", tool, arguments, phase="done", risk="LOW", observation=observation)
     text = "".join(piece.text for piece in row(item, 60, NOW, "/w"))
     assert " ".join(text.split()) == f"✓ 7 {words} LOW"
@@ -60,12 +60,12 @@ def test_searches_and_python_say_what_and_how_much(tool, arguments, observation,
         ("it was cut off", "◆ nosuch: it was cut off UNKNOWN"),
     ],
 )
-def test_a_call_that_could_not_be_read_says_why_and_names_its_tool_once(error, words):
+def test_unreadable_call_gives_the_reason_and_names_its_tool_once(error, words):
     item = ActionItem(1, 7, "a", "nosuch", {}, phase="skipped", error=error)
     assert " ".join(text_of(item, 90).replace("skipped", "").split()) == f"– 7 {words}"
 
 
-def test_columns_give_way_one_after_the_other():
+def test_columns_are_dropped_one_after_the_other():
     failed = working_session().state().actions["a4"]
 
     assert "0.81 s" in text_of(failed, 48)
@@ -76,7 +76,7 @@ def test_columns_give_way_one_after_the_other():
     assert "pytest" in text_of(failed, 16)
 
 
-def test_cost_and_tokens_stand_where_there_is_room_for_them():
+def test_cost_and_tokens_are_shown_if_there_is_space():
     script = Script().start().answer("", cost=0.0123, usage=ev.Usage(input=900, output=45))
     script.run("execute_bash", command="ls")
     item = script.state().actions["a1"]
@@ -87,7 +87,7 @@ def test_cost_and_tokens_stand_where_there_is_room_for_them():
     assert text_of(item, 96).split()[-5:] == ["$0.012", "45", "tok", "0.02", "s"]
 
 
-def test_a_running_row_counts_the_seconds():
+def test_running_row_counts_the_seconds():
     running = working_session().state().actions["a7"]
     assert running.started is not None
 
@@ -101,7 +101,7 @@ def test_a_running_row_counts_the_seconds():
     st.integers(8, 130),
     st.sampled_from(["execute_bash", "str_replace_editor", "think", "grep", "glob", "x"]),
 )
-def test_any_text_gives_a_row_of_exactly_the_width_on_one_line(text, width, tool):
+def test_any_text_gives_one_row_of_exactly_the_width(text, width, tool):
     arguments = {"command": text, "path": text, "thought": text, "pattern": text, text: text}
     items = [
         ActionItem(1, 1, "a", tool, arguments, phase="failed", exit_code=127, risk="UNKNOWN", duration=1.0),
@@ -128,7 +128,7 @@ def shown_rows(timeline: Timeline) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-async def test_the_rows_are_painted_and_the_chosen_one_shows_without_colour(width):
+async def test_rows_are_painted_and_the_selected_one_is_visible_without_color(width):
     app = PanelApp(working_session().state())
     async with app.run_test(size=(width, 30)) as pilot:
         timeline = app.query_one(Timeline)
@@ -152,7 +152,7 @@ async def test_keys_move_the_cursor_and_enter_opens_the_action():
         assert app.chosen == ["a2", "a7"]
 
 
-async def test_a_click_opens_the_action():
+async def test_click_opens_the_action():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.click(Timeline, offset=(8, 2))
@@ -161,7 +161,7 @@ async def test_a_click_opens_the_action():
         assert app.chosen == ["a1"]
 
 
-async def test_it_follows_the_end_until_the_cursor_leaves_it_and_again_after_end():
+async def test_timeline_follows_the_end_until_the_cursor_leaves_it():
     app = PanelApp()
     script = Script().start()
     for number in range(60):
@@ -188,7 +188,7 @@ async def test_it_follows_the_end_until_the_cursor_leaves_it_and_again_after_end
         assert timeline.is_vertical_scroll_end
 
 
-async def test_the_timer_sleeps_while_nothing_runs(monkeypatch):
+async def test_timer_stops_while_nothing_runs(monkeypatch):
     script = Script().start()
     action_id = script.begin("execute_bash", command="sleep 5")
     app = PanelApp(script.state())
@@ -204,7 +204,7 @@ async def test_the_timer_sleeps_while_nothing_runs(monkeypatch):
         assert "3.0 s" in timeline.render_line(0).text
 
 
-async def test_ten_thousand_rows_paint_only_those_in_sight(monkeypatch):
+async def test_only_visible_rows_of_ten_thousand_are_painted(monkeypatch):
     app = PanelApp()
     async with app.run_test(size=(120, 30)) as pilot:
         app.take(*long_session(10_000))

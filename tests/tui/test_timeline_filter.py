@@ -38,20 +38,20 @@ from workbench.view.timeline_filter import Filter
         ("a:b", []),
     ],
 )
-def test_all_words_must_fit_an_action(text: str, numbers: list[int]):
+def test_all_words_must_match_an_action(text: str, numbers: list[int]):
     filter_by = Filter(text)
     actions = working_session().state().actions.values()
     assert [item.number for item in actions if filter_by.fits(item)] == numbers
 
 
-def test_words_find_messages_but_kinds_find_actions_only():
+def test_words_match_messages_but_terms_match_actions_only():
     state = Script().start().user("Look at risk: high things").state()
     assert Filter("look things").fits(state.items[0])
     assert not Filter("risk:high").fits(state.items[0])
     assert not Filter("failed").fits(state.items[0])
 
 
-async def test_rows_come_and_go_with_what_happens_to_their_actions():
+async def test_rows_appear_and_disappear_as_their_actions_change():
     script = working_session()
     app = PanelApp(script.state())
     async with app.run_test() as pilot:
@@ -74,7 +74,7 @@ def numbers_shown(timeline: Timeline) -> list[int]:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tuple[int, int]):
+async def test_filter_applies_while_typing_and_escape_shows_all(size: tuple[int, int]):
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.items)
@@ -102,7 +102,7 @@ async def test_the_line_filters_while_one_writes_and_escape_shows_all(size: tupl
         assert not app.screen.query_one(FilterLine).display
 
 
-async def test_d_opens_the_diff_of_the_rows_action_and_says_when_there_is_none():
+async def test_d_opens_the_diff_of_the_rows_action_or_reports_that_there_is_none():
     app = workbench_app(FakeClient(working_session().events[:34]))
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) == 6)

@@ -20,7 +20,7 @@ LISTED = [
 ]
 
 
-def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session():
+def test_each_tool_is_below_its_origin_with_its_state_in_this_session():
     rows = tool_rows(LISTED, ("grep", "rare", "find_tools"), {"rare"})
     groups = {origin: [row.name for row in found] for origin, found in by_origin(rows)}
     assert groups == {"built-in": ["grep", "browser", "late", "rare"], "MCP server issues": ["issues_close"]}
@@ -37,7 +37,7 @@ def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session(
         assert "\x1b" not in line + str(about_tool(row))
 
 
-async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatch):
+async def test_tools_of_a_directory_are_listed_and_described(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     client = FakeClient(Script().start(tools=("execute_bash", "grep")).events)
     app = workbench_app(client, directory=tmp_path)
@@ -54,14 +54,14 @@ async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatc
         await wait_until(pilot, lambda: len(app.screen_stack) == 1)
 
 
-def test_what_the_model_is_not_shown_yet_is_what_find_tools_has_not_found():
+def test_tools_not_found_by_find_tools_are_marked_as_not_shown():
     names = ("grep", "find_tools", *(f"server_{number}" for number in range(60)))
     hidden = set(on_request(names, ["server_59"]))
     assert "server_58" in hidden
     assert not hidden & {"grep", "server_0", "server_59"}
 
 
-async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
+async def test_init_sends_a_message_that_asks_for_the_notes(tmp_path):
     client = FakeClient(Script().start(workspace=str(tmp_path)).events)
     app = workbench_app(client, directory=tmp_path)
     async with app.run_test() as pilot:
@@ -71,7 +71,7 @@ async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
         assert client.commands == [("send", notes_request(tmp_path, "short"))]
 
 
-def test_notes_that_are_there_are_refreshed_and_those_of_other_tools_taken_over(tmp_path):
+def test_existing_notes_are_updated_and_notes_for_other_agents_adopted(tmp_path):
     assert notes_request(tmp_path).startswith("Write AGENTS.md in the top directory")
     (tmp_path / "AGENTS.md").write_text("old")
     (tmp_path / "CLAUDE.md").write_text("other")

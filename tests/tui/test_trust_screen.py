@@ -27,7 +27,7 @@ async def asked(pilot, question, answers, typed):
 
 
 @pytest.mark.parametrize("keys", [("up", "enter"), ("down", "down", "enter", "left"), ("up", "x", "enter", "enter")])
-async def test_what_was_typed_while_the_screen_stood_still_trusts_nothing(question, keys):
+async def test_keys_typed_during_a_stall_trust_nothing(question, keys):
     answers, typed = [], []
     app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -50,7 +50,7 @@ async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
         await wait_until(pilot, lambda: answers == [True])
 
 
-async def test_no_is_taken_at_once(question):
+async def test_no_is_accepted_at_once(question):
     answers, typed = [], []
     app = workbench_app(FakeClient(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -60,7 +60,7 @@ async def test_no_is_taken_at_once(question):
         assert answers == [False]
 
 
-async def test_a_click_on_yes_counts_after_the_quiet_time(question, monkeypatch):
+async def test_click_on_yes_is_accepted_after_the_quiet_time(question, monkeypatch):
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     answers, typed = [], []
     app = workbench_app(FakeClient(Script().start().events))

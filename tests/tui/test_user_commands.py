@@ -18,7 +18,7 @@ def text_of(line):
     return "".join(piece.text for piece in line)
 
 
-async def test_an_exclamation_mark_runs_a_command_of_ones_own():
+async def test_exclamation_mark_runs_the_users_command():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test() as pilot:
@@ -27,7 +27,7 @@ async def test_an_exclamation_mark_runs_a_command_of_ones_own():
         assert client.commands == [("run", "ls -la"), ("send", "hi!")]
 
 
-async def test_a_mention_of_a_file_there_is_goes_with_the_message(tmp_path):
+async def test_mentioned_existing_file_is_sent_with_the_message(tmp_path):
     (tmp_path / "notes.md").touch()
     client = FakeClient()
     app = workbench_app(client, directory=tmp_path)
@@ -37,7 +37,7 @@ async def test_a_mention_of_a_file_there_is_goes_with_the_message(tmp_path):
         assert client.commands == [("send", "see @notes.md @nothing ", ("notes.md",))]
 
 
-def test_its_card_says_that_it_was_the_person():
+def test_card_of_a_users_command_says_so():
     state = SessionState()
     for event in Script().start().events:
         apply(state, event)
@@ -58,7 +58,7 @@ def test_its_card_says_that_it_was_the_person():
     assert not state.is_running
 
 
-def test_what_the_person_changed_back_is_an_action_of_theirs_in_conversation_timeline_and_export():
+def test_users_revert_is_shown_as_their_action_everywhere():
     script = Script().start().user("go")
     path = f"{WORKSPACE}/src/a.py"
     script.add(ev.FilesChanged, by="person", files=(ev.FileDelta(path=path, before="new\n", after="old\n"),))

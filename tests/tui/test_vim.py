@@ -89,7 +89,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("keys", "before", "after"), CASES)
-def test_keys_do_what_they_do_in_vim(keys, before, after):
+def test_keys_behave_as_in_vim(keys, before, after):
     text, at, _ = typed(keys, before.replace("|", ""), before.index("|"))
     assert f"{text[:at]}|{text[at:]}" == after
 
@@ -98,13 +98,13 @@ def test_keys_do_what_they_do_in_vim(keys, before, after):
 @given(
     st.text("ab \n(.", max_size=20), st.integers(0, 20), st.lists(st.sampled_from("hlwbe0^$gGxXDCdcyiaIAoOpPrSs23<"))
 )
-def test_no_keys_lead_out_of_the_text(text, at, keys):
+def test_no_keys_move_the_cursor_out_of_the_text(text, at, keys):
     after, place, mode = typed("".join(keys), text, rest_in_normal(text, at))
     assert 0 <= place <= len(after)
     assert mode in ("normal", "insert")
 
 
-async def test_the_prompt_has_the_keys_where_it_is_set_and_says_the_mode():
+async def test_vim_keys_work_if_enabled_and_the_mode_is_shown():
     client = FakeClient()
     app = workbench_app(client, set={"terminal": {"vim": True}})
     async with app.run_test(size=(100, 30)) as pilot:
