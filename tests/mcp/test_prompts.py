@@ -40,11 +40,11 @@ def test_prompt_arguments_are_named_or_positional(words, arguments):
 
 
 def test_missing_or_extra_arguments_are_reported_with_the_usage():
-    with pytest.raises(ValueError, match=r"file is wanted: Which one\.; write /fake:review file=… \[how=…\]"):
+    with pytest.raises(ValueError, match=r"file is required: Which one\.; write /fake:review file=… \[how=…\]"):
         arguments_of(REVIEW, "how=fast")
-    with pytest.raises(ValueError, match="there is no room for c"):
+    with pytest.raises(ValueError, match="unexpected argument c"):
         arguments_of(REVIEW, "a b c")
-    with pytest.raises(ValueError, match="there is no room for x; write /fake:hello"):
+    with pytest.raises(ValueError, match="unexpected argument x; write /fake:hello"):
         arguments_of(ServerPrompt("fake", "hello"), "x")
     assert written("/fake:review a b") == ("fake:review", "a b")
     assert written("/review fake:x") is None

@@ -263,7 +263,7 @@ def test_servers_prompt_is_shown_and_sent_only_on_request(sandbox: Sandbox):
         terminal.type("/fake:none\n")
         terminal.wait_for("There is no prompt fake:none. There are /fake:review.")
         terminal.type("/fake:review\n")
-        terminal.wait_for("Not asked: file is wanted")
+        terminal.wait_for("Not asked: file is required")
         terminal.type("/fake:review file=a.py\n")
         terminal.wait_for("End of the prompt. /send sends it as a message.", 60)
         terminal.wait_for("Review a.py.")

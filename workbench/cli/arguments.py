@@ -42,7 +42,7 @@ _FORMS = {
     "cast": "a recording of the screen (asciicast 2)",
 }
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
-_EPILOG += "\n\nUse `ohw -- demo` to send the word itself. `ohw COMMAND --help` describes a command."
+_EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --help` describes a command.'
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type"])
 """Options that take a value, other than the settings' flags."""
@@ -167,7 +167,7 @@ def _add_sessions(parser: _Parser) -> None:
 
 def _add_trust(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "revoke"], help="what to do (default: list)")
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="directories to trust no longer")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="directories in which to revoke the trust")
     parser.add_argument("--all", action="store_true", help="revoke the trust in all directories")
     parser.add_argument("--json", action="store_true", help="print the list as JSON lines")
 

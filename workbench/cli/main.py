@@ -44,9 +44,9 @@ def _refuse_closed_streams(words: list[str]) -> None:
 
     closed = replace_closed_streams()
     if "standard output" in closed:
-        raise UsageError("standard output is closed; lead it to a file, or to /dev/null if nobody reads it")
+        raise UsageError("standard output is closed; redirect it to a file, or to /dev/null if nobody reads it")
     if closed and "run" in words and "--json" not in words:
-        sys.stdout.write("ohw: standard error is closed, so the run could not be followed; lead it to a file\n")
+        sys.stdout.write("ohw: standard error is closed, so the run could not be followed; redirect it to a file\n")
         raise UsageError("standard error is closed")
 
 

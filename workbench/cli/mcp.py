@@ -158,7 +158,9 @@ def _test(where: Locations, server: ServerConfig) -> None:
 
 def _counted(entry: PinnedServer) -> str:
     counts = ((entry.usable, "tool"), (entry.prompts, "prompt"), (entry.resources, "resource"))
-    return ", ".join(counted(len(each), what) for each, what in counts if each) or "It offers nothing."
+    return (
+        ", ".join(counted(len(each), what) for each, what in counts if each) or "It has no tools, prompts or resources."
+    )
 
 
 def _tools(entry: PinnedServer) -> Iterator[str]:

@@ -87,14 +87,14 @@ def standing(state: SessionState) -> Iterator[str]:
         yield work.get(state.work, "The agent works." if state.is_running else "Nothing runs; the agent waits for you.")
     cost = "unknown" if state.cost is None else f"${state.cost:.3f}"
     at = f" at {state.model_url}" if state.model_url else ""
-    yield f"Folder {state.workspace}, model {state.model}{at}, mode {state.mode}, cost {cost}."
+    yield f"Directory {state.workspace}, model {state.model}{at}, mode {state.mode}, cost {cost}."
 
 
 def tasks(state: SessionState) -> Iterator[str]:
     """Yield one line for each task of the agent's plan."""
     words = {"todo": "to do", "in_progress": "in progress", "done": "done"}
     for number, task in enumerate(state.tasks, 1):
-        claimed = ", with no step behind it" if task.is_claimed else ""
+        claimed = ", without any step" if task.is_claimed else ""
         yield f"Task {number}, {words[task.status]}{claimed}: {task.title}"
     if not state.tasks:
         yield "The agent has made no plan."

@@ -74,9 +74,9 @@ _FETCHES: Final = re.compile(
 """Settings that decide what fetching runs."""
 _PLAIN_URL: Final = re.compile(r"(?:https?|ssh)://[\w@.:/~+%-]*|[\w.-]+@[\w.-]+:[\w./~-]*")
 _RELATIVE: Final = re.compile(r"!?\s*[\"']?(?!/|~)[^\s=]*/")
-"""A program that is named relative to the working directory, so that the repository brings it."""
+"""A program with a path relative to the working directory, so the repository provides it."""
 _HOOK: Final = "post-index-change"
-"""The hook that commands which only read run, as they refresh the index."""
+"""The hook that even reading commands run, because they refresh the index."""
 UNKNOWN: Final = "its settings, or those of its submodules, are more than can be checked"
 
 
@@ -164,7 +164,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "help": lambda name, value: name != "browser",
     **dict.fromkeys(("browser", "gvfs", "hook", "man", "web"), lambda name, value: False),
 }
-"""The sections of which only some settings are harmless, with what tells these by name and value."""
+"""Sections with some harmless settings, each with the function that recognizes these by name and value."""
 
 
 def _fetches_plainly(setting: GitSetting) -> bool:

@@ -19,12 +19,12 @@ PASSED_OVER: Final = words(
 _WITHOUT_CLONES: Final = words(
     "node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages lib lib64 bin include"
 )
-"""Those of them, and directories in them, in which no tool clones repositories."""
+"""Those of `PASSED_OVER`, and directories in them, in which no tool clones repositories."""
 _DEEPEST_CLONE: Final = 3
-"""How many directories below one of them a repository may be."""
+"""How many directories below one of `PASSED_OVER` a cloned repository may be."""
 _ENVIRONMENTS: Final = words(".venv venv .tox .nox")
 _BARE: Final = frozenset({"HEAD", "objects", "refs"})
-"""What every git directory holds, also that of a repository without a work tree."""
+"""Names in every git directory, including that of a bare repository."""
 STARTED_WITH_PYTHON: Final = ("sitecustomize", "usercustomize")
 IMPORTED_BY_PTH: Final = ("_virtualenv.", "__editable___", "_distutils_hack")
 """Beginnings of the names of modules that the `.pth` files of installers import."""

@@ -26,9 +26,9 @@ class GitPaths(NamedTuple):
     hooks: tuple[str, ...]
     """The directories of hooks."""
     git: str = ""
-    """The directory of git."""
+    """The git directory."""
     common: str = ""
-    """The directory of git that other work trees use too, if it is another one."""
+    """The git directory shared with other work trees, if it is a different one."""
 
 
 class GitPathFinder:

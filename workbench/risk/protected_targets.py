@@ -14,7 +14,7 @@ from workbench.files.recorded_stat import DirectoryReader
 from workbench.risk.git_repository import repositories, settings_files
 
 _DEEPEST: Final = 1
-"""How far links are looked for in the protected directories of each directory around a path."""
+"""How many levels down links are searched for in the protected directories around a path."""
 _HOOKS: Final = frozenset(
     (
         *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit"),
@@ -27,7 +27,7 @@ _HOOKS: Final = frozenset(
 _RUN_BY_GIT: Final = frozenset(
     ("commondir", "config", "config.worktree", "gitdir", "hooks", "info", "modules", "objects", "worktrees")
 )
-"""What in a directory of git decides what git runs."""
+"""Entries of a git directory that determine what git runs."""
 _scanned: dict[str, tuple[str, ...]] = {}
 
 
@@ -44,7 +44,7 @@ class _Directory(NamedTuple):
     symlinks: Mapping[str, str]
     """The real path to which each protected link in the directory leads, by its path."""
     is_git: bool
-    """Whether the directory is one of git, as a bare repository is."""
+    """Whether the directory is a git directory, such as a bare repository."""
 
 
 class ProtectedTargets:

@@ -26,5 +26,5 @@ def farewell(locations: Locations, state: SessionState) -> str:
         return f"The last events of this session are not saved in {path}."
     if state.workspace and not Path(state.workspace).is_dir():
         directory = visible(state.workspace, lines=False)
-        return f"Saved in {path}\nIts folder {directory} is gone; once it is back: ohw resume {state.session_id}"
+        return f"Saved in {path}\nIts directory {directory} is missing; once restored: ohw resume {state.session_id}"
     return f"Saved in {path}\nResume with: ohw resume {state.session_id}"

@@ -107,7 +107,7 @@ def _asked(call: Call, method: str, *, local: bool) -> None:
 
 _LONGEST_METHOD = 12
 _CURL_OUTPUT = re.compile(r"%output\{(?:>>)?([^}]*)\}")
-"""A file to which `--write-out` goes on writing."""
+"""A file that `--write-out` switches its output to."""
 
 
 def _curl_option(call: Call, option: ParsedOption, *, local: bool) -> None:
@@ -250,7 +250,7 @@ _OF_NAMES = {
     "drill": Spec(paths=uses("read", "-b -c -d -f -i -k -r") | uses("write", "-w"), values=words("-o -p -y")),
     "mtr": Spec(paths=uses("read", "-F --filename")),
 }
-"""Options that name files: of most, each line or the whole content is sent."""
+"""Options that name files, most of which send each line or the whole content."""
 
 
 def _asks_names(call: Call) -> None:

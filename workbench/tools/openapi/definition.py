@@ -88,7 +88,7 @@ def _tools(
         executor = OperationExecutor(operation, source, keys, allows_private=allows_private)
         yield OperationTool(name, operation, references, executor, is_old=is_old, is_server_trusted=is_server_trusted)
     if not names:
-        reader.warnings.append("it has no operation that is wanted")
+        reader.warnings.append("none of its operations is selected")
     _warn_all(conv_state, source, reader.warnings)
 
 

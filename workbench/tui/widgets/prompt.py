@@ -149,7 +149,7 @@ class Prompt(TextArea):
         """List sent messages that contain the typed words; each further press chooses the next older one."""
         if not self.completer.search_history(self.text):
             self.completer.close()
-            self.app.notify("nothing that was sent before holds these words", timeout=3)
+            self.app.notify("No earlier message contains these words", timeout=3)
 
     def action_edit_outside(self) -> None:
         """Edit the text in the user's own editor, with large pastes unfolded."""

@@ -50,13 +50,15 @@ def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
     remaining = [each.name for each in prompt.arguments if each.name not in arguments]
     if len(loose) > len(remaining):
         if len(remaining) != 1:
-            raise ValueError(f"there is no room for {visible(loose[-1], lines=False)}; {_usage(prompt)}")
+            raise ValueError(f"unexpected argument {visible(loose[-1], lines=False)}; {_usage(prompt)}")
         loose = [" ".join(loose)]
     arguments |= dict(zip(remaining, loose, strict=False))
     missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name)]
     if missing:
         first = missing[0]
-        raise ValueError(f"{_name(first.name)} is wanted{f': {first.words}' if first.words else ''}; {_usage(prompt)}")
+        raise ValueError(
+            f"{_name(first.name)} is required{f': {first.words}' if first.words else ''}; {_usage(prompt)}"
+        )
     return arguments
 
 
