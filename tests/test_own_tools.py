@@ -259,7 +259,7 @@ def test_settings_in_the_guide_are_valid():
 @pytest.mark.parametrize(
     ("number", "output"), [(1, "False\n"), (2, "Good morning, Ada! True\n")], ids=["built-in", "registered"]
 )
-def test_tools_run_from_plain_python_as_the_guide_says(tmp_path: Path, sandbox: Sandbox, number: int, output: str):
+def test_tools_run_from_plain_python_as_in_the_guide(tmp_path: Path, sandbox: Sandbox, number: int, output: str):
     command = [sys.executable, "-c", examples("python")[number]]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=sandbox.env, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == (output, "", 0)

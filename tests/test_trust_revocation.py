@@ -28,7 +28,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def test_a_directory_that_the_settings_name_no_longer_is_no_longer_trusted(where, project):
+def test_directory_removed_from_the_settings_is_no_longer_trusted(where, project):
     named = [str(project)]
     assert is_trusted(project, agreed(where, named))
     assert not is_trusted(project, agreed(where, []))
@@ -39,7 +39,7 @@ def test_a_directory_that_the_settings_name_no_longer_is_no_longer_trusted(where
     assert not is_trusted(project, agreed(where, named)), "named again with others, which are asked about"
 
 
-def test_an_answer_about_a_named_directory_ends_with_its_name_too(where, project):
+def test_answer_about_a_named_directory_ends_with_its_entry(where, project):
     named = [str(project)]
     agreed(where, named)
     (project / ".ohw/rules.toml").write_text("")
@@ -48,7 +48,7 @@ def test_an_answer_about_a_named_directory_ends_with_its_name_too(where, project
     assert not is_trusted(project, agreed(where, []))
 
 
-def test_an_answer_of_the_user_needs_no_settings(where, project):
+def test_users_answer_needs_no_settings(where, project):
     agree(where, project, fingerprint(project))
     assert is_trusted(project, agreed(where))
     assert is_trusted(project, agreed(where, [str(project)]))
@@ -56,7 +56,7 @@ def test_an_answer_of_the_user_needs_no_settings(where, project):
 
 
 @pytest.mark.parametrize("is_named", [True, False], ids=["named", "asked"])
-def test_what_is_revoked_stays_so_until_the_user_agrees_again(where, project, is_named):
+def test_revoked_trust_stays_revoked_until_the_user_agrees_again(where, project, is_named):
     named = [str(project)] if is_named else []
     agreed(where, named)
     agree(where, project, fingerprint(project), named)
@@ -67,7 +67,7 @@ def test_what_is_revoked_stays_so_until_the_user_agrees_again(where, project, is
     assert is_trusted(project, agreed(where, named))
 
 
-def test_agreements_of_earlier_versions_hold_and_those_named_are_bound_to_the_settings(where, project, tmp_path):
+def test_agreements_of_earlier_versions_apply_and_named_ones_depend_on_the_settings(where, project, tmp_path):
     other = tmp_path / "other/.ohw"
     other.mkdir(parents=True)
     (other / "rules.toml").write_text(RULES)
@@ -81,7 +81,7 @@ def test_agreements_of_earlier_versions_hold_and_those_named_are_bound_to_the_se
     assert is_trusted(other.parent, agreed(where, []))
 
 
-def test_what_is_revoked_elsewhere_is_out_of_the_settings_of_a_running_screen(where, project):
+def test_trust_revoked_elsewhere_is_removed_from_a_running_screen(where, project):
     agree(where, project, fingerprint(project))
     trusted = refreshed(where, ())
     assert is_trusted(project, trusted)
@@ -99,7 +99,7 @@ def test_removing_a_directory_on_the_settings_screen_revokes_it_at_once(where, p
     assert not is_trusted(project, model.settings.trusted)
 
 
-def test_the_command_lists_and_revokes(sandbox: Sandbox):
+def test_command_lists_and_revokes(sandbox: Sandbox):
     rules, named = sandbox.project / ".ohw/rules.toml", sandbox.home / "named\x1b[31m"
     rules.parent.mkdir()
     rules.write_text(RULES)

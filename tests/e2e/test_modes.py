@@ -93,7 +93,7 @@ def test_restarted_engine_keeps_the_mode_chosen_since(sandbox: Sandbox):
 
 @pytest.mark.parametrize("plain", [False, True], ids=["screen", "plain"])
 @pytest.mark.parametrize("forged", [False, True], ids=["ours", "forged"])
-def test_the_mode_in_which_a_session_was_left_counts_if_we_stored_it(sandbox: Sandbox, plain: bool, forged: bool):
+def test_mode_stored_by_us_applies_when_the_session_is_reopened(sandbox: Sandbox, plain: bool, forged: bool):
     extra = ("--plain",) if plain else ()
     with Terminal([*ask(sandbox), "--mode", "never"], 140, 34, sandbox.env) as terminal:
         terminal.never_ask()

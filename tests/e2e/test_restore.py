@@ -75,7 +75,7 @@ def test_newer_content_is_overwritten_only_with_force(sandbox: Sandbox):
     assert log.read_text() == "old\n"
 
 
-def test_files_held_by_versions_are_restored_the_same_way(sandbox: Sandbox):
+def test_files_already_in_a_version_are_restored_the_same_way(sandbox: Sandbox):
     (sandbox.project / "src").mkdir()
     (sandbox.project / "src/a.py").write_text("x = 1\n")
     log = events(sandbox, "rm -rf src")

@@ -50,7 +50,7 @@ def test_command_without_a_handler_is_refused_by_name():
         handle(Leave(), context(None))
 
 
-def test_a_file_that_a_front_end_writes_counts_as_written_by_the_engine_once():
+def test_file_written_by_a_front_end_is_not_reported_once():
     digest = sha256(b"theme = 1").digest()
     handle(NoteWritten(path="/home/u/settings.toml", digest=digest.hex()), context(None))
     assert not is_own_write("/home/u/settings.toml", sha256(b"evil").digest())
@@ -58,6 +58,6 @@ def test_a_file_that_a_front_end_writes_counts_as_written_by_the_engine_once():
     assert not is_own_write("/home/u/settings.toml", digest)
 
 
-def test_what_is_no_hash_is_refused():
+def test_invalid_hash_is_refused():
     with pytest.raises(WorkbenchError, match="not the hash"):
         handle(NoteWritten(path="/home/u/settings.toml", digest="x"), context(None))

@@ -91,7 +91,7 @@ def test_import_grants_no_permissions_and_closes_open_actions(sandbox: Sandbox):
     assert next(event for event in events if event.seq == 4).title == "harmless"
 
 
-def test_import_gets_neither_never_ask_mode_nor_a_second_start(sandbox: Sandbox):
+def test_import_cannot_set_never_ask_mode_or_start_a_second_session(sandbox: Sandbox):
     done = sandbox.ohw("import", "-", stdin=hostile(sandbox), OHW_MODE="never", OHW_MODEL="scripted/demo")
     assert "mode (medium)" in done.stderr
     again = {"seq": len(HOSTILE) + 1, "at": "2026-01-01T10:00:00Z", **HOSTILE[0]}

@@ -78,7 +78,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("route", "damage"), cases())
-def test_a_broken_piece_cuts_the_answer_and_says_so(route, damage):
+def test_broken_piece_ends_the_response_as_incomplete(route, damage):
     notices: list[Delta] = []
     with WireServer(route.encoder, WORDS) as server, asking(route, server) as model:
         server.frames = damaged(route, damage, WORDS)
@@ -90,7 +90,7 @@ def test_a_broken_piece_cuts_the_answer_and_says_so(route, damage):
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.encoder not in BINARY], ids=str)
-def test_a_broken_piece_before_any_text_is_retried(route):
+def test_broken_piece_before_any_text_is_retried(route):
     turn = Turn("", calls=calls(route)) if route.encoder is not provider_streams.ollama_generate else WORDS
     server = WireServer(route.encoder, turn)
     frames = list(route.encoder(turn))
@@ -109,7 +109,7 @@ def test_a_broken_piece_before_any_text_is_retried(route):
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.encoder not in BINARY], ids=str)
-def test_bytes_that_no_text_has_are_replaced_and_separators_of_lines_stay(route):
+def test_invalid_bytes_are_replaced_and_line_separators_kept(route):
     raw = "a\u2028b\u2029c\x85d".encode() + b"\xff\xc0"
     with WireServer(route.encoder, WORDS) as server, asking(route, server) as model:
         server.frames = damaged(route, lambda frame: frame.replace(b"\\u2713", raw), WORDS)
@@ -124,7 +124,7 @@ def streamed(raw: bytes, size: int) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("size", [1, 2, 3, 1000], ids=str)
-def test_events_are_read_whatever_ends_their_lines_and_wherever_the_pieces_are_cut(end, size):
+def test_events_are_read_with_any_line_ending_and_chunk_boundary(end, size):
     lines = ("event: x", 'data: {"a": "é✓"}', "", ": note", "", 'data:{"b":', "data: 1}", "", "data: [DONE]", "", "no")
     raw = end.join(lines).encode()
     assert list(lines_of(streamed(raw, size))) == list(lines)
@@ -149,7 +149,7 @@ def test_events_are_read_whatever_ends_their_lines_and_wherever_the_pieces_are_c
     ],
     ids=["two", "field", "ping", "empty", "half", "word", "cut", "rest", "deep"],
 )
-def test_what_is_no_json_is_broken(raw, is_whole):
+def test_invalid_json_is_broken(raw, is_whole):
     try:
         passed = b"".join(whole_events([raw]))
     except BrokenStream:
@@ -181,7 +181,7 @@ def _no_collections() -> Iterator[None]:
 
 @ROUTE
 @pytest.mark.usefixtures("_no_collections")
-def test_calls_one_after_the_other_share_a_connection(route):
+def test_consecutive_calls_share_a_connection(route):
     with WireServer(route.encoder, Turn(TEXT), keeps_alive=True) as server, asking(route, server) as model:
         for _ in range(4):
             assert ask(model).text == TEXT
@@ -192,7 +192,7 @@ def test_calls_one_after_the_other_share_a_connection(route):
 @ROUTE
 @pytest.mark.parametrize("moment", ["before the answer", "in the answer", "at a broken piece"])
 @pytest.mark.usefixtures("_no_collections")
-def test_the_connection_is_closed_at_once(route, moment):
+def test_connection_is_closed_at_once(route, moment):
     cancel = Cancel()
     with WireServer(route.encoder, WORDS, keeps_alive=True) as server, asking(route, server) as model:
         if moment == "before the answer":

@@ -150,7 +150,7 @@ OWN = {
 
 @pytest.mark.parametrize("variable", OWN)
 @pytest.mark.parametrize("is_set", [False, True])
-def test_our_own_records_are_protected_wherever_they_are(work, monkeypatch, variable, is_set):
+def test_own_records_are_protected_wherever_they_are(work, monkeypatch, variable, is_set):
     directory, name = OWN[variable]
     monkeypatch.delenv(variable, raising=False)
     base = f"{work.parent}/{directory}/ohw"
@@ -164,7 +164,7 @@ def test_our_own_records_are_protected_wherever_they_are(work, monkeypatch, vari
     assert rating(work, f"ls {base}")[0] != "HIGH"
 
 
-def test_our_records_in_the_workspace_are_protected(work, monkeypatch):
+def test_own_records_in_the_workspace_are_protected(work, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(work / "data"))
     assert rating(work, "echo x > data/ohw/sessions/x.session") == ("HIGH", True)
     assert rating(work, "echo x > data/other/x") == ("MEDIUM", False)

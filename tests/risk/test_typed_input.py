@@ -100,7 +100,7 @@ def test_most_dangerous_of_several_possible_readers_applies():
     assert assess_typed("ls", [Waiting(("bash",)), Waiting(("frob",))], PLACES, "/home/u/proj").risk == "MEDIUM"
 
 
-def test_unknown_part_is_not_low_even_if_the_model_says_so():
+def test_unrecognized_input_is_not_low_even_if_the_model_says_so():
     not_known = Assessment("UNKNOWN", ("?",), (Part("y", "UNKNOWN"),))
     assert _effective("LOW", not_known) == "MEDIUM"
     assert _effective("UNKNOWN", not_known) == "UNKNOWN"

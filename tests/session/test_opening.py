@@ -140,7 +140,7 @@ def permissions_after(where, path: Path, *modes: str) -> tuple[str, frozenset[st
     return permissions_in(path)[:2]
 
 
-def test_what_our_own_process_stored_counts_when_the_session_is_opened_again(where, tmp_path):
+def test_settings_stored_by_us_apply_when_the_session_is_reopened(where, tmp_path):
     path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
     for _ in range(2):
         again = opened(where)
@@ -160,7 +160,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("way", FORGED)
-def test_what_another_process_wrote_does_not_count_and_is_named(where, tmp_path, way):
+def test_settings_written_by_another_process_are_ignored_and_named(where, tmp_path, way):
     mode = "ask" if way == "mode" else "never"
     events = SettingsChanged(rule="allow execute_bash make 1"), SettingsChanged(mode=mode)
     path = write_session(where, tmp_path, UserMessage(text="go"), *events)
@@ -178,7 +178,7 @@ def test_what_another_process_wrote_does_not_count_and_is_named(where, tmp_path,
     assert again.notices == ()
 
 
-def test_a_signature_is_bound_to_the_session_and_to_the_event(where, tmp_path):
+def test_signature_is_bound_to_session_and_event(where, tmp_path):
     path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
     with closing(sqlite3.connect(path)) as db:
         rows = settings_rows(db, path.stem)
@@ -189,7 +189,7 @@ def test_a_signature_is_bound_to_the_session_and_to_the_event(where, tmp_path):
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 31, b"y" * 32, None], ids=["empty", "short", "other", "gone"])
-def test_with_another_key_nothing_that_was_stored_counts(where, tmp_path, monkeypatch, key):
+def test_stored_settings_are_ignored_with_another_key(where, tmp_path, monkeypatch, key):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "key"))
     path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
     named = key_path(Locations.from_environment())
@@ -202,13 +202,13 @@ def test_with_another_key_nothing_that_was_stored_counts(where, tmp_path, monkey
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("never", "never"), ("ask", "ask")])
-def test_a_mode_that_a_flag_names_counts(where, tmp_path, mode, expected):
+def test_mode_set_by_a_flag_applies(where, tmp_path, mode, expected):
     path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(mode="never"))
     forge(path, FORGED["signatures"])
     assert permissions_after(where, path, mode) == (expected, frozenset())
 
 
-def test_of_many_rules_that_do_not_count_the_first_are_named(where, tmp_path):
+def test_first_of_many_ignored_rules_are_named(where, tmp_path):
     rules = [SettingsChanged(rule=f"allow execute_bash make {number}") for number in range(7)]
     path = write_session(
         where, tmp_path, UserMessage(text="go"), *rules, SettingsChanged(dropped_rule="allow execute_bash make 1")

@@ -92,7 +92,7 @@ REWRITTEN = {
 
 
 @pytest.mark.parametrize("way", REWRITTEN)
-def test_what_a_script_rewrites_is_said_and_the_next_action_is_asked_about(watched, repo, home, records, way):
+def test_change_by_a_script_is_reported_and_the_next_action_asked_about(watched, repo, home, records, way):
     (repo / "rt.py").write_text(REWRITTEN[way].replace("; ", "\n") + "\n")
     one = watched(
         *(calls(("execute_bash", {"command": each})) for each in ("python3 rt.py > out 2>&1", "git status")),
@@ -104,7 +104,7 @@ def test_what_a_script_rewrites_is_said_and_the_next_action_is_asked_about(watch
     assert one.session.question is not None
 
 
-def test_the_open_session_is_compared_too(watched, repo, home):
+def test_open_session_is_compared_too(watched, repo, home):
     one = watched(
         lambda *_: calls(("execute_bash", {"command": f"python3 rt.py {one.store.path}"})),
         calls(("execute_bash", {"command": "git status"})),
@@ -131,7 +131,7 @@ def changes(records: OwnRecords) -> list[str]:
     return [Path(change.path).name for change in records.changes()]
 
 
-def test_what_this_process_writes_is_nothing_to_report(records):
+def test_writes_of_this_process_are_not_reported(records):
     compared, pins = OwnRecords(records), PinStore(records)
     assert changes(compared) == []
     pins.approve(SERVER, pins.entry(SERVER))
@@ -144,7 +144,7 @@ def test_what_this_process_writes_is_nothing_to_report(records):
     assert changes(compared) == []
 
 
-def test_what_a_screen_says_that_it_writes_is_nothing_to_report(records):
+def test_writes_announced_by_a_screen_are_not_reported(records):
     import hashlib
 
     compared = OwnRecords(records)
@@ -160,7 +160,7 @@ def test_what_a_screen_says_that_it_writes_is_nothing_to_report(records):
     assert changes(compared) == [path.name]
 
 
-def test_what_allows_no_more_than_before_is_nothing_to_report(records, repo):
+def test_changes_that_allow_no_more_than_before_are_not_reported(records, repo):
     compared = OwnRecords(records)
     compared.changes()
     (path,) = (records.data / "mcp").glob("*.json")
@@ -194,7 +194,7 @@ mark.with_suffix(".end").touch()
 """
 
 
-def test_an_engine_of_another_session_may_change_it(records, tmp_path):
+def test_engine_of_another_session_may_change_it(records, tmp_path):
     compared = OwnRecords(records)
     compared.changes()
     path, mark = records.sessions / "20260101-a-0001.session", tmp_path / "wrote"
@@ -209,7 +209,7 @@ def test_an_engine_of_another_session_may_change_it(records, tmp_path):
     assert changes(compared) == []
 
 
-def test_what_an_engine_changed_and_left_between_two_comparisons_is_not_reported(records, tmp_path):
+def test_change_undone_by_an_engine_between_two_comparisons_is_not_reported(records, tmp_path):
     compared = OwnRecords(records)
     compared.changes()
     path, mark = records.sessions / "20260101-a-0001.session", tmp_path / "wrote"
@@ -250,9 +250,7 @@ def sessions_of(records: Locations, repo: Path, monkeypatch, cost: float) -> Own
 
 
 @pytest.mark.parametrize(("cost", "is_reported"), [(0.0005, True), (0.005, True), (5.0, False)])
-def test_many_sessions_are_compared_as_often_as_one_percent_of_the_time_allows(
-    records, repo, monkeypatch, cost, is_reported
-):
+def test_many_sessions_are_compared_within_one_percent_of_the_time(records, repo, monkeypatch, cost, is_reported):
     path = records.sessions / "20260101-a-0001.session"
     content = bytearray(path.read_bytes())
     compared = sessions_of(records, repo, monkeypatch, cost)
@@ -262,7 +260,7 @@ def test_many_sessions_are_compared_as_often_as_one_percent_of_the_time_allows(
     assert (changes(compared) == [path.name]) == is_reported
 
 
-def test_what_sqlite_writes_is_reported_however_many_sessions_there_are(records, repo, monkeypatch):
+def test_writes_by_sqlite_are_reported_for_any_number_of_sessions(records, repo, monkeypatch):
     path = records.sessions / "20260101-a-0001.session"
     compared = sessions_of(records, repo, monkeypatch, 5.0)
     with closing(sqlite3.connect(path)) as db:
@@ -271,7 +269,7 @@ def test_what_sqlite_writes_is_reported_however_many_sessions_there_are(records,
     assert changes(compared) == [path.name]
 
 
-def test_what_a_session_allows_is_read_from_its_events(records, repo):
+def test_permissions_of_a_session_are_read_from_its_events(records, repo):
     path = closed_session(
         records,
         "20260101-d-0004",
@@ -287,7 +285,7 @@ def test_what_a_session_allows_is_read_from_its_events(records, repo):
     assert permissions_in(path)[:3] == ("", frozenset(), "")
 
 
-def test_a_comparison_reads_no_file_that_did_not_change(records, monkeypatch):
+def test_comparison_reads_no_unchanged_file(records, monkeypatch):
     compared = OwnRecords(records)
     later = time.time_ns() + 120_000_000_000
     monkeypatch.setattr("workbench.files.stat_keys.time.time_ns", lambda: later)

@@ -270,7 +270,7 @@ def test_surrounding_repository_that_ignores_the_whole_directory_is_disregarded(
 
 
 @pytest.mark.parametrize("how", ["settings", "elsewhere", "link"])
-def test_settings_that_another_process_writes_for_our_versions_run_nothing(snapshots, how):
+def test_settings_written_into_our_version_repository_run_nothing(snapshots, how):
     work, canary, store = snapshots.workspace, snapshots.workspace.parent / "canary", snapshots.directory
     canary.write_text(f"#!/bin/sh\ntouch {canary}.sang\ncat\n")
     canary.chmod(0o755)

@@ -128,7 +128,7 @@ def test_no_tool_takes_the_name_of_a_built_in_one(name):
 
 
 @pytest.mark.parametrize("name", ["", " ", " own", "own ", None, 5], ids=repr)
-def test_a_name_is_text_without_spaces_at_its_ends(name):
+def test_name_is_text_without_surrounding_spaces(name):
     with pytest.raises(ValueError, match="needs a name"):
         register_tool(name, ThinkTool())
 
@@ -209,7 +209,7 @@ def test_registering_a_name_again_gives_it_the_new_tool(context):
     assert before.name == "think"
 
 
-def test_what_cannot_be_registered_leaves_the_registered_tool(context):
+def test_failed_registration_keeps_the_registered_tool(context):
     register_tool("own", ThinkTool)
     with pytest.raises(TypeError):
         register_tool("own", "text")
@@ -226,7 +226,7 @@ def test_many_threads_register_and_unregister():
 
 
 @pytest.mark.parametrize("name", ["nothing", "thinks", ""])
-def test_unregistering_an_unknown_name_says_so(name):
+def test_unregistering_an_unknown_name_is_an_error(name):
     with pytest.raises(UnknownTool, match="There is no tool"):
         unregister_tool(name)
 
@@ -255,7 +255,7 @@ def test_a_specification_needs_a_name_and_named_parameters(values):
         Tool(*values)
 
 
-def test_a_specification_is_plain_data_of_its_own():
+def test_specification_is_independent_plain_data():
     params = {"deep": {"list": [1]}}
     spec = Tool("own", params)
     params["deep"]["list"].append(2)
@@ -467,7 +467,7 @@ class Unusual(ThinkTool):
     pass
 
 
-def test_a_registered_class_resolves_by_its_name_unless_two_have_it(context):
+def test_registered_class_resolves_by_its_name_unless_ambiguous(context):
     register_tool("own", Unusual)
     register_tool("again", Unusual)
     assert [tool.name for tool in resolve_tool(Tool("Unusual"), context)] == ["think"]
@@ -476,7 +476,7 @@ def test_a_registered_class_resolves_by_its_name_unless_two_have_it(context):
         resolve_tool(Tool("Unusual"), context)
 
 
-def test_a_tool_registered_by_its_class_name_comes_before_the_built_in_one(context):
+def test_tool_registered_by_its_class_name_precedes_the_built_in_one(context):
     register_tool("BashTool", ThinkTool)
     assert [tool.name for tool in resolve_tool(Tool("BashTool"), context)] == ["think"]
 
@@ -501,6 +501,6 @@ def test_a_built_in_tool_is_created_for_the_state_of_another_program(name, tmp_p
         assert tool.name == name
 
 
-def test_the_workspace_is_also_where_factories_of_openhands_read_it(tmp_path):
+def test_workspace_has_the_attribute_that_openhands_factories_read(tmp_path):
     workspace: Any = ToolContext(str(tmp_path)).workspace
     assert workspace.working_dir == workspace == str(tmp_path)

@@ -115,7 +115,7 @@ def test_entry_for_a_tool_overrides_the_set(place):
     assert tuple(select(place, set="code").tools) == BUILTIN_TOOLS
 
 
-def test_table_sets_parameters_and_enables_unless_off(place):
+def test_table_for_a_tool_sets_parameters_and_enables_it_unless_off(place):
     selection = select(place, execute_bash={"no_change_timeout": 60})
     assert selection.tools["execute_bash"].executor is not None
     assert why(selection, "execute_bash") == "on: your settings"

@@ -82,13 +82,13 @@ def check_exports(schema: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_of_another_program_is_exported_to_each_kind_of_model(name):
+def test_foreign_schema_is_exported_for_each_kind_of_model(name):
     check_exports(SCHEMAS[name])
     assert repaired(SCHEMAS[name]).schema.get("type", "object") == "object"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_server_tool_with_a_careless_schema_is_offered(name):
+def test_server_tool_with_a_sloppy_schema_is_offered(name):
     usable, faults = checked([{"name": "tool", "inputSchema": SCHEMAS[name], "description": "d"}])
     assert list(usable) == ["tool"], faults
     definition = MCPToolDefinition("tool", usable["tool"], "server")
@@ -97,7 +97,7 @@ def test_a_server_tool_with_a_careless_schema_is_offered(name):
 
 
 @pytest.mark.parametrize("schema", [False, "x", 5, [], {"type": "string"}, {"type": ["array"]}], ids=str)
-def test_a_schema_that_is_no_object_leaves_its_tool_out_with_the_reason(schema):
+def test_tool_with_a_schema_that_is_no_object_is_omitted_with_the_reason(schema):
     with pytest.raises(ValueError, match="must describe an object"):
         Action.from_mcp_schema("foreign", schema)
     assert for_models(schema)["type"] == "object"
@@ -105,7 +105,7 @@ def test_a_schema_that_is_no_object_leaves_its_tool_out_with_the_reason(schema):
     assert bool(usable) != any("it is ignored" in line for line in faults)
 
 
-def test_what_is_left_out_of_a_server_tool_is_said():
+def test_omitted_parts_of_a_server_tool_are_reported():
     schema = with_properties(never=False, when={"type": 5}, word={"pattern": "["}, limit={"minimum": "1"})
     usable, (line,) = checked([{"name": "tool", "inputSchema": schema}])
     assert usable
@@ -113,7 +113,7 @@ def test_what_is_left_out_of_a_server_tool_is_said():
     assert line.endswith("and 2 more")
 
 
-def test_a_valid_schema_is_not_changed():
+def test_valid_schema_is_unchanged():
     for schema in SCHEMAS.values():
         once = repaired(schema).schema
         assert repaired(once) == (once, [], "")
@@ -142,7 +142,7 @@ class BrokenTool(ToolDefinition):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_tool_that_cannot_be_described_is_left_out_with_one_notice(tmp_path, model):
+def test_tool_that_cannot_be_described_is_omitted_with_one_notice(tmp_path, model):
     needs_it = {**with_properties(**{"$ref": {"type": "string"}}), "required": ["$ref"]}
     tools = {
         "good": tool_of(with_properties(a=True)),
@@ -168,7 +168,7 @@ def test_a_tool_that_cannot_be_described_is_left_out_with_one_notice(tmp_path, m
 
 
 @pytest.mark.parametrize("name", KEYWORDS)
-def test_a_parameter_named_like_a_keyword_arrives_or_is_left_out(name):
+def test_parameter_named_like_a_keyword_arrives_or_is_omitted(name):
     schema = for_models(with_properties(**{name: {"type": "string"}, "other": {"type": "integer"}}))
     sent, left_out = for_gemini(schema)
     assert set(sent["properties"]) == ({name, "other"} - set(left_out))
@@ -194,7 +194,7 @@ def test_a_parameter_named_like_a_keyword_arrives_or_is_left_out(name):
     ],
     ids=["const", "const-text", "enum-null", "enum-numbers", "no-items", "tuple", "null", "union", "not", "no-type"],
 )
-def test_gemini_is_told_the_right_type(schema, sent):
+def test_gemini_gets_the_correct_type(schema, sent):
     node = for_gemini(for_models({**with_properties(a=schema), "required": ["a"]}))[0]["properties"]["a"]
     for name, value in sent.items():
         assert node[name][:2] == value if name == "anyOf" else node[name] == value

@@ -114,7 +114,7 @@ def test_risk_and_summary_are_no_part_of_the_action():
     ],
     ids=["unknown", "number", "object", "key", "action", "observation", "model", "none", "text", "list"],
 )
-def test_what_is_no_action_is_refused_and_never_reaches_the_executor(given, message):
+def test_invalid_action_is_refused_and_never_reaches_the_executor(given, message):
     tool = returning(Count())
     result = tool(given)
     assert isinstance(result, Count)
@@ -146,7 +146,7 @@ def test_a_result_becomes_the_observation_of_the_tool(result, kind, count, text)
     assert (observation.is_error, observation.count, observation.text) == (False, count, text)
 
 
-def test_extra_fields_stay_where_the_class_allows_them():
+def test_extra_fields_are_kept_if_the_class_allows_them():
     observation = returning({"count": 1, "more": {"deep": [1]}}, Open)(Ask())
     assert observation.model_dump()["more"] == {"deep": [1]}
     assert observation.more == {"deep": [1]}

@@ -14,7 +14,7 @@ from workbench.protocol.commands import NoteWritten
 from workbench.tui.start import _notify_engine
 
 
-def test_each_file_of_settings_and_approvals_is_told_before_it_is_written(
+def test_each_file_of_settings_and_approvals_is_announced_before_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(state_files, "_listeners", [])
@@ -31,7 +31,7 @@ def test_each_file_of_settings_and_approvals_is_told_before_it_is_written(
     assert sent == [(command, False) for command in expected]
 
 
-def test_without_a_session_nobody_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_announced_without_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(state_files, "_listeners", [])
     app = SimpleNamespace(session=SimpleNamespace(client=None))
     on_own_write(lambda path, digest: _notify_engine(app, (tmp_path,), path, digest))
