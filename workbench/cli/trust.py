@@ -56,7 +56,7 @@ def _revoke(where: Locations, settings: Settings, rows: Sequence[TrustRow], argu
 
 
 def _listed(path: str, listed: Sequence[str]) -> str:
-    """Return the stored path that is meant. Raises UsageError if there is none."""
+    """Return the stored path that an argument refers to. Raises UsageError if there is none."""
     whole = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111 - the directory may be gone
     for each in (path, whole, str(Path(whole).resolve())):
         if each in listed:

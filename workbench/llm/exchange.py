@@ -200,8 +200,10 @@ class Connections:
 
     @contextlib.contextmanager
     def owning(self) -> Iterator[OwnedCall]:
-        """Own the requests that litellm's clients send in this thread: `shut` ends them. At its end their responses are
-        closed.
+        """Within the block, requests of litellm's clients in this thread belong to these connections, so `shut` ends
+        them.
+
+        At the end of the block their responses are closed.
         """
         call = OwnedCall(self)
         token = _call.set(call)

@@ -36,7 +36,7 @@ def _check_for(kind: str) -> Callable[[Iterable[bytes]], Iterator[bytes]] | None
 
 
 def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the events, each when it is whole. What follows the end mark is read and dropped."""
+    """Yield each event once it is complete; what follows the end mark is read and dropped."""
     for event in events_of(pieces):
         values = event.values()
         data = [f"data: {_on_one_line(text)}\n" for text, _ in values]
@@ -48,7 +48,7 @@ def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of JSON, each when it is whole."""
+    """Yield each line of JSON once it is complete."""
     for line in lines_of(pieces):
         if line.strip() and parsed(line.strip()) is BROKEN:
             raise BrokenStream("the stream holds a line that is no JSON")

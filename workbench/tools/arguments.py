@@ -112,7 +112,7 @@ def _explain(action_type: type[Action], error: ValidationError) -> str:
 
 
 def one_line(error: ValidationError, names: Sequence[str] = (), noun: str = "parameter") -> str:
-    """Return the first mistakes of a validation as one line; `names` are the parameters that there are."""
+    """Return the first errors of a validation in one line; `names` are the existing parameters."""
     details = error.errors(include_url=False, include_context=False)
     messages = list(dict.fromkeys(_one(names, noun, detail) for detail in details))
     more = f" and {len(messages) - _MOST_ERRORS} more" if len(messages) > _MOST_ERRORS else ""

@@ -17,7 +17,7 @@ from workbench.tools.schema import Action, Observation, TextContent
 
 
 class NotRun(Exception):
-    """What was given to a tool is no action of it, so it was not run."""
+    """The tool was not run, because it was given something that is not a valid action."""
 
 
 class WrongResult(Exception):
@@ -25,7 +25,7 @@ class WrongResult(Exception):
 
 
 class DerivedName(str):
-    """A name that a class got from its own name, not from its author."""
+    """A tool name derived from the name of its class, instead of one that the author set."""
 
     __slots__ = ()
 

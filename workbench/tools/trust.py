@@ -132,7 +132,7 @@ def refreshed(locations: Locations, trusted: Iterable[str]) -> tuple[str, ...]:
 
 
 def agreements(locations: Locations, named: Iterable[str] = ()) -> list[tuple[Agreement, Standing]]:
-    """Return every stored agreement with how it stands now, by path; `named` are the directories in the settings."""
+    """Return every stored agreement with its current state, by path; `named` are the directories in the settings."""
     agreed(locations, named)
     real = dict(map(_content_of, named))
     return [(entry, _standing(entry, real)) for _, entry in sorted(_read(locations).items())]

@@ -32,7 +32,7 @@ _ENDINGS: Final[dict[Kind, tuple[str, ...]]] = {
 
 
 def has_unknown(name: str) -> bool:
-    """Return whether the shell, or the program that lists files for another one, fills in a part of the name."""
+    """Return whether a part of the name is filled in by the shell, or by a program such as `find` or `xargs`."""
     return UNKNOWN in name or "$" in name or "{}" in name or "found-file" in name or _NAMED_HOME.match(name) is not None
 
 

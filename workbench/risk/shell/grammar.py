@@ -78,11 +78,11 @@ class Grammar:
 
     @cached_property
     def harmful(self) -> tuple[str, ...]:
-        """The options that would do harm if a file name added one."""
+        """The options that do harm if the shell expands a word, such as a glob, to one of them."""
         return tuple(flag for flag, option in self.options.items() if option.acts)
 
     def may_add_option(self, word: Word) -> bool:
-        """Return whether the name of a file that fits the word may be an option that does harm."""
+        """Return whether a word, as a glob, may expand to a file name that is read as a harmful option."""
         if not self.harmful or not may_be_option(word):
             return False
         return any(len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text) for flag in self.harmful)

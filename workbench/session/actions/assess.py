@@ -53,11 +53,10 @@ class Preparer:
         action_id: str = "",
         stacked_files: Collection[str] | None = None,
     ) -> PreparedAction:
-        """Return the action as it would run. Raises ArgumentError if the tool does not exist or does not accept the
-        arguments.
+        """Return the action as it would run. Raises ArgumentError for an unknown tool or invalid arguments.
 
-        With `action_id`, the action is shown on top of the files that earlier actions of its batch will leave.
-        `stacked_files` are the files that were shown like this before, if the fingerprint is compared.
+        With `action_id`, files are shown as earlier actions of its batch will leave them. `stacked_files` are those
+        that an earlier question showed like this, for comparing the fingerprint.
         """
         tool = self._named(tool_name)
         action = tool.action_from_arguments(arguments)

@@ -29,7 +29,7 @@ class Permissions(NamedTuple):
     is_api_base_signed: bool = False
 
     def exceeds(self, earlier: Permissions) -> bool:
-        """Return whether more runs without a question than with the earlier ones, or the model is asked elsewhere."""
+        """Return whether these let more run without a question than `earlier` ones, or use another model server."""
         is_never = self.mode == NEVER and earlier.mode != NEVER
         return is_never or not self.rules <= earlier.rules or self.api_base not in ("", earlier.api_base)
 
@@ -48,7 +48,7 @@ class Permissions(NamedTuple):
         )
 
     def unsigned(self) -> Permissions:
-        """Return what no process of ours wrote."""
+        """Return the permissions that no process of ours wrote."""
         return Permissions(
             mode="" if self.is_mode_signed else self.mode,
             rules=self.rules - self.signed_rules,

@@ -157,7 +157,7 @@ class ServersScreen(ModalScreen[None]):
             event.stop()
 
     async def action_approve(self) -> None:
-        """Stop a key that was pressed before the changes were visible; it must not approve them."""
+        """Pin the tools of the server under the cursor as shown, or say what the user must read first."""
         server, entry = self._server, self._entry
         if server is None or entry is None or not _to_approve(entry):
             self.notify("This server has no pending approvals.", markup=False)

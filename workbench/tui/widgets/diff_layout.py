@@ -44,7 +44,7 @@ class DiffLayout:
         return len(rows) > most or self.at(width, screen_width).height > most
 
     def restart(self, *, rows_changed: bool) -> None:
-        """Start a layout; pass `rows_changed` if the rows have changed."""
+        """Start a new layout; `rows_changed` says whether the rows differ from those of the last one."""
         self._last_layout = None
         if rows_changed:
             self._geometries.clear()

@@ -25,7 +25,7 @@ _BY: Final = {"user": "you", "settings": "your settings"}
 
 @dataclass(frozen=True)
 class TrustRow:
-    """One directory: how its trust stands, what its files would do, and who agreed when (ISO 8601, or empty)."""
+    """One trusted directory: the state of its trust, what its files do, and who agreed when (ISO 8601, or empty)."""
 
     path: str
     standing: Standing
@@ -40,7 +40,7 @@ class TrustRow:
 
     @property
     def status(self) -> str:
-        """The standing in words."""
+        """The state of the trust in words."""
         return _STANDINGS[self.standing]
 
     @property

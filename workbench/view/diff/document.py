@@ -88,7 +88,9 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
 
 
 def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
-    """Return the rows with those of each comment inserted below its line; their `size` counts them from 0."""
+    """Return the rows with those of each comment inserted below its line; their `size` is their index in the
+    comment.
+    """
     commented = Rows()
     for _, head, count in rows.runs():
         begun = 0
