@@ -54,6 +54,7 @@ OF_OURS: Final = {
     "workbench.risk.terminal_input": _FIRST_RATING,
     "workbench.rules.rule_set": _FIRST_RATING,
     "workbench.rules.rule_files": _FIRST_RATING,
+    "workbench.session.session_names": "most titles hold nothing that could be a secret",
     "workbench.session.toolset": _FIRST_SERVER,
     "workbench.tools.browser.definition": _FIRST_CALL,
     "workbench.tools.execute_bash.definition": _FIRST_CALL,

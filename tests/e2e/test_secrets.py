@@ -87,6 +87,25 @@ def test_stored_files_are_readable_by_the_user_only(sandbox: Sandbox):
     assert [path for path in places if not path.is_symlink() and path.stat().st_mode & 0o077 and _is_seen(path)] == []
 
 
+def test_texts_of_versions_leave_no_session_with_a_secret(sandbox: Sandbox):
+    secret = "tr0ub4dor-99"
+    (sandbox.project / "gen.sh").write_text(f"echo DB_PASSWORD=$(echo {secret[::-1]} | rev) > made.conf\n")
+    (sandbox.project / "made.conf").write_text("A=1\n")
+    with ModelServer([bash_turn("sh gen.sh", risk="HIGH"), finish_turn("Done.")]) as server:
+        arguments = ("--model", "openai/x", "--api-base", server.base_url, "--mode", "never", "--json")
+        done = sandbox.ohw("run", f"set it to password={secret}", *arguments)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    deltas = [file for event in events if event["kind"] == "version_taken" for file in event["files"]]
+    assert [file["after"] for file in deltas] == ["DB_PASSWORD=‹secret DB_PASSWORD›\n"]
+    texts = {form: sandbox.ohw("export", f"--{form}").stdout for form in ("jsonl", "markdown", "html")}
+    texts |= {"events": done.stdout, "list": sandbox.ohw("sessions").stdout, "narration": done.stderr}
+    texts |= {"names": " ".join(path.name for path in sandbox.locations.data.rglob("*"))}
+    assert [name for name, text in texts.items() if secret in text or "dor-99" in text] == []
+    assert all(texts.values())
+    assert (sandbox.project / "made.conf").read_text() == f"DB_PASSWORD={secret}\n"
+
+
 def _is_seen(path: Path) -> bool:
     """Return whether other users can reach the path: no directory above it is closed to them."""
     home = next(parent for parent in path.parents if parent.name == "home")

@@ -73,6 +73,19 @@ LOGINS = {
     "PIP_INDEX_URL": "https://me:hunter2@x.example/index",
     "REPOSITORIES": "https://x.example https://me:hunter2@y.example",
     "GIT_REMOTE": "https://0123456789abcdef0123456789abcdef01234567@git.example/x.git",
+    "SHORT": "https://Tr0ub4dor9x@git.example/x.git",
+    "DOTTED": "https://s.AbCdEf.01.GhIjKlMnOpQr@git.example/x.git",
+    "JDBC": "jdbc:postgresql://h/db?user=u&password=hunter2",
+    "JDBC_END": "jdbc:mysql://h:3306/db?password=hunter2&user=u",
+    "ORACLE": "jdbc:oracle:thin:scott/hunter2@h:1521/x",
+    "SQLSERVER": "jdbc:sqlserver://h;user=u;password=hunter2;x=1",
+    "ADO": "Server=h;User Id=u;Password=hunter2;",
+    "LIBPQ": "host=h user=u password=hunter2",
+    "AZURE": "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=Zm9vYmFyYmF6==;EndpointSuffix=x",
+    "QUERY": "https://h.example/?a=1&access_token=hunter2abc",
+    "SAS": "https://h.example/c?sv=1&sig=9Yb3kX2mZ8Qd",
+    "HEADERS": "authorization=Bearer%20abcdef0123456789,x=1",
+    "HEADER": "Authorization: Basic dXNlcjpwYXNzd29yZA==",
 }
 NO_LOGINS = {
     "DATABASE_URL": "postgres://me@db.example:5432/x",
@@ -80,6 +93,14 @@ NO_LOGINS = {
     "HTTPS_PROXY": "http://me:hunter2@p.example:3128",
     "REMOTE": "git@git.example:me/x.git",
     "SSH": "ssh://git@git.example:22/me/x.git",
+    "NAME": "https://name@github.com/x/y.git",
+    "AZURE": "https://contoso2024@dev.azure.com/contoso2024/_git/x",
+    "JDBC": "jdbc:postgresql://h/db?user=u&ssl=true",
+    "ORACLE": "jdbc:oracle:thin:@h:1521/x",
+    "JAVA_OPTS": "-Xmx1g -Djavax.net.ssl.trustStore=/etc/x -Dtoken.count=12",
+    "DOCKER": "-u 1000:1000 -p 8080:80",
+    "LESS": "--RAW-CONTROL-CHARS",
+    "QUERY": "https://h.example/?password=$DB_WORD&token=",
 }
 
 

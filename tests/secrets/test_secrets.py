@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import workbench
 from workbench.secrets.masker import SecretMasker, mask, masks_in
+from workbench.secrets.secret_names import holds_login
 from workbench.secrets.stream import SecretStream
 
 DATA = Path(__file__).parent / "data"
@@ -413,6 +414,134 @@ java -Dtoken.count=12 -jar x2.jar
 @pytest.mark.parametrize("line", PLAIN)
 def test_similar_text_without_a_secret_is_unchanged(line):
     assert SecretMasker().masked(line) == line
+
+
+PREFIXES = (
+    *("file:12:", "./a/b.sh:12: ", "src/a.py:12:7:", "a b.txt:3:", "12:", "    12\t", "file.sh:", "C:\\x.bat:3:"),
+    *("file-12-", "12-", "12-  ", "a-b-12-", "+", "-", "+++", ">", "> ", "$ ", "+ ", "# ", "RUN ", "sudo ", "  run: "),
+    *("`", "'", "$(", "(", "|", "&&", ";", "{", "=", "@", "cmd=", "=> ", "[x] ", "/usr/bin/", '"cmd": "', "\n-", "a\n"),
+)
+"""What grep, diff, a shell or a program writes before a line."""
+BEHIND = """
+curl -u u:{}
+curl -su u:{} https://x.example
+curl -uu:{} x
+curl --user 'u:{}' -s https://x
+curl --user=u:{} x
+curl -u u:'{}' x
+curl -k -u 'u':'{}' x
+curl -u "u:{}" x
+curl --proxy-user u:{} x
+mysql -p{} db
+mysql -h h -uroot -p'{}' x
+mysqldump -u root -p"{}" db
+docker login -u u -p {} r.example
+docker login -u u --password={} r
+echo {} | docker login --password-stdin
+sshpass -p {} ssh h
+redis-cli -a {} ping
+smbclient -U u%{} //h/s
+ldapsearch -D x -w {} y
+http -a u:{} GET x
+jdbc:postgresql://h/db?user=u&password={}
+jdbc:mysql://h:3306/db?user=u&password={}&ssl=true
+jdbc:mysql://u:{}@h/db
+jdbc:sqlserver://h;user=u;password={};x=1
+jdbc:oracle:thin:u/{}@h:1521/x
+jdbc:h2:mem:x;USER=sa;PASSWORD={}
+https://{}@github.com/x/y.git
+https://u:{}@github.com/x/y.git
+http://{}@h:8080/
+redis://:{}@h:6379/0
+amqp://u:{}@h/
+amqps://u:{}@h:5671/v
+mongodb+srv://u:{}@c.example/x
+Authorization: Basic dX{}c6cGFzc3dvcmQ=
+Proxy-Authorization: Basic dX{}c6cGFzc3dvcmQ=
+X-Api-Key: {}
+x-auth-token: {}
+PRIVATE-TOKEN: {}
+--password={}
+--api-key={}
+--db-password {}
+-Dspring.datasource.password={}
+PGPASSWORD={}
+PGPASSWORD={} psql
+PGPASSWORD='{}' psql
+PGPASSWORD="{}" pg_dump
+MYSQL_PWD={} mysql
+AWS_SECRET_ACCESS_KEY=wJalr{}MDENG/bPx
+_authToken={}
+//registry.npmjs.org/:_authToken={}
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("form", BEHIND)
+def test_a_secret_is_masked_whatever_is_written_before_it(form):
+    secret, masker = "Tr0ub4dor9x", SecretMasker()
+    assert [before for before in PREFIXES if secret in masker.masked(before + form.format(secret))] == []
+    for before in ("", "file:12:", "file-12-", "$("):
+        text, stream = f"one\n{before}{form.format(secret)}\ntwo\n", SecretStream(masker)
+        pieces = "".join(stream.feed(text[at : at + 5]) for at in range(0, len(text), 5)) + stream.rest()
+        assert pieces == masker.masked(text)
+
+
+PLAIN_FORMS = """
+curl -u $USER:$PASS https://x.example
+curl -u user: https://x.example
+docker login -u u r.example
+docker run -p 8080:80 -u 1000:1000 x
+jdbc:postgresql://h/db?user=u&ssl=true
+jdbc:oracle:thin:@h:1521/x
+https://github.com/x/y@v1.2.3
+https://name@github.com/x/y.git
+https://contoso2024@dev.azure.com/contoso2024/_git/x
+https://john.smith2@bitbucket.org/x
+ssh://git@git.example:22/x.git
+PGPASSWORD=$(cat file2)
+PGPASSWORD=$SECRET2 psql
+Authorization: Basic realm
+--password=<password>
+--password-stdin
+mysql -p db2
+_authToken=${NPM_TOKEN}
+X-Api-Key: your-key-1
+X-Request-Id: 0123456789abcdef
+f(API_TOKEN=token2)
+the x-auth-token header
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("form", PLAIN_FORMS)
+def test_what_holds_no_secret_stays_whatever_is_written_before_it(form):
+    masker = SecretMasker()
+    assert [before for before in PREFIXES if masker.masked(before + form) != before + form] == []
+
+
+LONG_TEXTS = {
+    "commands": "curl -u u:x1y2z3 https://h\n",
+    "no end": "https://",
+    "users": "https://" + "a1" * 200,
+    "users without end": "https://" + "a" * 3000,
+    "names": "PASSWORD=",
+    "context": "-1-",
+    "headers": "x-api-",
+    "queries": "jdbc:oracle:thin:u/",
+}
+
+
+@pytest.mark.parametrize("name", LONG_TEXTS)
+def test_masking_takes_time_in_proportion_to_the_text(name):
+    def seconds(size: int) -> float:
+        text, masker, spent = (LONG_TEXTS[name] * size)[:size], SecretMasker(), []
+        for _ in range(3):
+            began = time.process_time()
+            masker.masked(text)
+            holds_login("X", text)
+            spent.append(time.process_time() - began)
+        return min(spent)
+
+    assert seconds(80_000) < 10 * seconds(20_000) + 0.02
 
 
 KNOWN_VALUE = "Zq7-Kp93mVx/2Lw8Rt5Y"

@@ -40,6 +40,7 @@ from workbench.protocol.events import (
     VersionTaken,
 )
 from workbench.protocol.live import EngineState, LiveEvent, Notice
+from workbench.secrets.masker import MASKER
 from workbench.session.mentions import mentioned
 from workbench.session.session import EXIT, Session
 from workbench.session.session_factory import OpenedSession, checked_workspace, start_session
@@ -301,8 +302,8 @@ class Outlet:
 
 
 def json_line(event: Event) -> str:
-    """Return an event as one line of printable ASCII, so that its content cannot control a terminal."""
-    return json.dumps(to_plain(event)).replace("\x7f", "\\u007f") + "\n"
+    """Return an event as one line of printable ASCII, without secrets: its content cannot control a terminal."""
+    return json.dumps(MASKER.masked_data(to_plain(event))).replace("\x7f", "\\u007f") + "\n"
 
 
 class _Run:

@@ -51,6 +51,10 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 """The text before `name=value` after an option that sets a variable: `-D`, `--set a=b,`, `--build-arg`, `-var`."""
+_APART = re.compile(r"(?:\A|[^\w.-]|\d-)\Z")
+"""The end of the text before an option or header that begins a word, also after the context line of grep."""
+_HEADER = re.compile(r"(?:x(?:-[a-z]+)+|private-token|api-key|apikey)[\"']?:[ \t]", re.IGNORECASE)
+"""Headers of HTTP that hold a secret."""
 _SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
 _PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
@@ -59,7 +63,13 @@ _VALUE = re.compile(
     r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
 )
 _LINE_END = re.compile(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
-_VARIABLE_END = re.compile(r"[\s;&|]|\Z")
+_VARIABLE_END = re.compile(r"[\s;&|)}`]|\Z")
+_BEFORE_VARIABLE = frozenset(" \t:+->|;&({[`\"'=@/")
+"""The characters before a variable that is set, as in `$(PGPASSWORD=x psql)` or `file:12:PGPASSWORD=x`."""
+_NPM = frozenset({"_authToken", "_auth", "_password"})
+"""Settings of npm, which are set like variables."""
+_OF_CONTEXT = re.compile(r"(?:[\w.-]{0,200}-)?\d+-(?=[\w-])")
+"""The beginning of a line of context, as grep writes it: `file-12-line`, or `12-line`."""
 _LINE_START = re.compile(
     r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+><|:-]?[ \t]*"
     r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",
@@ -157,6 +167,8 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     """Return the assignment whose name contains the mark at this offset, or None if there is none."""
     name_end = _ended(_NAME_END, text, offset)
     offset -= len(_HEAD.findall(text[max(0, offset - _LONGEST_NAME) : offset])[0])
+    if context := _OF_CONTEXT.match(text, offset, name_end):
+        offset = context.end()
     name = text[offset:name_end]
     word = _secret_word(name) or _word_of_two(text, offset, name)
     if not word:
@@ -170,7 +182,7 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     if kind == "bare" and text[offset - 1 : offset] in ("?", "&", "#"):
         secret = secret.partition("&")[0]
     is_option = sign["sign"] == "=" and bool(_OPTION.search(_line_up_to(text, name_end)))
-    is_variable = is_option or (name.isupper() and sign["sign"] == "=" and sign.group() == "=")
+    is_variable = is_option or ((name.isupper() or name in _NPM) and sign["sign"] == "=" and sign.group() == "=")
     if not is_option and not _stands(text, offset, sign, value, is_variable=is_variable):
         return _in_a_sentence(text, offset, name, sign, value)
     if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=is_variable):
@@ -251,15 +263,21 @@ def _stands_in_a_setting(text: str, offset: int, value: re.Match[str], sign: str
     is_bare = value.lastgroup == "bare"
     if before.endswith(('"', "'")) and not is_bare and sign == ":":
         return True
-    if sign == "=" and ((text.startswith("-", offset) and before[-1:] in "\t ") or _INLINE.search(before)):
+    if _is_option_or_header(text, offset, before, sign) or (sign == "=" and _INLINE.search(before)):
         return True
     if is_bare and _is_a_word(text, before, after, sign):
         return True
-    if is_variable and (not before or before[-1] in " \t:+-"):
+    if is_variable and (not before or before[-1] in _BEFORE_VARIABLE):
         return bool(_VARIABLE_END.match(text, after))
     if not (_LINE_START.match(before) and _LINE_END.match(text, after)):
         return False
     return not (is_bare and text[after : after + 1] == ",")
+
+
+def _is_option_or_header(text: str, offset: int, before: str, sign: str) -> bool:
+    if not _APART.search(before[-2:]):
+        return False
+    return text.startswith("-", offset) if sign == "=" else sign == ":" and bool(_HEADER.match(text, offset))
 
 
 def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:

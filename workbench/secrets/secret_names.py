@@ -19,8 +19,25 @@ _NAME = re.compile(
 )
 _NO_SECRETS = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "OTP_VERSION", "OTP_RELEASE"})
 """Names that look like secrets but are not: the working directories, the socket of the SSH agent, Erlang's release."""
-_LOGIN = re.compile(r"://(?:[^/\s:@\"']{0,200}:[^/\s@\"']{1,400}|(?=[^/\s@]*\d)[\w-]{20,400})@")
-"""Matches a URL with a password, or with a token in the place of the user."""
+TOKEN_AS_USER = (
+    r"(?=[\w.~+%-]{10,400}@)(?-i:(?=[\w.~+%-]{20})(?=[^\d@]*\d)"
+    r"|(?<=http://|ttps://)(?:(?=(?:[^\d@]*\d+[A-Za-z]){2})|(?=[^\d@]*\d)(?=[^a-z@]*[a-z][^A-Z@]*[A-Z])))"
+)
+"""Looks ahead, after the `://` of a URL, for a token in the place of the user.
+
+It has a digit and 20 characters, or 10 in which letters, digits and cases alternate unlike those of a name.
+"""
+_LOGIN = (
+    rf"://(?:[^/\s:@\"']{{0,200}}:[^/\s@\"']{{1,400}}|{TOKEN_AS_USER}[^\s/@]{{10,400}})@"
+    r"|\bjdbc:oracle:\w{1,10}:[^\s/@]{1,80}/[^\s/@]{1,200}@"
+    r"|(?:^|[?&;#\s])(?:(?:\w[\w.-]{0,40}?)?(?:passw(?:or)?d|pwd|passphrase|secret|token|(?:api|account)[_-]?key)|sig)"
+    r"[ \t]*=[ \t]*(?![$<{])[^\s&;]{3}"
+    r"|\bauthorization[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:(?:bearer|basic|token)(?:\s|%20))?[\w.~+/-]{8}"
+    r"|\bbearer(?:\s|%20)[\w.~+/-]{16}"
+)
+"""Matches a login: in a URL, its query, a connection string or a header; in any case."""
+_MARKS = ("://", "passw", "pwd", "passphrase", "secret", "token", "key", "auth", "bearer", "sig", "jdbc")
+"""Each login contains one of these, in lower case."""
 _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 
@@ -30,8 +47,10 @@ def holds_secret(variable: str) -> bool:
 
 
 def holds_login(variable: str, value: str) -> bool:
-    """Return whether the value is or contains a URL with a password; that of a proxy is of no use without it."""
-    return "://" in value and not _PROXY.search(variable) and bool(_LOGIN.search(value))
+    """Return whether the value contains a login, as of a URL; a proxy's address is of no use without its own."""
+    if _PROXY.search(variable) or not any(mark in value.lower() for mark in _MARKS):
+        return False
+    return bool(re.search(_LOGIN, value, re.IGNORECASE))  # compiled when it is needed first, not at the start
 
 
 class PassedOn:

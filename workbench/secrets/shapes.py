@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias
+
+from workbench.secrets.secret_names import TOKEN_AS_USER
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
 """A part of a text: "" is all of it, and "every" is all of its words.
@@ -98,8 +100,9 @@ def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
 
 
 def names_in(every: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the words that are among the names of any shape."""
-    return _NAMES.intersection(every)
+    """Return the names of shapes at the end of a word, as after a path, a bracket, or the `file:12:` of grep."""
+    raw = "\n".join(("", *every)).encode("latin-1").translate(_SEPARATED)
+    return _NAMES.intersection(raw.replace(b"0-", b"\n").replace(b"\n-", b"\n").decode("latin-1").split("\n"))
 
 
 _FREE = r"(?<![A-Za-z0-9])"
@@ -124,8 +127,11 @@ def _occurrences(text: str, mark: str) -> Iterator[int]:
         offset = text.find(mark, offset + 1)
 
 
-_BEFORE = ("", '"', "'", "`", "(", "$(", ">", "+")
-_IN = ("", "/usr/bin/", "/bin/", "/usr/sbin/", "/usr/local/bin/")
+_SEPARATED = bytes(
+    byte if chr(byte).isalnum() or chr(byte) in "_.-" or byte >= 128 else ord("\n") for byte in range(256)
+)
+_FIRST = r"(?:(?<![\w.-])|(?<=\d-)|(?<=\n-)|(?<![\s\S]{2})(?<=-))"
+"""The start of a command; grep writes a line of context as `file-12-line`, and a diff a removed one as `-line`."""
 _CHOSEN = r"(?=[^\s\"']{0,200}[\d!@#%^&*+?~,])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`]{6,200}"
 """A password chosen by a person: six or more characters that are not only letters."""
 
@@ -138,8 +144,8 @@ def _of_commands(programs: str, option: str) -> Shape:
     """Return the shape of an option's value that is a password for these programs."""
     names = programs.split(",")
     either = "|".join(map(re.escape, names))
-    pattern = rf"(?<![\w.-])(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{_CHOSEN})"
-    first = _as_words(name.split()[0] for name in names)
+    pattern = rf"{_FIRST}(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{_CHOSEN})"
+    first = frozenset(name.split()[0] for name in names)
     return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
 
 
@@ -147,14 +153,9 @@ def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
     """Return the shape of the word after a command, its options and the text `between`."""
     names = commands.split(",")
     either = "|".join(map(re.escape, names))
-    pattern = rf"(?<![\w.-])(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or _TOKEN})"
-    first = _as_words(name.split()[0] for name in names)
+    pattern = rf"{_FIRST}(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or _TOKEN})"
+    first = frozenset(name.split()[0] for name in names)
     return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
-
-
-def _as_words(names: Iterable[str]) -> frozenset[str]:
-    """Return the names as words of a text, also with a preceding quote or bracket and with a usual directory."""
-    return frozenset(before + path + name for name in names for before in _BEFORE for path in _IN)
 
 
 _SHAPES: tuple[Shape, ...] = (
@@ -243,9 +244,16 @@ _SHAPES: tuple[Shape, ...] = (
         ("://",),
         word="://",
         pattern=re.compile(
-            r"://(?:[^\s/:@\"']{0,100}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|(?=[\w-]{20,200}@)(?=[\w-]*\d))"
+            rf"://(?:[^\s/:@\"']{{0,100}}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|{TOKEN_AS_USER})"
             r"(?P<secret>(?!\$)(?:[^\s/@\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
         ),
+        sign="@",
+    ),
+    Shape(
+        "password",
+        ("jdbc:oracle:",),
+        re.compile(r"jdbc:oracle:\w{1,10}:[\w.$#-]{1,80}/(?P<secret>(?!\$\{)[^\s@/\"'‹<>]{3,200})@"),
+        words="encoded",
         sign="@",
     ),
     Shape(
@@ -259,10 +267,10 @@ _SHAPES: tuple[Shape, ...] = (
         "password",
         ("curl ",),
         re.compile(
-            r"\bcurl [^\n]{0,400}?(?<=\s)(?:-[a-zA-Z#]*[uU]|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}:"
-            r"(?P<secret>[^\s\"'‹]{4,200})"
+            r"\bcurl [^\n]{0,400}?(?<=\s)(?:-[a-zA-Z#]*[uU]|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}[\"']?:"
+            r"[\"']?(?P<secret>[^\s\"'‹]{4,200})"
         ),
-        names=_as_words(("curl",)),
+        names=frozenset(("curl",)),
     ),
     # .pgpass: host:port:database:user:password
     Shape(
@@ -351,7 +359,7 @@ _SHAPES: tuple[Shape, ...] = (
             rf"\b(?:echo|printf)(?: -\w+)* (?:[\"']?%s(?:\\n)?[\"']? )?[\"']?(?P<secret>{_CHOSEN})[\"']? ?\| ?"
             r"(?:sudo -S|(?:sudo )?(?:kinit|cryptsetup)\b|[^\n|]{0,120}--(?:[\w-]*stdin|with-token)\b)"
         ),
-        names=_as_words(("echo", "printf")),
+        names=frozenset(("echo", "printf")),
         holds=False,
     ),
     Shape(
@@ -383,7 +391,7 @@ _SHAPES: tuple[Shape, ...] = (
         "password",
         ("IDENTIFIED",),
         re.compile(rf"\bidentified by '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
-        names=_as_words(("IDENTIFIED",)),
+        names=frozenset(("IDENTIFIED",)),
     ),
     Shape(
         "password",

@@ -16,12 +16,25 @@ from workbench.errors import UsageError
 SUFFIX = ".session"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _SLUG_LENGTH = 32
+_MOST_READ = 400
+"""The characters of a hint that may get into an id."""
+_DOUBT = re.compile(r"\d|pass|pwd|secret|token|key|://", re.IGNORECASE)
+"""Matches where a text may contain a secret that people write in a message."""
 
 
 def new_id(hint: str, now: datetime | None = None) -> str:
     """Return an id such as `20261121-fix-the-parser-3f2a`; `hint` is the first message or the directory's name."""
     day = (now or datetime.now()).strftime("%Y%m%d")
-    return f"{day}-{_slug(hint)}-{secrets.token_hex(2)}"
+    return f"{day}-{_slug(without_secrets(hint[:_MOST_READ]))}-{secrets.token_hex(2)}"
+
+
+def without_secrets(title: str) -> str:
+    """Return a title with its secrets masked: titles are shown in lists, and an id is the name of a file."""
+    if not _DOUBT.search(title):
+        return title
+    from workbench.secrets.masker import MASKER  # slow to import
+
+    return MASKER.masked(title)
 
 
 def session_path(locations: Locations, session_id: str) -> Path:
@@ -42,7 +55,7 @@ def unsent_directory(locations: Locations, workspace: Path) -> Path:
 
 
 def _slug(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text[:400]).encode("ascii", "ignore").decode().lower()
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain)
     slug = ""
     for word in words:

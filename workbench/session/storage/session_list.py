@@ -17,7 +17,7 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.protocol.events import SettingsChanged, UserMessage
-from workbench.session.session_names import SUFFIX, session_path, state_directory
+from workbench.session.session_names import SUFFIX, session_path, state_directory, without_secrets
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.event_rows import text_of, words_of
 from workbench.session.storage.lock import SessionLock, holder
@@ -233,8 +233,8 @@ def _waiting(db: sqlite3.Connection, answered: int) -> int:
 def _titles(path: Path, db: sqlite3.Connection, seq: int | None) -> tuple[str, str]:
     """Return the title, and the first message if it differs from the title."""
     named = db.execute(_TITLE).fetchone()
-    first = _first_text(path, seq)
-    title = first_line(str(named[0])) if named and named[0] else first
+    first = without_secrets(_first_text(path, seq))
+    title = without_secrets(first_line(str(named[0]))) if named and named[0] else first
     return title, "" if title == first else first
 
 
