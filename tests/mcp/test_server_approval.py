@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from tests.mcp.conftest import FAKE, Place
 from workbench.mcp.config import ServerConfig, read_server, server_environment
 from workbench.mcp.errors import ServerFailed
+from workbench.mcp.packages import local_packages, unpinned
 from workbench.mcp.pins import changed_lines
 from workbench.mcp.stdio import MOST_FILES, OTHERS, started_files
 
@@ -261,6 +263,162 @@ def test_code_of_a_local_package_is_pinned(tmp_path: Path, line: str) -> None:
     before = started_files(argv, str(tmp_path), env)
     (tmp_path / "pkg/src/tool/linked").symlink_to(elsewhere.parent)
     assert started_files(argv, str(tmp_path), env) != before, "a link to a directory"
+
+
+COMMANDS = {
+    "uvx -w./pkg tool": "pkg/src/a.py",
+    "uvx -qw./pkg tool": "pkg/src/a.py",
+    "uvx --with-requirements LIST tool": "LIST pkg/src/a.py other.txt dep/setup.py idx/tool-1.tar.gz",
+    "uvx --overrides=LIST tool": "LIST pkg/src/a.py",
+    "uvx -cLIST tool": "LIST",
+    "uvx -b LIST tool": "LIST",
+    "uv run --with-requirements LIST server.py": "LIST pkg/src/a.py server.py",
+    "uvx --index file://HERE/idx tool": "idx/tool-1.tar.gz idx/tool/index.html",
+    "uvx --index corp=file://HERE/idx tool": "idx/tool-1.tar.gz",
+    "uvx --default-index ./idx tool": "idx/tool-1.tar.gz",
+    "uvx --extra-index-url=file://HERE/idx tool": "idx/tool-1.tar.gz",
+    "uvx -f./idx tool": "idx/tool-1.tar.gz",
+    "uvx --unknown x --find-links ./idx tool": "idx/tool-1.tar.gz",
+    "uvx --config-file cfg.toml tool": "cfg.toml",
+    "uvx --python ./bin/python tool": "bin/python",
+    "corepack pnpm run x": "package.json s.js",
+    "corepack yarn@4 run x": "package.json s.js",
+    "env A=1 corepack npm start": "package.json s.js",
+    "corepack pnpm dlx ./pkg": "pkg/src/a.js",
+    "mise exec -- npm run x": "s.js",
+    "npx -y pnpm@9 run x": "s.js",
+    "pnpm dlx file:./pkg": "pkg/src/a.js",
+    "bunx -p ./pkg tool": "pkg/src/a.js",
+    "npx -p./pkg tool": "pkg/src/a.js",
+    "npx --userconfig=npmrc tool": "npmrc",
+    "npx ./t.tgz": "t.tgz",
+    "deno run --import-map map.json https://x/y.ts": "map.json",
+    "deno run -c cfg.toml server.ts": "cfg.toml server.ts",
+    "deno run -A file://HERE/server.ts": "server.ts",
+    "pipx run --pip-args='-r LIST' tool": "LIST pkg/src/a.py",
+    "pipx run --pip-args '--find-links ./idx' tool": "idx/tool-1.tar.gz",
+    "pipx run --spec t.tgz tool": "t.tgz",
+    "bun --preload ./s.js server.ts": "s.js server.ts",
+    "sh -c 'uvx -w./pkg tool'": "pkg/src/a.py",
+    "UV_FIND_LINKS=HERE/idx uvx tool": "idx/tool-1.tar.gz",
+    "UV_INDEX_URL=file://HERE/idx uvx tool": "idx/tool-1.tar.gz",
+    "UV_OVERRIDE=LIST uvx tool": "LIST pkg/src/a.py",
+    "PIP_CONSTRAINT='LIST other.txt' pipx run tool": "LIST other.txt",
+    "NPM_CONFIG_USERCONFIG=./npmrc npx tool": "npmrc",
+    "npm_config_prefix=./pkg npm start": "pkg/src/a.js",
+    "UV_PROJECT=./pkg uv run tool": "pkg/src/a.py",
+}
+_SCRIPTS = '{"scripts": {"x": "node s.js", "start": "node s.js"}}'
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("line", COMMANDS)
+def test_what_a_launcher_takes_code_from_is_pinned(tmp_path: Path, line: str, is_elsewhere: bool) -> None:
+    here = tmp_path / "here"
+    for name in (
+        "pkg/src/a.py",
+        "pkg/src/a.js",
+        "dep/setup.py",
+        "idx/tool-1.tar.gz",
+        "idx/tool/index.html",
+        "bin/python",
+    ):
+        write(here / name, "1")
+    for name in ("cfg.toml", "map.json", "npmrc", "s.js", "server.py", "server.ts", "t.tgz"):
+        write(here / name, "1")
+    write(here / "package.json", _SCRIPTS)
+    write(here / "LIST", "a==1\n./pkg  # ours\n-rother.txt\n--find-links ./idx\n")
+    write(here / "other.txt", f"dep @ file://{here}/dep\n")
+    changed = COMMANDS[line].split()
+    if is_elsewhere:
+        line = re.sub(r"\./(?=\w)|(?<![\w/])(?=LIST|cfg|map|npmrc|t\.tgz|server\.|other)", f"{here}/", line)
+        changed = [] if str(here) not in line and "HERE" not in line else changed
+    argv, variables = shlex.split(line.replace("HERE", str(here))), dict[str, str]()
+    while "=" in argv[0]:
+        name, _, variables[name] = argv.pop(0).partition("=")
+    directory = tmp_path / "elsewhere" if is_elsewhere else here
+    directory.mkdir(exist_ok=True)
+    env = {"PATH": os.environ["PATH"], **variables}
+    for name in changed:
+        before = started_files(argv, str(directory), env, variables)
+        write(here / name, f"{(here / name).read_text()}\n# changed\n")
+        assert started_files(argv, str(directory), env, variables) != before, name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "uvx -q tool -i data --find-links data",
+        "npx -y tool ./data",
+        "pipx run server -i data -b list.txt",
+        "uv run server data",
+    ],
+)
+def test_what_a_server_itself_gets_is_no_package(tmp_path: Path, line: str) -> None:
+    write(tmp_path / "data/x.txt", "1")
+    write(tmp_path / "list.txt", "1")
+    assert list(local_packages(shlex.split(line), str(tmp_path), {})) == []
+
+
+UNPINNED = {
+    "uvx mcp-server-time": "mcp-server-time",
+    "uvx server@latest": "server@latest",
+    "uvx --from 'server>=1.2' tool": "server>=1.2",
+    "npx create": "create",
+    "uvx --from git+https://github.com/x/y z": "git+https://github.com/x/y",
+    "uvx -w other==1 --with more server@1.0": "more",
+    "uv tool run server": "server",
+    "uvx --python 3.12 server": "server",
+    "npx -y @scope/server": "@scope/server",
+    "npx -y server@^1.2.3": "server@^1.2.3",
+    "npx -p a@1.0.0 -p b x": "b",
+    "npm exec --package=a -- x": "a",
+    "pnpm dlx a": "a",
+    "corepack pnpm dlx a@next": "a@next",
+    "yarn dlx a@2": "a@2",
+    "bunx a": "a",
+    "bun x a": "a",
+    "npx github:user/repository": "github:user/repository",
+    "npx -y https://x.example/a.tgz": "https://x.example/a.tgz",
+    "deno run -A https://x.example/mod.ts": "https://x.example/mod.ts",
+    "deno run npm:a": "npm:a",
+    "pipx run a": "a",
+    "pipx run --spec git+https://x.example/a a": "git+https://x.example/a",
+    "go run example.com/x@latest": "example.com/x@latest",
+    "sh -c 'npx -y a'": "a",
+}
+PINNED = """
+uvx server@1.2.3
+uvx --from server==1.2 tool
+uvx --from git+https://github.com/x/y@0123456789abcdef0123456789abcdef01234567 tool
+uvx --from ./pkg tool
+uv run server.py
+uv --directory srv run server
+npx -y @scope/server@1.2.3 --port 3
+npx ./pkg
+npm start
+pnpm run x
+yarn dlx a@2.0.0
+bun run server.ts
+deno run -A https://deno.land/x/a@v1.2.3/mod.ts
+deno run npm:a@1.2.3
+deno run server.ts
+pipx run --spec a==1.0 a
+pipx run ./a
+go run example.com/x@v1.2.3
+go run .
+python server.py
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", UNPINNED)
+def test_what_is_downloaded_without_a_version_is_named(line: str) -> None:
+    assert unpinned(shlex.split(line)) == (UNPINNED[line],)
+
+
+@pytest.mark.parametrize("line", PINNED)
+def test_what_is_local_or_has_a_version_is_not_named(line: str) -> None:
+    assert unpinned(shlex.split(line)) == ()
 
 
 def test_files_beyond_the_limit_are_compared_together(tmp_path: Path) -> None:

@@ -116,3 +116,16 @@ async def test_changes_are_approved_only_after_scrolling_to_their_end(directory,
         await pilot.press("home", "a")
         await pilot.press("a")
         await wait_until(pilot, lambda: not pins.entry(tracker).waiting)
+
+
+async def test_code_that_is_downloaded_without_a_version_is_named(directory, known):
+    client, app = app_with(finished(), directory, "ohw-dark")
+    app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await show_events(pilot, client, finished())
+        app.action_servers()
+        await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
+        assert "not pinned" not in text_on(app)
+        await pilot.press("down")
+        await wait_until(pilot, lambda: "not pinned: mcp-server-time is downloaded" in text_on(app))
+        assert "get_current_time" in text_on(app)

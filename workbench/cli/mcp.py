@@ -17,6 +17,7 @@ from workbench.files.toml_edit import write_settings
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
 from workbench.mcp.errors import ServerFailed
+from workbench.mcp.packages import unpinned_notice
 from workbench.mcp.pins import PinnedServer, PinStore, approve, show_changes
 from workbench.mcp.token_store import TokenStore
 from workbench.secrets.masker import MASKER
@@ -70,8 +71,10 @@ def _listed(pins: PinStore, configs: ServerConfigs) -> str:
         for server in configs.servers
     ]
     wide = max((len(name) for name, *_ in rows), default=0)
+    notices = [MASKER.masked(unpinned_notice(server)) for server in configs.servers]
     lines = [
-        f"{name:<{wide}}  {first_line(state, 100)}\n  {target}\n  from {file}" for name, state, target, file in rows
+        "\n  ".join(filter(None, (f"{name:<{wide}}  {first_line(state, 100)}", target, f"from {file}", notice)))
+        for (name, state, target, file), notice in zip(rows, notices, strict=True)
     ]
     return "\n".join(visible(line) for line in lines) or _NONE
 

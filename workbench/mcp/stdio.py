@@ -13,17 +13,17 @@ import asyncio
 import hashlib
 import os
 import re
-import shlex
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.mcp.packages import FETCHES, Package, local_packages, without_manager, words_of
 from workbench.mcp.pins import NOT_COMPARED
 from workbench.processes.spawn import small_python, start_beside
 from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
@@ -43,21 +43,11 @@ _RUNS_A_WORD = re.compile(
     r"(?:python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|julia|java|bash|sh|dash|zsh|ksh|fish|uv|"
     r"tclsh|dotnet|env)[\d.]*(?:\.exe)?"
 )
-_FETCHES = ("npx", "npm", "bunx", "pnpm", "pnpx", "yarn", "bun")
 _IN_A_DIRECTORY = ("__main__.py", "package.json", "index.js", "index.mjs", "pyproject.toml", "deno.json", "Cargo.toml")
-_LAUNCHERS = (*_FETCHES, "uv", "uvx", "pipx", "deno", "hatch", "poetry", "pdm", "rye", "pixi", "cargo")
-_LAUNCHER_VERBS = ("run", "x", "exec", "dlx", "tool", "--", "create", "task", "start")
-_PACKAGE = ("--from", "--with", "--with-editable", "--editable", "--spec", "--package", "-p")
-"""Options of launchers whose value is a package to run or to import from."""
-_PROJECT = ("--directory", "--project", "--prefix", "--cwd", "--dir", "--path", "-C", "--manifest-path", "--pyproject")
-"""Options whose value is the directory of the project to run, or a file in it."""
-_EXTRAS = re.compile(r"\[[^\]]*\]$")
-_LOCAL = re.compile(r"(?:git\+)?file:(?://)?|(?<=.)\s*@\s*(?=file:|[./~])")
 _SETTINGS = re.compile(
     r"(?:package|tsconfig|deno)\.jsonc?|.*\.(?:toml|cfg|lock)|requirements.*\.txt|MANIFEST\.in|Makefile"
 )
 _PASSED_OVER = re.compile(r"\.git|\.hg|\.?venv|node_modules|__pycache__|\..*cache")
-_INSIDE = re.compile(r"\s|[;&|]")
 
 
 def started_files(
@@ -69,6 +59,7 @@ def started_files(
     being examined. `directory` is the configured working directory, or empty if there is none; `set_names` are the
     variables in `env` that the configuration sets.
     """
+    variables = {name: env[name] for name in set_names}
     program = _program(argv[0], directory, env)
     hashes: dict[str, str] = {}
     if program:
@@ -77,11 +68,11 @@ def started_files(
     for path in _named(argv, directory, env):
         hashes.setdefault(path, _digest(path))
     budget = iter(range(_MOST_ENTRIES))
-    for package in _packages(argv, directory):
+    for package in local_packages(argv, directory, variables):
         for path in _code_of(package, budget):
             hashes.setdefault(path, _digest(path))
     is_cut = next(budget, None) is None
-    for path, digest in files_of_start(argv, directory, {name: env[name] for name in set_names}).items():
+    for path, digest in files_of_start(without_manager(argv), directory, variables).items():
         is_cut |= path == UNCOMPARED
         hashes.setdefault(path, digest)
     hashes.pop(UNCOMPARED, None)
@@ -98,55 +89,19 @@ def _shortened(hashes: Mapping[str, str]) -> dict[str, str]:
     return {**dict(entries[:MOST_FILES]), OTHERS: f"sha256:{joined.hexdigest()} of {len(others):,} files"}
 
 
-def _packages(argv: Sequence[str], directory: str) -> Iterator[Path]:
-    """Yield the local packages and projects, as directories or archives, that a launcher in the command runs."""
-    words = [word for word in _words(argv) if word]
-    launcher = next((word for word in words if Path(word).name in _LAUNCHERS), "")
-    if not launcher:
-        return
-    rest = words[words.index(launcher) + 1 :]
-    bases = [
-        base for base in (directory, *(str(path) for path in _local(_values(rest, _PROJECT), [directory]))) if base
-    ]
-    projects = [path.parent if path.is_file() else path for path in _local(_values(rest, _PROJECT), bases)]
-    yield from (path for path in projects if not directory or path != Path(os.path.realpath(directory)))
-    operand = next((word for word in rest if not word.startswith("-") and word not in _LAUNCHER_VERBS), "")
-    yield from _local([*_values(rest, _PACKAGE), operand], bases)
-
-
-def _values(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
-    """Yield the values of these options, with comma-separated lists split."""
-    for word, after in pairwise((*words, "")):
-        name, equals, value = word.partition("=")
-        if name in options:
-            yield from (value if equals else after).split(",")
-
-
-def _local(names: Iterable[str], bases: Sequence[str]) -> Iterator[Path]:
-    """Yield the real paths of the names that exist: `./pkg`, `file:../pkg`, `pkg @ ./pkg`, `./pkg[extra]`."""
-    for name in filter(None, names):
-        name = _EXTRAS.sub("", _LOCAL.split(name)[-1].strip())
-        is_absolute = name.startswith(("/", "~"))
-        for base in ["/"] if is_absolute else bases[-1:] if name in (".", "./") else bases:
-            path = Path(base, name).expanduser()
-            with suppress(OSError, ValueError):
-                if name and base and path.exists():
-                    yield Path(os.path.realpath(path))
-
-
-def _code_of(package: Path, budget: Iterator[int]) -> Iterator[str]:
+def _code_of(package: Package, budget: Iterator[int]) -> Iterator[str]:
     """Yield the files of a package that hold code or build settings, and links in it; an archive is one file."""
-    if package.is_file():
-        yield str(package)
+    if package.path.is_file():
+        yield str(package.path)
         return
-    for parent, directories, names in os.walk(package):
+    for parent, directories, names in os.walk(package.path):
         linked = [name for name in directories if Path(parent, name).is_symlink()]
         directories[:] = sorted(name for name in directories if not _PASSED_OVER.fullmatch(name))
         for name in sorted((*names, *linked)):
             if next(budget, None) is None:
                 return
             path = Path(parent, name)
-            if path.is_symlink() or _SETTINGS.fullmatch(name) or _is_code(path, is_run=False):
+            if package.holds_archives or path.is_symlink() or _SETTINGS.fullmatch(name) or _is_code(path, is_run=False):
                 yield str(path)
 
 
@@ -158,7 +113,7 @@ def _program(word: str, directory: str, env: Mapping[str, str]) -> str:
 
 def _named(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> Iterator[str]:
     """Yield the real paths of the files that the arguments name."""
-    words = list(_words(argv[1:]))
+    words = list(words_of(argv[1:]))
     bases = [
         each
         for each in (directory, *(str(Path(directory, word)) for word in words if _is_directory(directory, word)))
@@ -174,21 +129,8 @@ def _named(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> Itera
     for base in bases:
         yield from _inside(Path(base), with_parts=base != directory or first in (".", "./"))
     yield from _modules(words, [*bases, *env.get("PYTHONPATH", "").split(os.pathsep)])
-    if Path(argv[0]).name in _FETCHES and directory:
+    if Path(argv[0]).name in FETCHES and directory:
         yield from _preferred(words, Path(directory))
-
-
-def _words(words: Sequence[str]) -> Iterator[str]:
-    """Yield each word, the value of `--name=value`, and the words of a shell command line."""
-    for word in words:
-        yield word
-        if word.startswith("-") and "=" in word:
-            yield word.partition("=")[2]
-        elif _INSIDE.search(word) and len(word) < 10_000:
-            try:
-                yield from shlex.split(word)
-            except ValueError:
-                continue
 
 
 def _is_directory(directory: str, word: str) -> bool:

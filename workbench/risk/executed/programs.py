@@ -59,7 +59,7 @@ WRAPPERS: Final = words(
 """Words that may be followed by another command; any of the following words may be its name."""
 RUNNERS: Final = words(
     "uv poetry pipenv pdm hatch rye conda mamba pixi bundle mise asdf pyenv rbenv nvm coverage nox tox nodemon "
-    "concurrently cross-env dotenvx foreman honcho just task ts-node-dev pm2 forever uvx pipx"
+    "concurrently cross-env dotenvx foreman honcho just task ts-node-dev pm2 forever uvx pipx corepack proto"
 )
 """Programs whose verbs and flags may be followed by a command or a script."""
 DATA: Final = words(

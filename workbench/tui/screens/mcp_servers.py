@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig, ServerConfigs, mask_secrets
+from workbench.mcp.packages import unpinned_notice
 from workbench.mcp.pins import PinnedServer, PinStore, changed_lines
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
@@ -223,6 +224,8 @@ def _head(server: ServerConfig, entry: PinnedServer) -> Iterator[Content]:
     mask_secrets(server)
     yield Content.styled(visible(MASKER.masked(server.target), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
+    if notice := unpinned_notice(server):
+        yield Content.styled(visible(MASKER.masked(notice), lines=False), "$dim")
     if entry.failure:
         yield Content.styled(visible(entry.failure, lines=False), "$error")
     yield from (Content.styled(visible(line, lines=False), "$warning") for line in entry.faults)
