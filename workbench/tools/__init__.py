@@ -22,19 +22,44 @@ A registered tool is created by its name, with parameters for the session that u
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.tools.exports import exports_of
 
 if TYPE_CHECKING:
     from workbench.protocol.presentation import Presentation as Presentation
     from workbench.tools.arguments import ArgumentError as ArgumentError
+    from workbench.tools.ask_human.definition import AskHumanAction as AskHumanAction
+    from workbench.tools.ask_human.definition import AskHumanExecutor as AskHumanExecutor
+    from workbench.tools.ask_human.definition import AskHumanObservation as AskHumanObservation
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
+    from workbench.tools.browser.definition import BrowserAction as BrowserAction
+    from workbench.tools.browser.definition import BrowserObservation as BrowserObservation
     from workbench.tools.browser.definition import BrowserTool as BrowserTool
+    from workbench.tools.browser.impl import BrowserExecutor as BrowserExecutor
+    from workbench.tools.coercion import FunctionExecutor as FunctionExecutor
     from workbench.tools.context import Answer as Answer
     from workbench.tools.context import Completion as Completion
     from workbench.tools.context import CompletionError as CompletionError
     from workbench.tools.context import ConversationState as ConversationState
     from workbench.tools.context import ToolContext as ToolContext
+    from workbench.tools.create_chat_completion.definition import (
+        CreateChatCompletionAction as CreateChatCompletionAction,
+    )
+    from workbench.tools.create_chat_completion.definition import (
+        CreateChatCompletionExecutor as CreateChatCompletionExecutor,
+    )
+    from workbench.tools.create_chat_completion.definition import (
+        CreateChatCompletionObservation as CreateChatCompletionObservation,
+    )
+    from workbench.tools.create_chat_completion.definition import CreateChatCompletionTool as CreateChatCompletionTool
+    from workbench.tools.delegate.definition import AgentDelegateAction as AgentDelegateAction
+    from workbench.tools.delegate.definition import AgentDelegateObservation as AgentDelegateObservation
+    from workbench.tools.delegate.definition import DelegateExecutor as DelegateExecutor
+    from workbench.tools.delegate.definition import DelegateTool as DelegateTool
+    from workbench.tools.edit_file.definition import EditFileAction as EditFileAction
+    from workbench.tools.edit_file.definition import EditFileExecutor as EditFileExecutor
+    from workbench.tools.edit_file.definition import EditFileObservation as EditFileObservation
     from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
     from workbench.tools.effects import AssessmentContext as AssessmentContext
     from workbench.tools.effects import Effect as Effect
@@ -44,15 +69,46 @@ if TYPE_CHECKING:
     from workbench.tools.effects import SelfRated as SelfRated
     from workbench.tools.effects import TouchesFile as TouchesFile
     from workbench.tools.execute_bash.definition import BashTool as BashTool
+    from workbench.tools.execute_bash.definition import CmdOutputMetadata as CmdOutputMetadata
+    from workbench.tools.execute_bash.definition import ExecuteBashAction as ExecuteBashAction
+    from workbench.tools.execute_bash.definition import ExecuteBashObservation as ExecuteBashObservation
+    from workbench.tools.execute_bash.definition import execute_bash_tool as execute_bash_tool
+    from workbench.tools.execute_bash.impl import BashExecutor as BashExecutor
+    from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction as ExecuteIPythonCellAction
+    from workbench.tools.execute_ipython_cell.definition import (
+        ExecuteIPythonCellObservation as ExecuteIPythonCellObservation,
+    )
     from workbench.tools.execute_ipython_cell.definition import IPythonTool as IPythonTool
+    from workbench.tools.execute_ipython_cell.impl import IPythonExecutor as IPythonExecutor
     from workbench.tools.executor import FileChange as FileChange
     from workbench.tools.executor import ToolExecutor as ToolExecutor
+    from workbench.tools.find_tools.definition import FindToolsAction as FindToolsAction
+    from workbench.tools.find_tools.definition import FindToolsExecutor as FindToolsExecutor
+    from workbench.tools.find_tools.definition import FindToolsObservation as FindToolsObservation
     from workbench.tools.find_tools.definition import FindToolsTool as FindToolsTool
+    from workbench.tools.finish.definition import FinishAction as FinishAction
+    from workbench.tools.finish.definition import FinishExecutor as FinishExecutor
+    from workbench.tools.finish.definition import FinishObservation as FinishObservation
     from workbench.tools.finish.definition import FinishTool as FinishTool
+    from workbench.tools.finish.definition import finish_tool as finish_tool
+    from workbench.tools.glob.definition import GlobAction as GlobAction
+    from workbench.tools.glob.definition import GlobExecutor as GlobExecutor
+    from workbench.tools.glob.definition import GlobObservation as GlobObservation
     from workbench.tools.glob.definition import GlobTool as GlobTool
+    from workbench.tools.grep.definition import GrepAction as GrepAction
+    from workbench.tools.grep.definition import GrepExecutor as GrepExecutor
+    from workbench.tools.grep.definition import GrepObservation as GrepObservation
     from workbench.tools.grep.definition import GrepTool as GrepTool
     from workbench.tools.manifest import BUILTIN_TOOLS as BUILTIN_TOOLS
+    from workbench.tools.openapi.calls import OperationExecutor as OperationExecutor
+    from workbench.tools.openapi.calls import OperationObservation as OperationObservation
+    from workbench.tools.openapi.definition import OpenAPITools as OpenAPITools
+    from workbench.tools.openapi.tool import OperationAction as OperationAction
+    from workbench.tools.openapi.tool import OperationTool as OperationTool
+    from workbench.tools.python_execute.definition import PythonExecuteAction as PythonExecuteAction
+    from workbench.tools.python_execute.definition import PythonExecuteObservation as PythonExecuteObservation
     from workbench.tools.python_execute.definition import PythonExecuteTool as PythonExecuteTool
+    from workbench.tools.python_execute.definition import PythonExecutor as PythonExecutor
     from workbench.tools.registry import Tool as Tool
     from workbench.tools.registry import UnknownTool as UnknownTool
     from workbench.tools.registry import list_registered_tools as list_registered_tools
@@ -61,70 +117,43 @@ if TYPE_CHECKING:
     from workbench.tools.registry import resolve_alias as resolve_alias
     from workbench.tools.registry import resolve_tool as resolve_tool
     from workbench.tools.registry import unregister_tool as unregister_tool
+    from workbench.tools.request_condensation.definition import RequestCondensationAction as RequestCondensationAction
+    from workbench.tools.request_condensation.definition import (
+        RequestCondensationExecutor as RequestCondensationExecutor,
+    )
+    from workbench.tools.request_condensation.definition import (
+        RequestCondensationObservation as RequestCondensationObservation,
+    )
     from workbench.tools.request_condensation.definition import RequestCondensationTool as RequestCondensationTool
     from workbench.tools.schema import Action as Action
     from workbench.tools.schema import ImageContent as ImageContent
     from workbench.tools.schema import Observation as Observation
     from workbench.tools.schema import Schema as Schema
     from workbench.tools.schema import TextContent as TextContent
+    from workbench.tools.str_replace_editor.definition import FileEditorExecutor as FileEditorExecutor
     from workbench.tools.str_replace_editor.definition import FileEditorTool as FileEditorTool
+    from workbench.tools.str_replace_editor.definition import StrReplaceEditorAction as StrReplaceEditorAction
+    from workbench.tools.str_replace_editor.definition import StrReplaceEditorObservation as StrReplaceEditorObservation
+    from workbench.tools.str_replace_editor.definition import str_replace_editor_tool as str_replace_editor_tool
+    from workbench.tools.task_tracker.definition import TaskItem as TaskItem
+    from workbench.tools.task_tracker.definition import TaskTrackerAction as TaskTrackerAction
+    from workbench.tools.task_tracker.definition import TaskTrackerExecutor as TaskTrackerExecutor
+    from workbench.tools.task_tracker.definition import TaskTrackerObservation as TaskTrackerObservation
     from workbench.tools.task_tracker.definition import TaskTrackerTool as TaskTrackerTool
+    from workbench.tools.task_tracker.definition import task_tracker_tool as task_tracker_tool
+    from workbench.tools.think.definition import ThinkAction as ThinkAction
+    from workbench.tools.think.definition import ThinkExecutor as ThinkExecutor
+    from workbench.tools.think.definition import ThinkObservation as ThinkObservation
     from workbench.tools.think.definition import ThinkTool as ThinkTool
+    from workbench.tools.think.definition import think_tool as think_tool
+    from workbench.tools.tool import DeclaredTool as DeclaredTool
+    from workbench.tools.tool import StatelessTool as StatelessTool
     from workbench.tools.tool import ToolAnnotations as ToolAnnotations
     from workbench.tools.tool import ToolBase as ToolBase
     from workbench.tools.tool import ToolDefinition as ToolDefinition
+    from workbench.tools.web_read.definition import WebReadAction as WebReadAction
+    from workbench.tools.web_read.definition import WebReadObservation as WebReadObservation
     from workbench.tools.web_read.definition import WebReadTool as WebReadTool
+    from workbench.tools.web_read.impl import WebReadExecutor as WebReadExecutor
 
-_MODULES = {
-    "arguments": ("ArgumentError",),
-    "ask_human.definition": ("AskHumanTool",),
-    "browser.definition": ("BrowserTool",),
-    "context": ("Answer", "Completion", "CompletionError", "ConversationState", "ToolContext"),
-    "edit_file.definition": ("LLMBasedFileEditTool",),
-    "effects": (
-        "AssessmentContext",
-        "Effect",
-        "ReadsURL",
-        "RunsCommand",
-        "RunsPython",
-        "SelfRated",
-        "TouchesFile",
-    ),
-    "execute_bash.definition": ("BashTool",),
-    "execute_ipython_cell.definition": ("IPythonTool",),
-    "executor": ("FileChange", "ToolExecutor"),
-    "find_tools.definition": ("FindToolsTool",),
-    "finish.definition": ("FinishTool",),
-    "glob.definition": ("GlobTool",),
-    "grep.definition": ("GrepTool",),
-    "python_execute.definition": ("PythonExecuteTool",),
-    "manifest": ("BUILTIN_TOOLS", "Presentation"),
-    "registry": (
-        "Tool",
-        "UnknownTool",
-        "list_registered_tools",
-        "open_tools",
-        "register_tool",
-        "resolve_alias",
-        "resolve_tool",
-        "unregister_tool",
-    ),
-    "request_condensation.definition": ("RequestCondensationTool",),
-    "schema": ("Action", "ImageContent", "Observation", "Schema", "TextContent"),
-    "str_replace_editor.definition": ("FileEditorTool",),
-    "task_tracker.definition": ("TaskTrackerTool",),
-    "think.definition": ("ThinkTool",),
-    "tool": ("ToolAnnotations", "ToolBase", "ToolDefinition"),
-    "web_read.definition": ("WebReadTool",),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+__getattr__, __dir__, __all__ = exports_of(__name__)

@@ -342,8 +342,18 @@ class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
     ends_run: bool = False
     asks_user: bool = False
 
-    def __init__(self, executor: ToolExecutor[ActionT, ObservationT]) -> None:
+    def __init__(self, executor: ToolExecutor[ActionT, ObservationT] | None) -> None:
         super().__init__(**{name: getattr(self, name) for name in _DECLARED}, executor=executor)
+
+
+DeclaredT = TypeVar("DeclaredT", bound=DeclaredTool)
+
+
+def described(kind: type[DeclaredT]) -> DeclaredT:
+    """Return the definition without an executor: it has the schema, and `set_executor` makes it executable."""
+    tool = kind.__new__(kind)
+    DeclaredTool.__init__(tool, None)
+    return tool
 
 
 class StatelessTool(DeclaredTool[ActionT, ObservationT]):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "ask_human"
 MANIFEST = Manifest(
     "definition:AskHumanTool", "question", Presentation(icon="¿", headline="{question}", subject="question")
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

@@ -5,6 +5,7 @@ pictures.
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "browser"
@@ -13,3 +14,5 @@ MANIFEST = Manifest(
     "pages",
     Presentation(icon="◎", activity="using the browser", headline="{code}", subject="code"),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

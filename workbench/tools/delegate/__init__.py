@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "delegate"
@@ -11,3 +12,5 @@ MANIFEST = Manifest(
     "sub_agent",
     Presentation(icon="⇉", noun="sub-agent", headline="[{agent:24}: ]{inputs}", subject="inputs"),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

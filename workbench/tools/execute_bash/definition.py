@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from workbench.tools.context import ConversationState, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
 from workbench.tools.execute_bash.stream import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import DeclaredTool, ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, described
 
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` returns."""
@@ -45,14 +45,19 @@ class ExecuteBashAction(Action):
     reset: bool = Field(default=False, description="True: start a new shell first, without the old one's state.")
 
 
-class CommandMetadata(Schema):
-    """The state of the shell; `pid` is the shell's."""
+class CmdOutputMetadata(Schema):
+    """The state of the shell after a call; `pid` is the shell's, and `exit_code` -1 while the command runs."""
 
+    exit_code: int = -1
     pid: int = -1
     working_dir: str = ""
     username: str = ""
     hostname: str = ""
     py_interpreter_path: str | None = None
+    prefix: str = ""
+    """The lines before the output."""
+    suffix: str = ""
+    """The lines after the output."""
 
 
 class ExecuteBashObservation(Observation):
@@ -62,14 +67,39 @@ class ExecuteBashObservation(Observation):
     command: str = ""
     exit_code: int = -1
     timed_out: bool = False
-    metadata: CommandMetadata = CommandMetadata()
+    metadata: CmdOutputMetadata = CmdOutputMetadata()
     full_output: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_timeout(cls, fields: Any) -> Any:
+        """Accept `timeout`, the name in OpenHands."""
+        if isinstance(fields, dict) and "timeout" in fields:
+            return {"timed_out": fields["timeout"], **{name: fields[name] for name in fields if name != "timeout"}}
+        return fields
+
+    @property
+    def timeout(self) -> bool:
+        """Whether the call returned before the command had ended, because of the time; the same as `timed_out`."""
+        return self.timed_out
+
+    @property
+    def error(self) -> bool:
+        """Whether the call was refused; the same as `is_error`."""
+        return self.is_error
+
+    @property
+    def command_id(self) -> int:
+        """The process of the shell."""
+        return self.metadata.pid
 
 
 class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
     """A persistent bash shell; it starts with the first command."""
 
     name = "execute_bash"
+    description = _description(SILENCE)
+    short_description = _short(SILENCE)
     action_type = ExecuteBashAction
     observation_type = ExecuteBashObservation
     annotations = ToolAnnotations.writing("Run a command in bash", open_world=True)
@@ -80,14 +110,16 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         *,
         state_dir: Path | None = None,
         no_change_timeout: Annotated[float, Field(gt=0)] = SILENCE,
+        no_change_timeout_seconds: Annotated[float, Field(gt=0)] | None = None,
         hidden_env: Collection[str] = (),
     ) -> None:
+        """`no_change_timeout_seconds` is the name of `no_change_timeout` in OpenHands."""
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
-        directory = str(Path(working_dir).absolute())
-        self.description = _description(no_change_timeout)
-        self.short_description = _short(no_change_timeout)
-        super().__init__(BashExecutor(directory, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env))
+        silence = no_change_timeout_seconds or no_change_timeout
+        self.description = _description(silence)
+        self.short_description = _short(silence)
+        super().__init__(BashExecutor(working_dir, state_dir, no_change_timeout=silence, hidden_env=hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the command line, or the input with the programs that would read it."""
@@ -103,3 +135,6 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         return (
             cls(**{"working_dir": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),
         )
+
+
+execute_bash_tool = described(BashTool)

@@ -24,14 +24,16 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     def __init__(
         self,
-        directory: str,
+        working_dir: str | Path = ".",
         state_dir: Path | None = None,
         *,
         no_change_timeout: float = SILENCE,
+        no_change_timeout_seconds: float | None = None,
         hidden_env: Collection[str] = (),
     ) -> None:
-        self._shells = Shells(directory, state_dir, hidden_env)
-        self._silence = no_change_timeout
+        """`no_change_timeout_seconds` is the name of `no_change_timeout` in OpenHands."""
+        self._shells = Shells(str(Path(working_dir).absolute()), state_dir, hidden_env)
+        self._silence = no_change_timeout_seconds or no_change_timeout
         # The running command, or one that ended between calls.
         self._command = ""
         self._one_call = threading.Lock()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from workbench.text import visible
-from workbench.tools.execute_bash.definition import CommandMetadata, ExecuteBashObservation
+from workbench.tools.execute_bash.definition import CmdOutputMetadata, ExecuteBashObservation
 from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.wait import Outcome
 
@@ -177,17 +177,18 @@ class Result:
 NOTHING = Result()
 
 
-def answer(command: str, trailing: list[str], now: CommandMetadata, result: Result) -> ExecuteBashObservation:
+def answer(command: str, trailing: list[str], now: CmdOutputMetadata, result: Result) -> ExecuteBashObservation:
     """Return the observation: lines before the output, the output, lines after it, the directory of the shell."""
     text = result.output.text.rstrip("\n")
-    parts = [*result.lead, *([text] if text else []), *trailing]
-    parts += location_lines(now.working_dir, now.py_interpreter_path)
+    after = [*trailing, *location_lines(now.working_dir, now.py_interpreter_path)]
+    parts = [*result.lead, *([text] if text else []), *after]
+    around = {"exit_code": result.code, "prefix": "\n".join(result.lead), "suffix": "\n".join(after)}
     return ExecuteBashObservation.from_text(
         "\n".join(parts),
         output=result.output.text,
         command=command,
         exit_code=result.code,
         timed_out=result.timed_out,
-        metadata=now,
+        metadata=now.model_copy(update=around),
         full_output=result.output.file,
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from workbench.processes.leftovers import prefix
 from workbench.processes.sweep import sweep, sweep_later
 from workbench.tools.execute_bash import messages
-from workbench.tools.execute_bash.definition import CommandMetadata
+from workbench.tools.execute_bash.definition import CmdOutputMetadata
 from workbench.tools.execute_bash.shell import Shell
 
 
@@ -72,11 +72,11 @@ def readers(group: int) -> list[tuple[tuple[str, ...], str]]:
 _MOST_READERS = 20
 
 
-def metadata(shell: Shell | None, directory: str) -> CommandMetadata:
+def metadata(shell: Shell | None, directory: str) -> CmdOutputMetadata:
     """Return the state of the shell; its directory comes from the kernel, because `$PWD` can be set to anything."""
     mark = shell.mark if shell else None
     pid = shell.terminal.guard.pid if shell else -1
-    return CommandMetadata(
+    return CmdOutputMetadata(
         pid=pid,
         working_dir=working_directory(pid) or (mark.directory if mark else directory),
         username=_username(),
@@ -156,6 +156,6 @@ class Shells:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
 
-    def where(self) -> CommandMetadata:
+    def where(self) -> CmdOutputMetadata:
         """Return the state of the current shell."""
         return metadata(self.current, self.directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "find_tools"
@@ -10,3 +11,5 @@ MANIFEST = Manifest(
     "definition:FindToolsTool",
     presentation=Presentation(icon="⌕", activity="looking for tools", headline="{query}", subject="query"),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

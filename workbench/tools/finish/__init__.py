@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "finish"
@@ -11,3 +12,5 @@ MANIFEST = Manifest(
     "final",
     Presentation(icon="■", activity="finishing", headline="{message}", subject="message", result="none"),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

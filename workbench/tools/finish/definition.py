@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import StatelessTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations, described
 
 _DESCRIPTION = """End the run with a final message to the user. Call it when the task is done, or when you cannot go
 on without the user. Say what you did and how it was checked, what is left open, and what the user has to do. Calls
@@ -55,3 +55,6 @@ class FinishExecutor(ToolExecutor[FinishAction, FinishObservation]):
     def __call__(self, action: FinishAction) -> FinishObservation:
         """Return the message."""
         return FinishObservation.from_text(action.message)
+
+
+finish_tool = described(FinishTool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "glob"
@@ -17,3 +18,5 @@ MANIFEST = Manifest(
         result="head",
     ),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "openapi"
 MANIFEST = Manifest("definition:OpenAPITools")
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "python_execute"
@@ -11,3 +12,5 @@ MANIFEST = Manifest(
     "code",
     Presentation(icon="λ", activity="running Python", headline="{code}", subject="code"),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "str_replace_editor"
@@ -26,3 +27,5 @@ def _variant(arguments: Mapping[str, Any]) -> Presentation:
 
 
 MANIFEST = Manifest("definition:FileEditorTool", "edit", _EDIT, _variant)
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

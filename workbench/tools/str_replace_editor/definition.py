@@ -18,7 +18,7 @@ from workbench.tools.schema import Action, Observation, TextContent
 from workbench.tools.str_replace_editor.edits import Edited, insert_after, replace_once
 from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.str_replace_editor.view import image_in, show_change, show_directory, show_file
-from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition, described
 
 Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
@@ -93,8 +93,16 @@ class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserv
     observation_type = StrReplaceEditorObservation
     annotations = ToolAnnotations.writing("Edit files")
 
-    def __init__(self, workspace: str | None = None, state_dir: Path | None = None, *, merges: bool = False) -> None:
-        super().__init__(FileEditorExecutor(workspace or str(Path.cwd()), state_dir, merges=merges))
+    def __init__(
+        self,
+        workspace: str | None = None,
+        state_dir: Path | None = None,
+        *,
+        merges: bool = False,
+        workspace_root: str | None = None,
+    ) -> None:
+        """`workspace_root` is the name of `workspace` in OpenHands."""
+        super().__init__(FileEditorExecutor(workspace_root or workspace, state_dir, merges=merges))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the operation on the file as the only effect."""
@@ -140,8 +148,16 @@ def _required_text(action: StrReplaceEditorAction, name: str) -> str:
 class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorObservation]):
     """The editor of one session; undo steps and viewed contents are stored under `state_dir`."""
 
-    def __init__(self, workspace: str, state_dir: Path | None = None, *, merges: bool = False) -> None:
-        self._files = Files(workspace, state_dir, merges=merges)
+    def __init__(
+        self,
+        workspace: str | Path | None = None,
+        state_dir: Path | None = None,
+        *,
+        merges: bool = False,
+        workspace_root: str | Path | None = None,
+    ) -> None:
+        """`workspace_root` is the name of `workspace` in OpenHands; without either it is the current directory."""
+        self._files = Files(str(workspace_root or workspace or Path.cwd()), state_dir, merges=merges)
 
     def __call__(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
         """View or edit; a refusal is an observation with the reason."""
@@ -228,3 +244,6 @@ def _refusal(action: StrReplaceEditorAction, text: str) -> StrReplaceEditorObser
     return StrReplaceEditorObservation.from_text(
         well_formed(text), is_error=True, command=action.command, path=action.path, prev_exist=exists
     )
+
+
+str_replace_editor_tool = described(FileEditorTool)

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from workbench.text import visible
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import StatelessTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations, described
 
 Status = Literal["todo", "in_progress", "done"]
 SYMBOLS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
@@ -146,3 +146,6 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
             rows.append(f"{number}. {SYMBOLS[task.status]} {task.title} [{task.id}, {task.status}]")
             rows += [f"   {line}" for line in task.notes.splitlines()]
         return rows
+
+
+task_tracker_tool = described(TaskTrackerTool)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import StatelessTool, ToolAnnotations
+from workbench.tools.tool import StatelessTool, ToolAnnotations, described
 
 _DESCRIPTION = """Think aloud: log a thought without doing anything. Use it to compare ways to a fix after you have
 found the cause of a bug, to weigh a design before a larger change, or to sort out results that do not fit together."""
@@ -43,3 +43,6 @@ class ThinkExecutor(ToolExecutor[ThinkAction, ThinkObservation]):
     def __call__(self, action: ThinkAction) -> ThinkObservation:
         """Return a fixed answer."""
         return ThinkObservation.from_text("Your thought has been logged.")
+
+
+think_tool = described(ThinkTool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.protocol.presentation import Presentation
+from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "web_read"
@@ -11,3 +12,5 @@ MANIFEST = Manifest(
     "fetch",
     Presentation(icon="⇣", activity="reading a page", headline="{url}", subject="url"),
 )
+
+__getattr__, __dir__, __all__ = exports_of(__name__)

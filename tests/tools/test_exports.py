@@ -1,0 +1,180 @@
+"""The public names of the tools: all are exported, under the names their users have for them, and load on first use."""
+
+import ast
+import inspect
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench.tools
+from workbench.tools import (
+    Action,
+    BashExecutor,
+    BashTool,
+    CmdOutputMetadata,
+    ExecuteBashAction,
+    ExecuteBashObservation,
+    FileEditorExecutor,
+    FileEditorTool,
+    Observation,
+    StrReplaceEditorAction,
+    ToolBase,
+    ToolExecutor,
+    execute_bash_tool,
+)
+from workbench.tools.exports import ALIASES, EXPORTS
+from workbench.tools.manifest import ALL_TOOLS
+from workbench.tools.tool import MissingExecutor
+
+VIEW = StrReplaceEditorAction.model_validate({"command": "view", "path": "a.txt"})
+_PROGRAMS = (".program", ".kernel", ".worker")
+
+
+def public_classes() -> dict[str, str]:
+    """The classes of the four kinds in all modules of tools, each with its module."""
+    classes = {}
+    for module in pkgutil.walk_packages(workbench.tools.__path__, "workbench.tools."):
+        if not module.name.endswith(_PROGRAMS):
+            for name, value in vars(import_module(module.name)).items():
+                is_own = inspect.isclass(value) and value.__module__ == module.name and not name.startswith("_")
+                if is_own and issubclass(value, Action | Observation | ToolExecutor | ToolBase):
+                    classes[name] = module.name
+    return classes
+
+
+def test_every_class_of_a_tool_is_exported_from_the_module_that_defines_it():
+    exported = {name: f"workbench.tools.{module}" for module, names in EXPORTS.items() for name in names}
+    classes = public_classes()
+    assert len(classes) > 70
+    assert {name: exported.get(name) for name in classes} == classes
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(str(workbench.tools.__file__)).read_text())
+    seen = {each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names}
+    assert set(workbench.tools.__all__) == seen - {"annotations", "TYPE_CHECKING", "exports_of"}
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_star_import_gives_exactly_the_public_names():
+    names = python("from workbench.tools import *; print(*sorted(name for name in dir() if name[0] != '_'))").split()
+    assert names == sorted(workbench.tools.__all__)
+    assert {"ExecuteBashAction", "TaskTrackerExecutor", "think_tool", "Tool"} <= set(names)
+
+
+@pytest.mark.parametrize("tool", sorted(ALL_TOOLS))
+def test_the_package_of_a_tool_exports_its_own_names(tool):
+    package = import_module(f"workbench.tools.{tool}")
+    assert {"MANIFEST", "NAME"} <= set(package.__all__) <= set(dir(package))
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    own = {name for module, names in EXPORTS.items() if module.startswith(f"{tool}.") for name in names}
+    assert set(package.__all__) == own | {"MANIFEST", "NAME"}
+    assert all(getattr(package, name) is getattr(workbench.tools, name) for name in own)
+    with pytest.raises(AttributeError, match=f"'workbench.tools.{tool}' has no attribute 'nothing'"):
+        package.nothing  # noqa: B018
+
+
+def test_packages_of_tools_load_their_code_on_first_use():
+    names = ", ".join(f"workbench.tools.{tool}" for tool in sorted(ALL_TOOLS))
+    code = (
+        f"import sys, {names}; print([name for name in sys.modules if name in ('pydantic', 'pexpect', 'asyncio') "
+        "or name.startswith('workbench.tools.') and name.endswith(('.definition', '.impl'))]); "
+        "from workbench.tools.execute_bash import BashTool; print('workbench.tools.execute_bash.impl' in sys.modules)"
+    )
+    assert python(code) == "[]\nFalse"
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items(), ids=ALIASES)
+def test_names_of_other_programs_lead_to_ours(alias, name):
+    assert getattr(workbench.tools, alias) is getattr(workbench.tools, name)
+    assert alias not in workbench.tools.__all__
+
+
+def test_aliases_are_also_in_the_package_of_their_tool():
+    assert import_module("workbench.tools.execute_bash").TerminalTool is BashTool
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("execute_bash_tool", "BashTool"),
+        ("str_replace_editor_tool", "FileEditorTool"),
+        ("task_tracker_tool", "TaskTrackerTool"),
+        ("think_tool", "ThinkTool"),
+        ("finish_tool", "FinishTool"),
+    ],
+)
+def test_a_definition_without_an_executor_has_the_same_schema(name, kind):
+    definition, tool = getattr(workbench.tools, name), getattr(workbench.tools, kind)()
+    assert definition.executor is None
+    for form in ("to_openai_tool", "to_mcp_tool"):
+        assert getattr(definition, form)() == getattr(tool, form)()
+    with pytest.raises(MissingExecutor):
+        definition({})
+    ready = definition.set_executor(executor=tool.executor)
+    assert ready.as_executable() is ready
+    assert definition.executor is None
+    tool.close()
+
+
+def command(line: str) -> ExecuteBashAction:
+    return ExecuteBashAction.model_validate({"command": line})
+
+
+def test_the_shell_runs_by_the_names_of_openhands(tmp_path, local_sandbox):
+    executor = BashExecutor(working_dir=str(tmp_path))
+    tool: Any = execute_bash_tool.set_executor(executor=executor)
+    with tool:
+        good = tool(command("echo hello"))
+        bad = executor(command("(exit 3)"))
+    assert (good.output, good.metadata.exit_code, good.timeout, good.error) == ("hello\n", 0, False, False)
+    assert good.metadata.working_dir == str(tmp_path.resolve())
+    assert good.command_id == good.metadata.pid > 0
+    assert good.metadata.suffix.startswith("[The command completed with exit code 0.]")
+    assert good.text == f"{good.metadata.prefix}hello\n{good.metadata.suffix}"
+    assert (bad.metadata.exit_code, bad.exit_code) == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["no_change_timeout", "no_change_timeout_seconds"])
+def test_the_wait_for_silence_has_two_names(name, tmp_path, local_sandbox):
+    options: dict[str, Any] = {name: 0.2}
+    with BashTool(tmp_path, **options) as tool:
+        assert "0.2 seconds" in tool.description
+        late: Any = tool({"command": "sleep 60"})
+    executor = BashExecutor(tmp_path, **options)
+    again = executor(command("sleep 60"))
+    executor.close()
+    assert late.timeout
+    assert again.timeout
+    assert late.metadata.exit_code == again.metadata.exit_code == -1
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_an_observation_of_the_shell_takes_its_timeout_by_either_name(is_late):
+    by_name = ExecuteBashObservation.model_validate({"output": "a", "timeout": is_late})
+    assert by_name == ExecuteBashObservation(output="a", timed_out=is_late)
+    assert by_name.timeout is is_late
+    assert "timeout" not in by_name.model_dump()
+    assert CmdOutputMetadata().exit_code == -1
+
+
+@pytest.mark.parametrize("name", ["workspace", "workspace_root"])
+@pytest.mark.parametrize("kind", [FileEditorTool, FileEditorExecutor])
+def test_the_editor_has_two_names_for_its_directory(kind, name, tmp_path):
+    editor: Any = kind(**{name: str(tmp_path)})
+    result = editor(VIEW)
+    assert str(tmp_path / "a.txt") in result.text
+
+
+def test_the_editor_works_in_the_current_directory_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = FileEditorExecutor()(VIEW)
+    assert str(tmp_path / "a.txt") in result.text
