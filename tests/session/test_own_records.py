@@ -237,6 +237,30 @@ def test_another_key_is_reported_but_not_the_first_one(records, monkeypatch, tmp
     assert changes(compared) == ["signing.key"]
 
 
+BELOW_AN_AGENT = """
+import sys
+from pathlib import Path
+from workbench.processes.descendants import mark_descendants
+from workbench.protocol.events import SettingsChanged
+from workbench.session.storage.permissions import permissions_in
+from workbench.session.storage.store import Store
+mark_descendants()
+with Store.open(Path(sys.argv[1])) as store:
+    store.append(SettingsChanged(mode="never"))
+assert permissions_in(store.path).is_mode_signed, "it counts for the process itself"
+"""
+
+
+def test_what_an_agents_own_ohw_stores_is_reported(records):
+    compared = OwnRecords(records)
+    compared.changes()
+    path = records.sessions / "20260101-a-0001.session"
+    subprocess.run([sys.executable, "-c", BELOW_AN_AGENT, str(path)], check=True)
+    assert permissions_in(path).mode == "never"
+    assert permissions_in(path).is_mode_signed == (sys.platform != "linux"), "only Linux marks what an agent starts"
+    assert changes(compared) == ([path.name] if sys.platform == "linux" else [])
+
+
 def sessions_of(records: Locations, repo: Path, monkeypatch, cost: float) -> OwnRecords:
     """Return a comparison that took this long, of a directory that changed long ago."""
     compared = OwnRecords(records)

@@ -3,7 +3,7 @@
 Any program of the user can write a session file, the agent's commands among them. An event counts for a session that is
 opened again only if a process of ours wrote it: it is signed with a key that is kept outside the sessions. A program
 that reads the key could forge a signature, as it has all rights of the user; reading the key by name is rated as
-reading a secret, and a change of the key is reported.
+reading a secret, and a change of the key is reported. What an `ohw` below an agent wrote counts only below an agent.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hmac
 import os
 import secrets
 import sqlite3
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Final
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import NEVER
 from workbench.errors import UsageError
+from workbench.processes.descendants import mark_level
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 
 _KEY_SIZE: Final = 32
@@ -43,7 +45,7 @@ def sign(db: sqlite3.Connection, session: str, events: Iterable[Event]) -> None:
         if _grants(event) and (key := _key()):
             (line,) = db.execute("SELECT json FROM events WHERE seq = ?", (event.seq,)).fetchone()
             db.execute(_CREATE)
-            row = (event.seq, _signature(key, session, event.seq, line))
+            row = (event.seq, _signature(key, session, event.seq, line, _level()))
             db.execute("INSERT OR REPLACE INTO signatures VALUES (?, ?)", row)
 
 
@@ -67,11 +69,24 @@ def _grants(event: Event) -> bool:
 
 
 def _is_valid(key: bytes, session: str, seq: int, line: str, signature: object) -> bool:
-    return hmac.compare_digest(_signature(key, session, seq, line).encode(), str(signature).encode())
+    """Return whether a process signed the event that is no deeper below an agent than this one."""
+    number = str(signature).partition(":")[0]
+    if not (number.isascii() and number.isdigit() and len(number) < 20) or int(number) < _level():
+        return False
+    return hmac.compare_digest(_signature(key, session, seq, line, int(number)).encode(), str(signature).encode())
 
 
-def _signature(key: bytes, session: str, seq: int, line: str) -> str:
-    return hmac.digest(key, f"{session}\0{seq}\0{line}".encode(), "sha256").hex()
+def _signature(key: bytes, session: str, seq: int, line: str, level: int) -> str:
+    signed = f"{session}\0{seq}\0{level}\0{line}"
+    return f"{level}:{hmac.digest(key, signed.encode(), 'sha256').hex()}"
+
+
+def _level() -> int:
+    """Return the mark level of this process: that of every process which an agent started is lower than the user's."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            return mark_level()
+    return 0
 
 
 def _key() -> bytes:
