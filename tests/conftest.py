@@ -1,4 +1,4 @@
-"""The fixtures that several directories share: a user's home, project and environment, and no process left behind."""
+"""Fixtures of several directories: a user's home, project and environment, and a check for leftover processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nothing that a test starts reads or writes the home of whoever runs the tests."""
+    """Point the home directory elsewhere, so that no test reads or writes the home of the user who runs the tests."""
     home = Path(tempfile.mkdtemp(prefix="ohw-test-home-"))
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     os.environ.setdefault("npm_config_cache", str(Path.home() / ".npm"))  # what npm has fetched before is of use
@@ -46,13 +46,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _keep_bytecode() -> None:
-    """Write bytecode, in this process and those it starts: else each worker compiles all tests for itself, each run."""
+    """Write bytecode in this process and its children; otherwise each worker compiles all tests in each run."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish() -> None:
-    """Leave what collection has made, which lives to the end of the run, out of every garbage collection."""
+    """Exclude the objects made by collection, which live to the end of the run, from every garbage collection."""
     gc.collect()
     gc.freeze()
 
@@ -91,6 +91,6 @@ def _environment(home: Path, runtime: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _only_what_a_module_makes_is_collected() -> None:
-    """Leave what earlier modules of this worker left behind out of every garbage collection."""
+    """Exclude what earlier modules of this worker left behind from every garbage collection."""
     gc.collect()
     gc.freeze()

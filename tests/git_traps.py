@@ -1,4 +1,4 @@
-"""Repositories that run a program of theirs: one trap each, and the ordinary git command that springs it."""
+"""Repositories that make git run a program of theirs: one trap each, and the ordinary git command that triggers it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONFLICT = "git checkout -q -- . && git merge -q --no-edit side"
 
 @dataclass(frozen=True)
 class Trap:
-    """Settings of a repository (`{0}` is the program), what else it needs, and the shell line that springs it."""
+    """Settings of a repository (`{0}` is the program), what else it needs, and the shell line that triggers it."""
 
     name: str
     settings: Sequence[tuple[str, str]]
@@ -92,7 +92,7 @@ TRAPS: tuple[Trap, ...] = (
 
 
 def git(directory: Path, *arguments: str, data: str | None = None) -> str:
-    """Run an ordinary git without settings of a user, and return what it prints."""
+    """Run an ordinary git without a user's settings; return its output."""
     done = subprocess.run(
         ["git", *arguments], cwd=directory, env=_environment(), check=True, capture_output=True, input=data, text=True
     )
@@ -140,7 +140,7 @@ def _branch(directory: Path, name: str, parent: str) -> None:
 
 
 def _signed(directory: Path, tree: str, kind: str) -> str:
-    """A commit on top of HEAD with a signature that only its program can judge."""
+    """Return a commit on top of HEAD whose signature only the repository's program can verify."""
     lines = [
         f"tree {tree}",
         f"parent {git(directory, 'rev-parse', 'HEAD')}",
@@ -151,7 +151,7 @@ def _signed(directory: Path, tree: str, kind: str) -> str:
 
 
 def spring(trap: Trap, directory: Path) -> str:
-    """Run the ordinary git command on a terminal, as a user would; return what the program was called with."""
+    """Run the triggering command on a terminal, as a user would; return the arguments the program was called with."""
     shell = pexpect.spawn("/bin/sh", ["-c", trap.sprung_by], cwd=str(directory), env=_environment(), timeout=20)
     shell.expect(pexpect.EOF)
     shell.close()
@@ -159,7 +159,7 @@ def spring(trap: Trap, directory: Path) -> str:
 
 
 def sang(directory: Path) -> str:
-    """What the program beside a repository was called with."""
+    """Return the arguments the program beside a repository was called with, empty if it did not run."""
     mark = directory.parent / "sang"
     return mark.read_text() if mark.exists() else ""
 

@@ -17,7 +17,7 @@ def settings_table() -> str:
 
 
 def row(name: str, setting: Setting) -> str:
-    """One setting: its name, its default and its meaning, with its flag or that it has none."""
+    """Return the row of one setting: name, default, meaning, and its flag or a note that it has none."""
     default = "" if setting.default in (REQUIRED, None, {}) else setting.kind.show(setting.default)
     where = "Only in the file." if setting.kind.is_table else f"Flag: `{setting.flag}`." if setting.flag else ""
     shown = f"`[{name}]`" if setting.default == {} else f"`{name}`"
@@ -26,7 +26,7 @@ def row(name: str, setting: Setting) -> str:
 
 
 def with_table(guide: str) -> str:
-    """The guide with the table as it should be."""
+    """Return the guide with an up-to-date table."""
     return _BLOCK.sub(lambda _: settings_table(), guide)
 
 

@@ -1,7 +1,7 @@
-"""The marker `quick`: the tests that start no process, no event loop and no socket, and a check that they do not.
+"""The marker `quick`: tests that start no process, no event loop and no socket, and a check that they do not.
 
 A test is quick by where it is, `AREAS`, unless it is a coroutine (such a test of the screen runs an app) or is marked
-`starts`. A quick test that starts something fails and says so: the marker cannot become wrong unnoticed.
+`starts`. A quick test that starts something fails with that reason, so a wrong marker is noticed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The README's pictures, made from golden ones: `python -m tests.readme_pictures` writes them and what shows them.
+"""The README's pictures, made from golden ones: `python -m tests.readme_pictures` writes them and their lines.
 
-A golden picture asks another site for its font and is dark or light; here it asks for nothing, and a reader gets the
-one that fits their page.
+A golden picture loads its font from another site and is either dark or light; those of the README load nothing, and a
+reader gets the one that fits the theme of the page.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monosp
 
 @dataclass(frozen=True)
 class Picture:
-    """One place in the README: its name, the golden picture up to its theme, and what is to be seen."""
+    """One picture of the README: its name, the golden picture up to its theme, and its description."""
 
     name: str
     golden: str
     words: str
 
     def file(self, theme: str) -> Path:
-        """Where the README's own lies."""
+        """Return the path of the README's own copy."""
         return DIRECTORY / f"{self.name}-{theme}.svg"
 
     def drawn(self, theme: str) -> str:
-        """The golden picture as the README shows it."""
+        """Return the golden picture as the README shows it."""
         golden = (ROOT / f"snapshots/{self.golden}-ohw-{theme}.svg").read_text(encoding="utf-8")
         # Some programs that draw pictures drop no-break spaces; a plain one is kept where the picture asks for it.
         spaced = golden.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
@@ -37,7 +37,7 @@ class Picture:
 
     @property
     def shown(self) -> str:
-        """The lines of the README between its marks."""
+        """Return the lines of the README between its marks."""
         light, dark = self.file("light").as_posix(), self.file("dark").as_posix()
         source = f'<source media="(prefers-color-scheme: light)" srcset="{light}">'
         return f'<picture>{source}\n<img alt="{self.words}" src="{dark}"></picture>'
@@ -51,7 +51,7 @@ PICTURES = (
 
 
 def readme_with_pictures(text: str) -> str:
-    """The README with each picture between its marks as it is now."""
+    """Return the README with the current picture between each pair of marks."""
     for picture in PICTURES:
         begin, end = f"<!-- picture: {picture.name} -->", f"<!-- end of {picture.name} -->"
         marked = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)

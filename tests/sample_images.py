@@ -1,11 +1,11 @@
-"""Small real image files, made by hand: what the tests of messages with images begin with."""
+"""Small real image files, made by hand, for the tests of messages with images."""
 
 import struct
 import zlib
 
 
 def png(width: int = 4, height: int = 3, extra: bytes = b"") -> bytes:
-    """A black picture; `extra` bytes stand behind its end."""
+    """Return a black picture; `extra` bytes follow its end."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -17,13 +17,13 @@ def png(width: int = 4, height: int = 3, extra: bytes = b"") -> bytes:
 
 
 def jpeg_head(width: int, height: int, note: int = 0) -> bytes:
-    """The beginning of a photograph with `note` bytes of its camera's in front of the frame."""
+    """Return the beginning of a photograph with `note` bytes of camera data in front of the frame."""
     app = b"\xff\xe1" + struct.pack(">H", note + 2) + b"n" * note
     return b"\xff\xd8" + app + b"\xff\xc0" + struct.pack(">HBHHB", 17, 8, height, width, 3) + b"\0" * 9
 
 
 def webp_heads(width: int, height: int) -> list[bytes]:
-    """The beginnings of the three forms there are."""
+    """Return the beginnings of the three WebP forms."""
     riff = b"RIFF\0\0\0\0WEBP"
     extended = b"VP8X" + b"\0" * 8 + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
     lossless = b"VP8L" + b"\0" * 4 + b"\x2f" + ((width - 1) | (height - 1) << 14).to_bytes(4, "little")

@@ -1,4 +1,4 @@
-"""A user with an empty home and a project: what tests of whole programs start from; the fixture is in conftest."""
+"""A user with an empty home and a project, for tests of whole programs; the fixture is in conftest."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Sandbox:
         )
 
     def start(self, *args: str, **more: Any) -> subprocess.Popen[str]:
-        """Begin a command."""
+        """Start a command."""
         command = [sys.executable, "-m", "workbench", *args]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
         return subprocess.Popen(command, cwd=self.project, env=self.env, **pipes)
 
     def script(self, *turns: dict[str, Any]) -> str:
-        """The name of an offline model that plays these calls, one a turn; after the last it has nothing to say."""
+        """Return the name of an offline model that plays these calls, one a turn, and then has nothing to say."""
         lines = []
         for number, turn in enumerate(turns):
             lines += ["[[turn]]", f'name = "t{number}"']
@@ -60,7 +60,7 @@ class Sandbox:
         return f"scripted/{path}"
 
     def processes(self) -> list[psutil.Process]:
-        """What runs with this home: screens, engines, shells and whatever they started."""
+        """Return all processes with this home: screens, engines, shells and their children."""
         running = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -81,7 +81,7 @@ class Sandbox:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML writes it: all signs that cannot be seen as escapes."""
+    """Return a value as TOML, with invisible characters escaped."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{name} = {toml(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def finish(message: str = "Done.") -> dict[str, Any]:
 
 
 def wait_for(is_so: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-    """The first true answer; fails when none comes in time."""
+    """Return the first true value of `is_so`; fail if there is none in time."""
     until = time.monotonic() + seconds
     while not (answer := is_so()):
         assert time.monotonic() < until, f"waited {seconds} s for {what}"

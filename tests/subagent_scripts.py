@@ -1,4 +1,4 @@
-"""Scripts in which an agent gives tasks to sub-agents: one file plays them all, each by its first message."""
+"""Scripts in which an agent gives tasks to sub-agents: one file serves all of them, chosen by the first message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Turns = Sequence[Mapping[str, Any]]
 
 
 def delegating(path: Path, agents: Mapping[str, Turns], *then: Mapping[str, Any]) -> str:
-    """A model whose first answer starts all these agents at once, plays `then`, and finishes."""
+    """Return a model whose first answer starts all these agents at once; it then plays `then`, and finishes."""
     calls = [{"tool": "delegate", "arguments": {"agent": name, "inputs": f"{name}, do your part."}} for name in agents]
     lines = []
     for name, turns in agents.items():

@@ -1,4 +1,4 @@
-"""Programs of the system that some tests need: root gets those that are missing, anybody else is told."""
+"""System programs that some tests need: root installs missing ones, other users are told which to install."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def found_or_installed(look: Callable[[], str | None], *packages: str) -> str:
-    """What `look` finds, if need be after Debian's packages were installed; several workers may want it at once."""
+    """Return what `look` finds, after an installation of Debian's packages if needed; safe with several workers."""
     with (Path(tempfile.gettempdir()) / f"ohw-tests-packages-{os.getuid()}").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         package = look()

@@ -1,4 +1,4 @@
-"""The examples in the documentation of the public packages run as they are."""
+"""The examples in the docstrings of the public packages run unchanged."""
 
 import doctest
 from importlib import import_module

@@ -79,7 +79,7 @@ def _commit(directory: Path, message: str) -> None:
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Path:
-    """A repository that would run a program at whatever git does with it; the program leaves a file beside it."""
+    """A repository that would run a program at any git operation; the program leaves a file beside it."""
     directory = tmp_path / "work"
     directory.mkdir()
     canary = tmp_path / "canary"
@@ -165,7 +165,7 @@ def test_command_that_may_run_a_program_is_refused(tmp_path: Path) -> None:
 
 
 def sang(directory: Path) -> str:
-    """What the canary beside a repository was called with."""
+    """Return the arguments with which the canary beside a repository was called, empty if it was not."""
     mark = directory.parent / "sang"
     return mark.read_text() if mark.exists() else ""
 
@@ -179,7 +179,7 @@ def test_status_line_and_diff_viewer_execute_nothing_of_the_repository(trapped: 
 
 @pytest.fixture
 def promisor(trapped: Path) -> Path:
-    """A partial clone that lacks a file of HEAD; whoever needs it is to get it by a program of the repository."""
+    """A partial clone that lacks a file of HEAD; fetching it would run a program of the repository."""
     canary = trapped.parent / "canary"
     canary.write_text(canary.read_text().replace("cat\n", ""))  # one that answers would be talked to for ever
     blob = run_git(["rev-parse", "HEAD:a.txt"], cwd=trapped).output.decode().strip()
@@ -224,7 +224,7 @@ def test_ordinary_git_would_fetch_from_the_promisor(promisor: Path) -> None:
 
 
 def _filter_of(directory: Path, name: str = "hidden") -> str:
-    """Settings that name a filter, and the attribute that uses it."""
+    """Return settings that name a filter, and the attribute that uses it."""
     (directory / ".gitattributes").write_text(f"a.txt filter={name}\n")
     return f'[filter "{name}"]\n\tclean = {directory.parent / "canary"}\n'
 

@@ -1,4 +1,4 @@
-"""Each way in which a repository makes an ordinary git run its program, and that none of our git calls does."""
+"""Each way in which a repository makes an ordinary git run its program; none of our own git calls does."""
 
 from __future__ import annotations
 

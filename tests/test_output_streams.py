@@ -20,7 +20,7 @@ from workbench.session.storage.store import Store
 
 
 def shell(sandbox: Sandbox, line: str) -> subprocess.CompletedProcess[str]:
-    """Run a line of the shell in which `ohw` is the command."""
+    """Run a shell line in which `ohw` is the command."""
     ohw = f"{sys.executable} -m workbench"
     return subprocess.run(
         ["bash", "-c", f'set -o pipefail; ohw() {{ {ohw} "$@"; }}; {line}'],
@@ -153,7 +153,7 @@ def _is_full(descriptor: int) -> bool:
 
 
 def with_context(error: Exception, context: Exception) -> Exception:
-    """An error that came up while another one was handled."""
+    """Return an error that was raised while another one was handled."""
     error.__context__ = context
     return error
 

@@ -61,7 +61,7 @@ def observed(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 def wheel(directory: Path, project: dict[str, Any], code: str) -> dict[str, str]:
-    """The files of a wheel of one module, as an installer unpacks them."""
+    """Return the files of a wheel with one module, as an installer unpacks them."""
     name, version = project["project"]["name"].replace("-", "_"), project["project"]["version"]
     info = f"{name}-{version}.dist-info"
     groups = project["project"]["entry-points"].items()
@@ -82,7 +82,7 @@ def _digest(text: str) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
-    """A throw-away environment with the package of the guide; its Python."""
+    """A temporary environment with the package of the guide; its Python."""
     return environment_with(tmp_path / "environment", tomllib.loads(examples("toml")[0]), examples("python")[0])
 
 

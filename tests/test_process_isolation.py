@@ -1,4 +1,4 @@
-"""Children of ours take nothing from the directory that is looked at (S15): modules, variables, programs of its own."""
+"""Our child processes load nothing from the working directory (S15): no modules, variables or programs of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def module_names() -> set[str]:
 
 
 def plant(directory: Path, names: Collection[str], mark: Path) -> None:
-    """A module of each name that leaves its name in `mark` when it is imported, then fails."""
+    """Create a module of each name that writes its name into `mark` when imported, then fails."""
     code = f"open({str(mark)!r}, 'a').write(__name__ + chr(10))\nraise ImportError('a module of the folder')\n"
     for at, name in enumerate(sorted(names)):
         if at % 2:
@@ -64,7 +64,7 @@ def mark(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hostile(sandbox: Sandbox, mark: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
-    """The user stands in a directory with a module of every name, and Python is told in every way to look there."""
+    """The user's working directory has a module of every name, and all of Python's variables point to it."""
     names = module_names()
     assert len(names) > 300
     plant(sandbox.project, names, mark)

@@ -1,4 +1,4 @@
-"""The name that was meant by one with a slip in it."""
+"""The suggestion of a known name for a misspelt one."""
 
 import pytest
 

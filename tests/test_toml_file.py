@@ -1,4 +1,4 @@
-"""Where a mistake in a TOML file stands, and what is said of it."""
+"""The position of a mistake in a TOML file, and its message."""
 
 import tomllib
 

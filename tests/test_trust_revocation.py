@@ -1,4 +1,4 @@
-"""Trust can be seen and revoked: by the settings that named a directory, by `ohw trust`, and for good."""
+"""Trust can be seen and revoked: in the settings that named a directory, with `ohw trust`, and permanently."""
 
 from __future__ import annotations
 

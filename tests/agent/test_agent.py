@@ -1,4 +1,4 @@
-"""What the agent sends: its instructions first, its tools beside, fewer of them in plan mode."""
+"""Requests of the agent: instructions first, then the tools; plan mode offers fewer of them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_models_with_small_tool_budgets_get_short_descriptions(open_agent):
 
 
 def every_part(node: object) -> Iterator[dict]:
-    """All schemas in a schema; properties are no schema themselves."""
+    """Return all schemas inside a schema; the mapping under `properties` is not itself a schema."""
     if isinstance(node, list):
         yield from (part for item in node for part in every_part(item))
     elif isinstance(node, dict):

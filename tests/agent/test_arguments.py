@@ -1,4 +1,4 @@
-"""Arguments are read strictly: what is not plainly one JSON object never becomes an action."""
+"""Arguments of calls are parsed strictly: anything but exactly one JSON object is refused, so no action is created."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a project says to agents: which files count, in which order, and which never do."""
+"""Instruction files of a project: which are read, in which order, and which are ignored."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""From a response to actions: each call on its own, in order, and nothing a model sends raises."""
+"""Turning a response into actions: each call separately and in order; nothing a model sends raises an exception."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Going in circles is seen in the last moves: by what was done and what came of it, never by the wording."""
+"""Loop detection looks at the recent actions and their results, not at the wording of the messages."""
 
 import pytest
 from hypothesis import given, settings

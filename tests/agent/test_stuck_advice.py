@@ -1,4 +1,4 @@
-"""Advice names what differs from the schema and shows a call that fits, in one safe line."""
+"""The advice after a repeated mistake names what differs from the schema and shows a valid call, in one safe line."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [AREA …]`: every measure beside its limit, from the same run; exit code 1 when one is over."""
+"""`python -m tests.bench [AREA …]`: prints every measure with its limit; exit code 1 if one is over its limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.bench.measure import Measure
 
 
 def main(areas: Sequence[str]) -> int:
-    """Run the areas named (`start`, `session`, …), or all there are."""
+    """Run the named areas (`start`, `session`, …), or all of them."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*_bench.py"))
     chosen = [name for name in names if not areas or name.removesuffix("_bench") in areas]
     if not chosen:

@@ -1,4 +1,4 @@
-"""What the shell tool costs, against a bare shell on a pseudo terminal in the same run.
+"""Overhead of the shell tool, compared with a bare shell on a pseudo terminal in the same run.
 
 Run it alone: `python -m tests.bench.bash_bench`.
 """
@@ -67,7 +67,7 @@ def median_ms(work: Callable[[], object], times: int) -> float:
 
 
 def best_ms(work: Callable[[], object], times: int) -> float:
-    """The least of several: what others do on the machine only ever adds."""
+    """Return the shortest of several runs: load from other processes only ever adds time."""
     return min(median_ms(work, 1) for _ in range(times))
 
 
@@ -117,7 +117,7 @@ def measure_start(directory: str) -> Measure:
 
 
 def measure_flood(directory: str) -> list[Measure]:
-    """1 GB through the whole tool, all of it into its file: the growth of memory on the way, and the time."""
+    """Send 1 GB of output through the whole tool into its file: measures the growth of memory and the time."""
     command = f"yes {'x' * 199} | head -c {GIGABYTE}"
     process = psutil.Process()
     bare = BareShell()
@@ -164,7 +164,7 @@ def measure_interrupt(directory: str) -> Measure:
 
 
 def bare_interrupt() -> Callable[[], object]:
-    """C-c into a bare shell where the command obeys it, until the prompt is back."""
+    """Return a function that sends C-c to a bare shell whose command obeys it, and waits for the prompt."""
     bare = BareShell()
 
     def run() -> None:
@@ -178,7 +178,7 @@ def bare_interrupt() -> Callable[[], object]:
 
 
 def measures() -> list[Measure]:
-    """All of them."""
+    """Return all measures of this file."""
     with tempfile.TemporaryDirectory(prefix="bash-bench-") as directory:
         first = [*measure_calls(directory), measure_start(directory), measure_interrupt(directory)]
         return [*first, *measure_flood(directory)]

@@ -1,4 +1,4 @@
-"""What the browser costs through the whole tool, on a page of a local server, against playwright alone.
+"""Overhead of the browser tool on a page of a local server, compared with playwright alone.
 
 Run it alone: `python -m tests.bench.browser_bench`. It needs Chromium.
 """
@@ -42,7 +42,7 @@ def bare_start(directory: str) -> float:
 
 
 def measures() -> list[Measure]:
-    """From nothing to the first answer; from a click to what is there then."""
+    """Measure the time from the start to the first answer, and from a click to the resulting page."""
     starts, bare, clicks = [], [], []
     with Site({"/": lambda visit: visit.answer(BUTTON + PAGE)}) as site:
         for _ in range(3):

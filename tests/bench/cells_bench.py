@@ -1,4 +1,4 @@
-"""What a cell costs through the whole tool, against IPython alone in the same run.
+"""Overhead of a cell through the whole tool, compared with IPython alone in the same run.
 
 Run it alone: `python -m tests.bench.cells_bench`.
 """
@@ -33,7 +33,7 @@ def cell(tool: IPythonTool, code: str) -> Callable[[], object]:
 
 
 def measures() -> list[Measure]:
-    """From nothing to the result of a first cell, and the round trip of one that does next to nothing."""
+    """Measure the time to the result of the first cell, and the round trip of a trivial cell."""
     starts, rounds = [], []
     command = [sys.executable, "-c", IMPORTED]
     with tempfile.TemporaryDirectory(prefix="cells-bench-") as directory:

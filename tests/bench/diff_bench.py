@@ -1,4 +1,4 @@
-"""What a diff costs, in seconds: opening 100,000 changed lines, scrolling and searching them."""
+"""Seconds to open, scroll and search a diff of 100,000 changed lines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _open(before: str, after: str) -> None:
 
 
 def _slowest_frame(before: str, after: str) -> float:
-    """Painting 50 rows that were not seen before, at 100 places of the file, far ones too; the slowest."""
+    """Paint 50 rows not painted before at 100 places of the file, distant ones included; return the slowest."""
     geometry = Geometry(DiffDocument([compare("a.py", before, after)]), LayoutOptions(120, beside=False, wrapped=False))
     times = []
     for frame in range(100):

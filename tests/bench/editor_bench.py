@@ -1,6 +1,6 @@
-"""What one `str_replace` costs through the whole tool, against read + replace + fsync'd write of the same file.
+"""Duration of one `str_replace` through the whole tool, compared with read, replace and fsynced write of the file.
 
-Run it alone: `python -m tests.bench editor`. Both are done turn by turn, so that a busy disk slows both.
+Run it alone: `python -m tests.bench editor`. The two alternate, so that a busy disk slows both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIZES = (("50 KB", 50_000, 60), ("10 MB", 9_900_000, 12))
 
 
 def measures() -> list[Measure]:
-    """One measure a size."""
+    """Return one measure for each file size."""
     with tempfile.TemporaryDirectory(prefix="editor-bench-") as name:
         return [_measured(Path(name), label, size, times) for label, size, times in SIZES]
 
@@ -61,7 +61,7 @@ def _through_the_tool(tool: FileEditorTool, path: Path, old: str, new: str) -> N
 
 
 def _took(work: Callable[[], object]) -> float:
-    """Milliseconds."""
+    """Return how many milliseconds the work took."""
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1e3

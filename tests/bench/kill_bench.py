@@ -94,7 +94,7 @@ class Log:
         return next((path.stem for path in self._directory.glob("*.session")), "")
 
     def read(self) -> list[Row]:
-        """All events; notes a violation where one is missing or was changed."""
+        """Return all events; record a violation if one is missing or was changed."""
         path = self._directory / f"{self.session}.session"
         try:
             with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
@@ -132,7 +132,7 @@ class Log:
         return ""
 
     def has_ended(self) -> bool:
-        """Whether the agent has finished, or has nothing more to say since its last call was killed."""
+        """Return whether the agent has finished, or cannot continue because its last call was killed."""
         return any(
             (kind == "run_ended" and json.loads(line)["reason"] == "finished")
             or (kind == "model_responded" and _OVER in line)
@@ -149,7 +149,7 @@ class Log:
         return ""
 
     def _of(self, mark: str) -> list[Row]:
-        """The events of the action that was proposed last with this mark."""
+        """Return the events of the most recently proposed action with this mark."""
         rows = self.read()
         asked = [json.loads(line) for _, kind, line in rows if kind == "action_proposed" and f"echo {mark} " in line]
         expected = {each["action_id"] for each in asked}
@@ -157,7 +157,7 @@ class Log:
 
 
 class Round:
-    """One session that is killed and resumed; `play` says what was violated."""
+    """One session that is killed and resumed; `play` returns the violations."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -248,7 +248,7 @@ class Round:
         }[kind]
 
     def _drive(self) -> None:
-        """Answer questions and go on until the run has ended or the screen is dead."""
+        """Answer questions and send messages until the run has ended or the screen is dead."""
         until = quiet_since = time.monotonic()
         until += _PATIENCE
         last = -1
@@ -264,7 +264,7 @@ class Round:
             self.violations.append(f"no end in {_PATIENCE} s; the terminal shows:\n{self._terminal.text()}")
 
     def _reacts(self, text: str, quiet: float) -> bool:
-        """Do what a user would about what is shown; whether there was something to do."""
+        """Do what a user would do with what is on the screen; return whether there was anything to do."""
         question = self.log.question()
         if "enter reject" in text:
             self._terminal.press("enter")
@@ -289,14 +289,14 @@ class Round:
             self._terminal.press("enter")
 
     def _go_on(self) -> None:
-        """Nothing happens any more: send the next message, which starts another engine where the old one died."""
+        """Send the next message when nothing happens any more: that starts a new engine if the old one died."""
         self._terminal.type("go on")
         time.sleep(0.3)
         self._terminal.text()
         self._terminal.press("enter")
 
     def _leave(self, before: list[Any]) -> None:
-        """Quit the screen and look at the terminal."""
+        """Quit the screen and check the terminal."""
         time.sleep(0.5)
         self._terminal.press("ctrl+q")
         try:
@@ -313,7 +313,7 @@ class Round:
             self.violations.append(f"the screen ended with {code}:\n{self._terminal.text()}")
 
     def _wait_until_gone(self) -> None:
-        """All processes end by themselves."""
+        """Wait until all processes have ended on their own."""
         until = time.monotonic() + _GONE
         while (left := self.sandbox.processes()) and time.monotonic() < until:
             time.sleep(0.1)
@@ -342,7 +342,7 @@ class Round:
 
 
 def _left_files(sandbox: Sandbox) -> Iterator[Path]:
-    """Files of ours that belong to nothing that lives."""
+    """Yield files of ours that belong to no running process."""
     ours = {".git", "marks", "notes.txt", "data.txt", "more.txt", "build", "README"}
     yield from (path for path in sandbox.project.iterdir() if path.name not in ours)
     yield from Path(sandbox.env["TMPDIR"]).iterdir()
@@ -405,7 +405,7 @@ def measures() -> Iterator[Measure]:
 
 
 def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
-    """Play the rounds; the kills by kind, the number of rounds with a violation, and the due kinds never hit."""
+    """Play the rounds; return the kills by kind, the number of rounds with a violation, and the due kinds never hit."""
     kills: Counter[str] = Counter()
     bad = 0
     for number in range(seed, seed + count):

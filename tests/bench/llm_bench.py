@@ -1,7 +1,7 @@
-"""What a step costs between the model's answer and the next request, against a bare litellm streaming call.
+"""Time between a model's answer and the next request, compared with a bare litellm streaming call.
 
 Whole sessions run here: a real model server in a process of its own, the session file, the shell with `true`. A long
-session, a young one and bare calls take turns, a few steps each, so that all of them see the same machine.
+session, a young one and bare calls alternate every few steps, so that they run under the same conditions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CALL = {"name": "execute_bash", "arguments": {"security_risk": "LOW", "summary"
 
 @contextlib.contextmanager
 def serving(directory: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Path]]:
-    """A model server in a process of its own: its address, and the file of its moments."""
+    """Run a model server in a process of its own; yields its address and the file in which it records times."""
     script, times = directory / f"{name}.json", directory / f"{name}.times"
     script.write_text(json.dumps(turns))
     command = [sys.executable, "-m", "tests.fakes.model_server", "--script", str(script), "--times", str(times)]
@@ -105,7 +105,7 @@ class _Running:
         self._counted: list[int] = []
 
     def run(self, turns: int) -> None:
-        """So many answers with what they ask for; the gap behind the last does not count: others have their turn."""
+        """Run this number of steps; the gap after the last one is not measured, because other subjects run then."""
         for _ in range(2 * turns):
             self._session.step()
         self._counted.extend(range(self._turns, self._turns + turns - 1))

@@ -1,4 +1,4 @@
-"""What the bridge to an MCP server costs over the SDK itself, and what ten known servers cost before the first call."""
+"""Overhead of the bridge to an MCP server over the SDK, and the cost of ten known servers before the first call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEN = 30.0
 
 
 def measures() -> list[Measure]:
-    """Milliseconds."""
+    """Return all measures of this file, in milliseconds."""
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         pins = PinStore(Locations(*(place / name for name in ("config", "data", "state", "runtime"))))
@@ -39,7 +39,7 @@ def _server(place: Path, name: str) -> ServerConfig:
 
 
 def _bridge(place: Path, pins: PinStore) -> Measure:
-    """A call through the executor, less what the SDK takes for the same on the same connection."""
+    """Measure a call through the executor, minus what the SDK takes for the same call on the same connection."""
     client = MCPClient.opened(_server(place, "one"), pins)
     try:
         client.connect().result(60)
@@ -66,7 +66,7 @@ async def _own(sdk: Any) -> float:
 
 
 def _ten(place: Path, pins: PinStore) -> Measure:
-    """Ten servers of ten tools each that were seen before: until the first request may go out, none of them runs."""
+    """Measure the time to the first request with ten known servers of ten tools each; no server is started."""
     servers = [_server(place / name, name) for name in (f"server{number}" for number in range(10))]
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
     for server in servers:

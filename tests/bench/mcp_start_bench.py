@@ -1,6 +1,6 @@
-"""What ten configured MCP servers cost the start of the real program: first request of `ohw run`, first paint.
+"""Cost of ten configured MCP servers at the start of the program: first request of `ohw run`, first paint.
 
-Both with and without them in turns. For the request their tools are known from before, as after the first time ever.
+Runs with and without them alternate. For the request the tools of the servers are known from an earlier start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 def measures() -> Iterable[Measure]:
-    """Milliseconds with ten servers; the reference is the same without."""
+    """Return milliseconds with ten servers; the reference is the same start without any."""
     with tempfile.TemporaryDirectory(dir="/tmp") as directory:
         none, ten = _home(Path(directory) / "none", 0), _home(Path(directory) / "ten", 10)
         for name, timed in (("ohw run: start to first request", _to_request), ("first paint of `ohw`", _to_paint)):
@@ -41,7 +41,7 @@ def measures() -> Iterable[Measure]:
 
 
 def _home(home: Path, count: int) -> Mapping[str, str]:
-    """The environment of a user with so many servers, each of ten tools that are known."""
+    """Return the environment of a user with this number of servers, each with ten known tools."""
     home.mkdir()
     (home / "project").mkdir()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OHW_", "XDG_"))}

@@ -1,4 +1,4 @@
-"""One measured number with what it is held against; every bench returns a list of them."""
+"""One measured number with its limit or reference; every bench returns a list of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What 1,000 operations of OpenAPI documents cost: until they are tools, and in tokens of each request."""
+"""Cost of 1,000 operations of OpenAPI documents: time until they are tools, and tokens in each request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _tools(directory: str) -> dict[str, ToolDefinition]:
 
 
 def _large() -> dict[str, Any]:
-    """The paths of a real document over and over, each time under another name, up to 1,000 operations."""
+    """Return the paths of a real document, repeated under other names up to 1,000 operations."""
     document = yaml.load(_REAL.read_text(), yaml.CSafeLoader)
     paths: dict[str, Any] = {}
     count = 0
@@ -60,7 +60,7 @@ def _large() -> dict[str, Any]:
 
 
 def _tokens(directory: str, tools: dict[str, ToolDefinition]) -> Measure:
-    """Of the descriptions that go with each request, at four characters a token."""
+    """Measure the tokens of the tool descriptions sent with each request, at four characters a token."""
     context = ToolContext(directory)
     opened = open_tools(context)
     try:

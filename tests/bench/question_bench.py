@@ -36,7 +36,7 @@ class _Terminal(ScreenApp):
 
 
 class _Bare(QuestionScreen[None]):
-    """A modal that says one line: what no question can be quicker than."""
+    """A modal of one line: the lower bound for the time any question takes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,14 +48,14 @@ class _Bare(QuestionScreen[None]):
             yield Static("?")
 
     def show_keys(self) -> None:
-        """There are none."""
+        """Return no keys."""
 
     def no_answer(self) -> None:
-        """Nobody answers."""
+        """Ignore the answer."""
 
 
 class _Watched(ApprovalScreen):
-    """A question that says when it has been painted."""
+    """A question that sets an event when it has been painted."""
 
     def __init__(self, action: ActionItem) -> None:
         super().__init__(Asked(action))
@@ -64,7 +64,7 @@ class _Watched(ApprovalScreen):
 
 
 def _watch(screen: _Bare | _Watched) -> None:
-    """Set its event when its quiet time begins, which is when it has been painted."""
+    """Set the event when the quiet time of the screen begins, which is when it has been painted."""
     begin = screen.quiet.begin
 
     def begin_and_tell() -> None:

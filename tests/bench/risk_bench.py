@@ -1,4 +1,4 @@
-"""What rating a command costs before it is asked about: it is done several times for each action."""
+"""Cost of rating a command, which happens several times for each action before the user is asked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def measures() -> list[Measure]:
-    """Milliseconds for the known commands, and for long ones of several shapes; the worst of these counts."""
+    """Measure known commands, and long ones of several shapes, in milliseconds; the slowest counts."""
     assess_command("ls", _PLACES)  # the parser is loaded once
     lines = [line for line in _CASES.read_text().splitlines() if json.loads(line)["kind"] == "bash"]
     return [

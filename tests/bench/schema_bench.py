@@ -1,4 +1,4 @@
-"""What exporting the schemas of 30 tools costs: every model change and every `ohw tools` pays it."""
+"""Cost of exporting the schemas of 30 tools: paid at every change of the model and by every `ohw tools`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMIT = 5.0
 
 
 def measures() -> list[Measure]:
-    """Milliseconds after the first time, for each way of exporting."""
+    """Return milliseconds after the first time, for each export format."""
     tools = [make() for _ in range(10) for make in (BashTool, FileEditorTool, TaskTrackerTool)]
     ways: dict[str, Callable[[ToolDefinition], Any]] = {
         "schemas: 30 tools for OpenAI": lambda tool: tool.to_openai_tool(),

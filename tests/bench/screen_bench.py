@@ -98,7 +98,7 @@ asyncio.run(paint(Bare(), 0))
 
 
 def measures() -> list[Measure]:
-    """First paint as a ratio of one run, then what an idle screen costs."""
+    """Return the first paint as a ratio to a bare app in the same run, then the cost of an idle screen."""
     for package in (workbench, tests):  # as an installed package is, and Textual here; not every checkout may write it
         compileall.compile_dir(Path(str(package.__file__)).parent, quiet=2)
     runs = [_figures(_OURS) for _ in range(3)]

@@ -1,6 +1,6 @@
-"""What glob and grep cost on 20,000 files, against ripgrep alone in the same run; also without ripgrep.
+"""Cost of glob and grep on 20,000 files, compared with ripgrep alone in the same run; also without ripgrep.
 
-Run it alone: `python -m tests.bench search`. Without ripgrep there is nothing to hold the numbers against.
+Run it alone: `python -m tests.bench search`. Without ripgrep the numbers have no reference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEEDLE = "a needle in the hay"
 
 
 def plant(directory: Path) -> None:
-    """20,000 files of 40 lines in 200 directories; every 400th holds the needle."""
+    """Create 20,000 files of 40 lines in 200 directories; every 400th contains the needle."""
     for number in range(FILES):
         inside = directory / f"part{number % 200:03}"
         inside.mkdir(exist_ok=True)
@@ -33,7 +33,7 @@ def plant(directory: Path) -> None:
 
 
 def seconds(work: Callable[[], object], times: int = 7) -> float:
-    """The median of some runs, after one that warms up."""
+    """Return the median of several runs, after one warm-up run."""
     took = []
     for _ in range(times + 1):
         began = time.perf_counter()
@@ -43,13 +43,13 @@ def seconds(work: Callable[[], object], times: int = 7) -> float:
 
 
 def listing(directory: Path) -> None:
-    """What ripgrep alone can do of glob's work: list the files that fit with their dates, the newest last."""
+    """Do with ripgrep alone what it can do of glob's work: list matching files by modification time, newest last."""
     command = ["rg", "--files", "--sort=modified", "--glob=*.py"]
     assert subprocess.run(command, cwd=directory, capture_output=True, check=True).stdout.count(b"\n") == FILES // 2
 
 
 def searching(directory: Path) -> None:
-    """ripgrep alone at grep's work."""
+    """Do grep's work with ripgrep alone."""
     command = ["rg", "--line-number", NEEDLE, "./"]
     assert subprocess.run(command, cwd=directory, capture_output=True, check=True).stdout.count(b"\n") == FILES // 400
 

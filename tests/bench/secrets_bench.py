@@ -1,4 +1,4 @@
-"""What it costs to take secrets out of a text: all that tools say goes through it, streamed and whole."""
+"""Cost of masking secrets in a text, streamed and whole: all output of tools passes through it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session file costs: commits against bare SQLite, opening long sessions, the session's share of a step."""
+"""Cost of a session file: commits compared with bare SQLite, opening long sessions, its share of a step."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def opening(directory: Path, count: int, budget: float) -> list[Measure]:
 
 
 def steps(directory: Path, times: int = 1_000) -> list[Measure]:
-    """A step with a model and a tool that cost nothing: model answer to next request, at the start and far on."""
+    """Measure a step with a model and a tool that take no time: from the answer to the next request, early and late."""
     directory = directory / "steps"
     directory.mkdir()
     script = (*(calls(("look", {})) for _ in range(times)), says("end"))

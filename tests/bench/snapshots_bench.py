@@ -1,4 +1,4 @@
-"""What a version of the files costs after one change in a tree of 5,000; the thread of a run waits for none of it."""
+"""Cost of a snapshot after one change in a tree of 5,000 files; the thread of the run never waits for it."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def _processor() -> float:
 
 
 def _spent(work: Callable[[], object]) -> tuple[float, float]:
-    """Milliseconds of processor time, and as it took."""
+    """Return milliseconds of processor time and of wall-clock time."""
     used, began = _processor(), time.perf_counter()
     work()
     return (_processor() - used) * 1e3, (time.perf_counter() - began) * 1e3
 
 
 def _git_start(repository: SnapshotRepository) -> tuple[float, float]:
-    """A start of git that does nothing, the median: what each of the above is made of."""
+    """Measure a git process that does nothing (median): the unit of which the other figures consist."""
     own = OwnRepository(repository.directory, repository.workspace)
     spent = [_spent(lambda: run_git(["version"], cwd=repository.workspace, own=own)) for _ in range(TIMES)]
     return statistics.median(one for one, _ in spent), statistics.median(one for _, one in spent)
 
 
 def _after_changes(repository: SnapshotRepository, paths: list[str] | None) -> tuple[float, float, float]:
-    """A version in processor time and as it took, and its texts in processor time; each the median."""
+    """Return a snapshot's processor time and wall-clock time, and the processor time of its texts; each the median."""
     taken, told, before = [], [], repository.snapshot()
     for number in range(TIMES):
         (repository.workspace / "d7/f350.py").write_text(f"y = {number}, {paths}\n" * 41)

@@ -1,8 +1,8 @@
-"""A long session lived through by the real screen in a pseudo terminal: `python -m tests.bench.soak_bench [STEPS]`.
+"""A long session in the real screen in a pseudo terminal: `python -m tests.bench.soak_bench [STEPS]`.
 
 This process is the engine: it writes each step of an agent (streamed words, an answer in Markdown, a command and its
-output) to the session file and brings it to the screen through the session's socket. What is measured is the memory of
-the screen's process.
+output) to the session file and sends it to the screen through the session's socket. The memory of the screen's process
+is measured.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def measures() -> Iterator[Measure]:
 
 
 def soak(steps: int, pace: float = PACE, looks: int = 20) -> list[tuple[int, float]]:
-    """Live through the steps; (step, MB of the screen's process) at so many points and after a rest at the end."""
+    """Play the steps; return (step, MB of the screen's process) at so many points and after a rest at the end."""
     with tempfile.TemporaryDirectory(prefix="ohw-soak-") as name:
         env = environment(Path(name))
         locations = Locations.from_environment(env)

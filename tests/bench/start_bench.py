@@ -1,6 +1,6 @@
-"""What it costs to start: `--version` and `--help` against bare Python, `ohw run` against the import of litellm.
+"""Cost of starting: `--version` and `--help` compared with bare Python, `ohw run` with the import of litellm.
 
-What is compared runs in turns, so that all of it sees the same machine, and its medians are held against each other.
+The subjects alternate, so that they run under the same conditions, and their medians are compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OHW = str(Path(_PYTHON).with_name("ohw"))
 
 
 def measures() -> Iterable[Measure]:
-    """The figures of this area."""
+    """Return all measures of this file."""
     commands = {
         "bare": (_PYTHON, "-c", "pass"),
         "ohw --version": (_OHW, "--version"),

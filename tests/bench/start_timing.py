@@ -1,4 +1,4 @@
-"""What the benches of the start share: subjects timed in turns, and `ohw run` until its request arrives."""
+"""Shared by the benches of the start: alternating timed subjects, and `ohw run` until its request arrives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.model_turns import finish
 
 
 def in_turns(subjects: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The median of each, so that all of them see the same machine; a first round fills the caches and counts not."""
+    """Return the median time of each subject; they alternate, after a first round that only fills the caches."""
     took: dict[str, list[float]] = {name: [] for name in subjects}
     for number in range(rounds + 1):
         for name, subject in subjects.items():

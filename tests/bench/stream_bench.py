@@ -1,8 +1,8 @@
-"""What a streamed piece of an answer costs beside litellm's own streaming, and how many tokens a second are taken in.
+"""Cost of a streamed piece of an answer compared with litellm's own streaming, and tokens accepted per second.
 
-A real server in a process of its own sends as fast as it can, a token a piece. Bare calls and ours to a compatible
-server (whose stream we read ourselves) take turns. Of other providers litellm reads the stream: there our share is what
-its pieces, all made before, still cost until they are shown.
+A real server in a process of its own sends as fast as it can, one token a piece. Bare calls and ours to a compatible
+server (whose stream the workbench reads itself) alternate. For other providers litellm reads the stream: there the
+share of the workbench is the cost of showing pieces that were all made before.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def measures() -> list[Measure]:
 
 
 class _Read(ProviderModel):
-    """A model of the general route whose streams are there."""
+    """A model of the general route whose stream is prepared in advance."""
 
     def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         return self._stream_there
@@ -72,7 +72,7 @@ class _Read(ProviderModel):
 
 
 def _in_turns(*calls: Callable[[], None]) -> list[float]:
-    """The median of each, in microseconds of CPU a piece; the first round only warms up."""
+    """Return the median of each in microseconds of CPU a piece; the first round is a warm-up."""
     took: list[list[float]] = [[] for _ in calls]
     for number in range(_ROUNDS + 1):
         for place, call in enumerate(calls):
@@ -104,7 +104,7 @@ def _called(model: ProviderModel) -> None:
 
 
 def _rate(path: Path, model: ProviderModel) -> float:
-    """Tokens a second from the first to the last that a session gives out."""
+    """Return the tokens a second, from the first to the last that a session publishes."""
     came: list[float] = []
 
     def heard(event: LiveEvent) -> None:

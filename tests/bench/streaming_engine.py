@@ -1,6 +1,6 @@
-"""The engine's end of a session's socket that does nothing but stream an answer; run by `terminal_bench`.
+"""The engine's end of a session's socket that only streams an answer; run by `terminal_bench`.
 
-`python -m tests.bench.streaming_engine SOCKET SEQ`: who connects gets 500 tokens a second, joined as an engine does.
+`python -m tests.bench.streaming_engine SOCKET SEQ`: each client gets 500 tokens a second, batched as by an engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The real screen in a pseudo terminal while an answer streams through the engine's socket: keys to what paints them.
+"""Time from a key to its echo in the real screen while an answer streams through the engine's socket.
 
-Each key is timed from its write to the first bytes after which the terminal shows it; a bare app is timed beside.
+Each key is timed from its write to the first bytes after which the terminal shows it; a bare app is timed as the
+reference.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def measures() -> Iterator[Measure]:
 
 
 def _of_session(home: Path, count: int) -> list[float]:
-    """Milliseconds of each key on a session with so many events."""
+    """Return milliseconds for each key on a session with this number of events."""
     home.mkdir()
     env = environment(home)
     locations = Locations.from_environment(env)
@@ -109,7 +110,7 @@ def read_all(terminal: int, wrote: list[tuple[float, bytes]]) -> None:
 
 
 def _round(terminal: int) -> list[float]:
-    """When each of the keys was pressed; the line is empty again after them."""
+    """Return when each of the keys was pressed; afterwards the input line is emptied again."""
     pressed = []
     chance = random.Random(len(_KEY))
     for _ in range(_KEYS):
@@ -123,7 +124,7 @@ def _round(terminal: int) -> list[float]:
 
 
 def _between(rounds: Sequence[Sequence[float]], wrote: Sequence[tuple[float, bytes]]) -> list[float]:
-    """From each key to the bytes after which so many stand in the prompt."""
+    """Return the time from each key to the bytes after which the prompt shows it."""
     screen = Screen(_COLUMNS, _ROWS)
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     counts = []

@@ -1,4 +1,4 @@
-"""What calls as plain text cost: a conversation of 200 messages there and back, beside JSON of the same."""
+"""Cost of calls as plain text: a conversation of 200 messages converted and parsed, compared with JSON of the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TO_TEXT_MS, BACK_MS = 1.0, 1.4
 
 
 def measures() -> list[Measure]:
-    """Both directions in milliseconds, the quickest of many rounds that take turns with the reference."""
+    """Measure both directions in milliseconds, the fastest of many rounds that alternate with the reference."""
     tools, messages = [_tool("execute_bash"), _tool("str_replace_editor")], _conversation()
     text = convert_fncall_messages_to_non_fncall_messages(messages, tools)
     assert convert_non_fncall_messages_to_fncall_messages(text, tools) == messages

@@ -57,7 +57,7 @@ async def _on_screen(state: SessionState) -> tuple[float, float, Sequence[float]
 
 
 async def _key(app: PanelApp, timeline: Timeline, number: int) -> float:
-    """From the key to the painted line, with a delta of text before it, as twelve a second bring it."""
+    """Return the time from the key to the painted line, with a piece of streamed text just before it."""
     app.take(live.TextDelta(text=f"word{number} " + ("\n\n" if number % 10 == 0 else "")))
     await asyncio.sleep(0.02)
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Why an import stands in a function: by the package that is imported, or by the module that imports one of ours."""
+"""The reasons why an import is inside a function: by the imported package, or by the importing module."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What still breaks a contract, in `offenders.json`: the lists only shrink.
+"""Known offenders against a contract, in `offenders.json`: the lists only shrink.
 
-An entry that no longer offends has to go, a new one is not taken. `python -m tests.contracts.offenders` takes away what
-no longer offends and lowers the counts; it never adds. With `init` it takes the names as they are after a move.
+An entry that no longer offends must be removed, and new ones are refused. `python -m tests.contracts.offenders` removes
+what no longer offends and lowers the counts; it never adds. With `init` it adopts the names as they are after a move.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _sum(values: Mapping[str, Any]) -> int:
 
 
 def _lower(old: Any, new: Any) -> Any:
-    """Keep a reason that somebody wrote; lower a number."""
+    """Keep a reason that a person wrote; lower a number."""
     if isinstance(old, int) and isinstance(new, int):
         return min(old, new)
     return old if isinstance(old, str) and old.startswith("because ") else new

@@ -80,7 +80,7 @@ def classes() -> dict[str, ast.ClassDef]:
 
 
 def _base(module: Module, expression: ast.expr, known: dict[str, ast.ClassDef]) -> str:
-    """The `module:name` of a base class of ours, "" for one of somebody else's."""
+    """Return the `module:name` of a base class of ours, "" for one of another package."""
     expression = expression.value if isinstance(expression, ast.Subscript) else expression
     head, _, rest = ast.unparse(expression).partition(".")
     if f"{module.name}:{head}" in known:

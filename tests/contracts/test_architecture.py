@@ -98,7 +98,7 @@ def flow(title: str) -> list[str]:
 
 
 def passed(trace: Trace, title: str) -> list[str]:
-    """Return the modules of the flow that ran, in the order in which they first did."""
+    """Return the modules of the flow that ran, in the order in which they first ran."""
     listed = flow(title)
     assert len(listed) >= 6, f"ARCHITECTURE.md lists no flow {title}"
     return [module for module in trace.modules if module in listed]

@@ -1,4 +1,4 @@
-"""Who may know what: directories beside each other, names of tools, private parts of Textual, late imports."""
+"""Borders between modules: sibling directories, names of tools, private parts of Textual, late imports."""
 
 import ast
 import inspect
@@ -30,7 +30,7 @@ def test_sibling_packages_import_in_one_direction_only():
 
 
 def _siblings(one: str, other: str) -> list[tuple[str, str]]:
-    """The two directories beside each other through which an import goes, where it goes through two."""
+    """Return the two sibling directories that an import crosses, if it crosses two."""
     mine, theirs = one.split("."), other.split(".")
     depth = next((n for n, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None)
     return [] if depth is None else [(".".join(mine[: depth + 1]), ".".join(theirs[: depth + 1]))]
@@ -62,7 +62,7 @@ def private_names() -> frozenset[str]:
 
 
 def own_names(module: Module) -> set[str]:
-    """The private names that the module itself gives, and what it calls of the standard library."""
+    """Return the private names that the module itself defines or uses of the standard library."""
     stored = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
     called = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "os")
     return {*stored, *called, *(n.name for n in ast.walk(module.tree) if isinstance(n, Function))}

@@ -1,4 +1,4 @@
-"""Names are the field's standard terms, and each public class name stands for one thing."""
+"""Names are the standard terms of the field, and each name of a public class stands for one thing."""
 
 import ast
 import re

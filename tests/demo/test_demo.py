@@ -23,7 +23,7 @@ Decide = Callable[[ReadCall], str | None]
 
 
 class Play:
-    """The agent's loop at its simplest: decide on each call, run it, give the result back."""
+    """A minimal agent loop: decide on each call, run it, return the result."""
 
     def __init__(self, project: Path, state: Path) -> None:
         self.project = project

@@ -1,4 +1,4 @@
-"""What two texts share at both ends is found on whole lines, and shortens the work without changing any difference."""
+"""Common lines at both ends of two texts are skipped before the comparison; the result stays the same."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

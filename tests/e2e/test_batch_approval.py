@@ -1,4 +1,4 @@
-"""Three calls in one answer of a model: one list of questions, also after a kill, and each call its own result."""
+"""Three calls in one answer of a model: one list of questions, also after a kill, and one result for each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ohw demo` in a pseudo terminal: what the user decides reaches the model, and what was shown is what is written."""
+"""`ohw demo` in a pseudo terminal: the model gets the user's decisions, and the file gets what the question showed."""
 
 from __future__ import annotations
 

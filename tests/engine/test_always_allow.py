@@ -1,4 +1,4 @@
-"""Always, through the real engine: the next same command runs without a question, by the rule that was saved."""
+""" "Always" through the real engine: the rule is saved, and the next identical command runs without a question."""
 
 from __future__ import annotations
 

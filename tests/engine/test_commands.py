@@ -1,4 +1,4 @@
-"""A command of a front end is a struct and a handler, and nothing else."""
+"""A new command of a front end needs a struct and a handler, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detached engine through its real socket: started, commanded, killed, left alone."""
+"""The detached engine through its real socket: it is started, gets commands, is killed, or loses its screens."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def receive_until(connection: EngineConnection, is_last: Callable[[Message], boo
 
 
 def refusal(connection: EngineConnection) -> Refused:
-    """The first refusal that comes; other news may come with it."""
+    """Return the first refusal that arrives; other messages may come before it."""
     received = receive_until(connection, lambda message: isinstance(message, Refused))
     return next(message for message in received if isinstance(message, Refused))
 
 
 def seen_by(connection: EngineConnection, so_far: list[int]) -> list[int]:
-    """The numbers of the events that came: a log that goes on growing is compared once more."""
+    """Return the numbers of the events that arrived; a log that still grows is compared once more."""
     so_far += [message.seq for message in connection.receive() if getattr(message, "seq", 0)]
     return so_far
 

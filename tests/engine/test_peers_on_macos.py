@@ -1,4 +1,4 @@
-"""Who may connect on macOS, whose socket options and libproc are imitated here by their documented layout."""
+"""Which processes may connect on macOS; its socket options and libproc are imitated by their documented layout."""
 
 import ctypes
 import errno

@@ -1,4 +1,4 @@
-"""Any text on its way between screen and engine: lone surrogates, controls, in every field that holds text."""
+"""Any text survives the way between screen and engine: lone surrogates and controls, in every field of text."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_invalid_message_raises_value_error(line: bytes):
 
 
 def examples(count: int) -> list[wire.Command]:
-    """Commands of every kind, each field a text of the odd ones; the same ones each time."""
+    """Return commands of every kind with odd texts in each field; always the same ones."""
     chance = Random(4)
 
     def text() -> str:

@@ -1,4 +1,4 @@
-"""The test call that a screen has made: in a process of its own, its outcome in one line, no key in it."""
+"""The test call of the first run: in a process of its own, its outcome in one line without the key."""
 
 import threading
 

@@ -65,7 +65,7 @@ HOSTILE = [
 
 
 def hostile(sandbox: Sandbox) -> str:
-    """An export that says all it could to be powerful here, with an approved action behind an open question."""
+    """Return an export that claims every privilege it can, with an approved action behind an open question."""
     lines = [json.dumps({"seq": seq, "at": "2026-01-01T10:00:00Z", **event}) for seq, event in enumerate(HOSTILE, 1)]
     return "\n".join(lines).replace("{here}", str(sandbox.project)) + "\n"
 
@@ -100,7 +100,7 @@ def test_import_cannot_set_never_ask_mode_or_start_a_second_session(sandbox: San
 
 
 def foreign_file(sandbox: Sandbox, way: str) -> str:
-    """A hostile session file put among the user's own, without an import; its name."""
+    """Put a hostile session file among the user's own without importing it; return its name."""
     path = session_path(sandbox.locations, "20260101-evil-0001")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     real = sandbox.home / "elsewhere.session"

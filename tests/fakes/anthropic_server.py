@@ -13,9 +13,9 @@ from tests.fakes.model_turns import Fault, Request
 
 
 class AnthropicServer:
-    """Answers every request with "Hello there" and a call of `execute_bash`, or as `fault` and `cut` say.
+    """Answers every request with "Hello there" and a call of `execute_bash`, or as `fault` and `cut` demand.
 
-    `cut` breaks off "in text", "in call", or stays "silent" after the text; with `thinks` it thinks first.
+    `cut` breaks off "in text", "in call", or stays "silent" after the text; with `thinks` it sends reasoning first.
     """
 
     def __init__(self, cut: str = "", fault: Fault | None = None, thinks: bool = False) -> None:
@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
                     model.gone.set()
 
     def log_message(self, *_: object) -> None:
-        """Stay silent."""
+        """Write nothing to stderr."""
 
 
 def _events(cut: str, thinks: bool) -> Iterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ def _events(cut: str, thinks: bool) -> Iterator[dict[str, Any]]:
 
 
 def _thinking() -> Iterator[dict[str, Any]]:
-    """One block in two pieces with its signature, and one that nobody may read."""
+    """Yield a reasoning block in two pieces with its signature, and a redacted one."""
     yield {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}
     for part in ("Let me ", "see."):
         yield {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": part}}

@@ -1,4 +1,4 @@
-"""A disk without room: lets the files of this process grow no further."""
+"""A full disk: files of this process cannot grow."""
 
 import resource
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """No file of this process grows beyond `size` bytes, as on a full disk."""
+    """Let no file of this process grow beyond `size` bytes, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -1,4 +1,4 @@
-"""A service account of Google: a key in a file, and a server that gives tokens for what it signs."""
+"""A service account of Google: a key in a file, and a server that issues tokens for signed assertions."""
 
 from __future__ import annotations
 
@@ -65,4 +65,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Stay silent."""
+        """Write nothing to stderr."""

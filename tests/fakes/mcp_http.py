@@ -11,7 +11,7 @@ ECHO = {"name": "echo", "inputSchema": {"type": "object", "properties": {"text":
 
 
 class HttpServer:
-    """`requests` holds (method, path, headers) of all that came."""
+    """`requests` holds (method, path, headers) of every request received."""
 
     def __init__(self, mode: str = "", target: str = "") -> None:
         self.mode = mode
@@ -77,7 +77,7 @@ class HttpServer:
         handler.wfile.write(body)
 
     def got(self, handler: BaseHTTPRequestHandler) -> None:
-        """A GET: there is nothing to listen to."""
+        """Answer a GET: there is no stream to listen to."""
         self.send(handler, 405)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -103,7 +103,7 @@ class HttpServer:
         return None
 
     def send_as(self, handler: BaseHTTPRequestHandler, payload: Any, way: str, more: dict[str, str]) -> None:
-        """As JSON, as `events`, or `packed`."""
+        """Send the payload as JSON, as `events`, or `packed`."""
         body = json.dumps(payload).encode()
         kind = "application/json"
         if way == "events":

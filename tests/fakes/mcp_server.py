@@ -38,21 +38,21 @@ def text(*texts):
 
 
 def count(name):
-    """How often something happened, over all lives of the server."""
+    """Count one more occurrence; return how many there were so far, over restarts of the server."""
     with (DIRECTORY / name).open("a") as file:
         file.write("x")
     return (DIRECTORY / name).stat().st_size
 
 
 def end(request, words):
-    """`die`, or `die N`: only the first N times."""
+    """End the process at `die`; at `die N`, only the first N times."""
     times = words["text"].partition(" ")[2]
     if not times or count("deaths") <= int(times):
         os._exit(3)
 
 
 def hang_at_first(request, words):
-    """In its second life it answers."""
+    """Hang in the first process; answer after a restart."""
     return True if (DIRECTORY / "starts").stat().st_size == 1 else None
 
 
@@ -92,7 +92,7 @@ def child(request, words):
 
 
 def wish(method, params):
-    """Ask the client for something, and say what came back once it does."""
+    """Send the client a request, and report its answer once it arrives."""
 
     def ask(request, words):
         number = f"wish-{request['id']}"
@@ -122,7 +122,7 @@ SAMPLE["stopSequences"] = ["END"]
 
 
 def plant(path):
-    """Write a file, as no tool should."""
+    """Write a file, which no tool should do."""
     file = Path(path).expanduser()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("evil")

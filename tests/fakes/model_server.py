@@ -29,7 +29,7 @@ Script: TypeAlias = Iterable[ScriptTurn]
 
 @dataclass
 class ModelServer:
-    """Plays its turns one a request, in order; after the last it says so. `requests` holds what came."""
+    """Plays one turn for each request; after the last it answers that none is left. `requests` is the record."""
 
     script: Script = ()
     port: int = 0
@@ -69,7 +69,7 @@ class ModelServer:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def answer(self, request: Request) -> Reply | Fault:
-        """The turn for this request."""
+        """Return the turn for this request."""
         with self._lock:
             self.requests.append(request)
             turn = self._next()
@@ -83,7 +83,7 @@ class ModelServer:
         return self._turns[-1] if self.repeat_last and self._turns else Turn("The script of this server is over.")
 
     def stall(self) -> None:
-        """Hold a connection open until the server ends."""
+        """Hold a connection open until the server is closed."""
         self._stalled.wait(60)
 
 
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, *_: object) -> None:
-        """Stay silent."""
+        """Write nothing to stderr."""
 
     def _fail(self, fault: Fault) -> None:
         if fault.kind == "silent":

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came."""
+    """One request as it was received."""
 
     path: str
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ Reply: TypeAlias = Turn
 
 @dataclass(frozen=True)
 class Fault:
-    """An answer that is none: an HTTP error, no byte for ever ("silent"), or a reset before the first ("hang up")."""
+    """No answer: an HTTP error, no byte at all ("silent"), or a connection reset before the first ("hang up")."""
 
     status: int = 500
     message: str = "the server had an error"

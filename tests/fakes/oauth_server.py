@@ -1,4 +1,4 @@
-"""An MCP server over HTTP that wants a sign-in, and gives the tokens for it: RFC 9728, 8414, 7591, 7636 and 6749."""
+"""An MCP server over HTTP that requires a sign-in, and issues the tokens: RFC 9728, 8414, 7591, 7636 and 6749."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from tests.fakes.mcp_http import HttpServer
 
 
 class OAuthServer(HttpServer):
-    """`mode`: "denied" (the user says no), "down" (no token is renewed), "over" (renewing is refused)."""
+    """`mode`: "denied" (the user refuses), "down" (no token is renewed), "over" (renewing is refused)."""
 
     def __init__(self, mode: str = "", seconds: int | None = 3600) -> None:
         super().__init__(mode)
@@ -53,7 +53,7 @@ class OAuthServer(HttpServer):
         }
 
     def _authorize(self, handler: BaseHTTPRequestHandler, parameters: dict[str, str]) -> None:
-        """The user is here with a browser, and says yes at once."""
+        """Stand for a user with a browser who agrees at once."""
         known = parameters["redirect_uri"] in self.clients.get(parameters["client_id"], ())
         if not known or parameters["code_challenge_method"] != "S256" or parameters["response_type"] != "code":
             self.send(handler, 400)

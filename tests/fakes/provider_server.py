@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.protocol_version = "HTTP/1.1" if self.server.wire.keeps_alive else "HTTP/1.0"
 
     def do_GET(self) -> None:
-        """A redirect that turned a question into a look-up ends here too."""
+        """End a redirect that turned a POST into a GET."""
         self._answer({})
 
     def do_POST(self) -> None:
@@ -141,4 +141,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Stay silent."""
+        """Write nothing to stderr."""

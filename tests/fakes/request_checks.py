@@ -1,4 +1,4 @@
-"""What providers refuse in the messages of a request, as strict as they say; an empty list is a valid one."""
+"""What providers refuse in the messages of a request, as strictly as documented; an empty list means valid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Messages = Sequence[dict[str, Any]]
 
 
 def openai_faults(messages: Messages) -> list[str]:
-    """What OpenAI's chat interface refuses, or what its stricter relatives do."""
+    """Return what OpenAI's chat interface, or a stricter compatible server, would refuse."""
     json.dumps(list(messages), ensure_ascii=False).encode()
     talk = [message for message in messages if message["role"] != "system"]
     faults = ["the system speaks late"] if any(message["role"] == "system" for message in messages[1:]) else []
@@ -77,7 +77,7 @@ def _refuse(name: str) -> None:
 
 
 def anthropic_faults(messages: Messages) -> list[str]:
-    """What Anthropic's interface refuses in messages of its own form."""
+    """Return what Anthropic's interface would refuse in messages of its own form."""
     json.dumps(list(messages), ensure_ascii=False).encode()
     faults = [] if messages and messages[0]["role"] == "user" else ["the first message is not the person's"]
     faults += [] if messages and messages[-1]["role"] == "user" else ["the last message is the model's own"]

@@ -16,7 +16,7 @@ KEY = "sk-very-secret-0123456789"
 
 
 class Caller:
-    """A server with its script, a model that talks to it, and what streamed."""
+    """A server with its script, a model that uses it, and the streamed text."""
 
     def __init__(self, server: ModelServer, model: ProviderModel) -> None:
         self.server = server
@@ -30,7 +30,7 @@ class Caller:
         )
 
     def ask_aside(self) -> Callable[[], ModelResponse]:
-        """Ask in a thread; the result of the returned function is the answer."""
+        """Ask in a thread; the returned function waits and returns the answer."""
         answers: list[ModelResponse] = []
         thread = threading.Thread(target=lambda: answers.append(self.ask()))
         thread.start()
@@ -73,7 +73,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Caller]]:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Wait for a condition; False when it never came."""
+    """Wait for a condition; return False if it is not met in time."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.005)

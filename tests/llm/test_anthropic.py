@@ -1,4 +1,4 @@
-"""A provider with an interface of its own: litellm translates, and nothing of our promises is lost on the way."""
+"""A provider with its own interface: litellm translates, and all guarantees of the workbench still hold."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Where keys travel: what stands in the environment for a provider goes to that provider, and to no other server."""
+"""Which servers get a key: the variable of a provider is sent to that provider and to no other server."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""A piece of a stream that is broken breaks the answer on every route, as a connection that is cut does.
+"""A damaged piece of a stream ends the answer with an error on every route, as a cut connection does.
 
 Responses are closed with their call and not when garbage is collected.
 """
@@ -61,7 +61,7 @@ DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
 
 
 def damaged(route: Route, damage: Callable[[bytes], bytes], turn: Turn) -> list[bytes]:
-    """The frames of an answer, the one in the middle of its text damaged."""
+    """Return the frames of an answer with the one in the middle of its text damaged."""
     frames = list(route.encoder(turn))
     holding = [number for number, frame in enumerate(frames) if b"word" in frame and b"2713" in frame]
     middle = holding[len(holding) // 3]

@@ -1,4 +1,4 @@
-"""One answer is asked for, and whether it may call tools: what goes out and what of the reply counts."""
+"""A request asks for one answer and states whether tools may be called; other choices of the reply are ignored."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""One question to a model outside of the conversation, over HTTP; and a whole session that edits by draft with it."""
+"""One question to a model outside of the conversation, over HTTP; and a whole session that edits by drafts."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Finding keys and local servers: only what can be used is listed, a key is never read out, nobody is waited for."""
+"""Finding keys and local servers: only usable ones are listed, no key is read, and nothing waits for a slow server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that never end: each is cut where no answer goes, told as such, and not asked for again."""
+"""Answers that never end: each is cut at its limit, reported as endless, and not requested again."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def an_error() -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def serving(body: Callable[[], Iterator[bytes]]) -> Iterator[tuple[str, list[str]]]:
-    """A server that sends this body without end to each who asks; its address, and who asked."""
+    """Run a server that sends this body endlessly to each client; yields its address and the clients."""
     asked: list[str] = []
     listening = socket.create_server(("127.0.0.1", 0))
 
@@ -173,7 +173,7 @@ def test_slow_display_limits_reading_and_a_cancel_ends_it_at_once(monkeypatch):
 
 
 def dripping(*deltas: dict, times: int = 10**6) -> Callable[[], Iterator[bytes]]:
-    """A body that brings these deltas over and over, one each tenth of a second."""
+    """Return a body that repeats these deltas, one each tenth of a second."""
 
     def body() -> Iterator[bytes]:
         yield HEAD

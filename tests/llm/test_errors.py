@@ -1,4 +1,4 @@
-"""What goes wrong on the wire: which calls are tried again, what is kept, and the one line the user reads."""
+"""Errors of the connection: which calls are repeated, what is kept, and the one line the user reads."""
 
 import contextlib
 import socket

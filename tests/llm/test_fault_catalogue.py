@@ -39,7 +39,7 @@ def note(text: str, risk: str = "LOW", **more: Any) -> Called:
 
 
 def streamed(*deltas: dict[str, Any], finish: str | None = "stop") -> Turn:
-    """An answer of exactly these deltas."""
+    """Return an answer of exactly these deltas."""
     chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     end = [{"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}] if finish else []
     return Turn(raw=tuple(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in [*chunks, *end]))
@@ -79,7 +79,7 @@ class Trial(Harness):
 
     @property
     def status_lines(self) -> str:
-        """Every line that was shown beside what the engine does."""
+        """Return every line of the status that was shown."""
         return "\n".join(live.detail for live in self.live if isinstance(live, EngineState) and live.detail)
 
     @property
@@ -102,7 +102,7 @@ class Trial(Harness):
 
 
 def check_usable(d: Trial) -> None:
-    """The state every row ends in: idle, whole, and the next message is answered."""
+    """Check the state every row ends in: idle, intact, and the next message is answered."""
     assert d.session.phase == "idle"
     proposed = [event.action_id for event in d.log() if event.kind == "action_proposed"]
     ended = [event.action_id for event in d.log() if event.kind in ("action_observed", "action_abandoned")]

@@ -1,4 +1,4 @@
-"""Images go to models that take them; where one is not taken, that is said and the work goes on without it."""
+"""Images are sent to models that accept them; for others this is reported and the run continues without them."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""What providers say of a full window and of content they withhold, each in words of its own, in a whole session."""
+"""Errors of providers about a full window or withheld content, each in its own words, in a whole session."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_other_limits_are_not_taken_for_a_full_window(words, status, kind):
 
 @dataclass(frozen=True)
 class PlainError(Fault):
-    """An error whose body is not OpenAI's: the sentence alone, as Ollama and TGI put it."""
+    """An error whose body is not OpenAI's: a bare sentence, as Ollama and TGI send it."""
 
     fields: dict[str, Any] = field(default_factory=dict)
 
@@ -144,7 +144,7 @@ def test_conversation_refused_by_a_filter_is_explained(trial, words):
 
 
 class Clock:
-    """Time that passes only while somebody waits."""
+    """A clock that advances only while somebody waits."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0

@@ -1,6 +1,6 @@
-"""The streaming form of each provider, through litellm, against a real server: whole, and cut at many bytes.
+"""The streaming form of each provider, through litellm, against a real server: complete, and cut at many bytes.
 
-An answer is whole where the provider said why it ended, and nowhere else: of a cut one no call may run.
+An answer is complete only if the provider sent the reason why it ended: no call of a cut answer may run.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def test_withheld_response_is_marked(route):
 
 
 def places(frames: list[bytes], after: int) -> Iterator[tuple[int, bool]]:
-    """Where to cut, and whether the reason has come by then: at each border of frames, beside it, and in between."""
+    """Yield where to cut, and whether the reason was sent by then: at a frame's border, beside it, and in between."""
     ends = list(itertools.accumulate(map(len, frames)))
     end_of_reason = ends[-1 - after]
     borders = {place + beside for place in ends for beside in (-9, 0, 7)}

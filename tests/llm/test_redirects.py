@@ -1,4 +1,4 @@
-"""A conversation, and the key it goes with, stays at the host that the user named, on every route of litellm."""
+"""Redirects: a conversation and its key are sent only to the host that the user named, on every route of litellm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHERS = tuple(
 
 
 def heard(route: Route, status: int, host: str = "127.0.0.1") -> int:
-    """Ask a server that sends on to another one; how many requests that one heard. The refusal is told, once."""
+    """Ask a server that redirects to another one; return how many requests that got. The refusal is reported once."""
     with WireServer(route.encoder, Turn("caught")) as thief, WireServer(route.encoder, Turn()) as server:
         target = thief.base_url.replace("127.0.0.1", host)
         server.redirect = (status, f"{target}/v1/chat/completions")

@@ -1,4 +1,4 @@
-"""The offline model: its scripts are checked when read, and what it plays depends on the messages alone."""
+"""The offline model: its scripts are checked when loaded, and its answers depend on the messages alone."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reasoning that its provider signed goes back to it with the calls it led to, and to nobody else."""
+"""Reasoning signed by its provider is sent back to it with the calls it led to, and to nobody else."""
 
 import pytest
 

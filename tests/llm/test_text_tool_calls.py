@@ -1,4 +1,4 @@
-"""Calls as plain text: the form that models know, its repairs and checks, and that nothing is lost either way."""
+"""Calls as plain text: the syntax shown to models, its repairs and checks; no text is lost in either direction."""
 
 import contextlib
 import json
@@ -57,7 +57,7 @@ def call(name, call_id="toolu_01", **arguments):
 
 
 def read(text, tools=TOOLS):
-    """The words and the calls (name, arguments) of one answer."""
+    """Return the text and the calls (name, arguments) of one answer."""
     (message,) = convert_non_fncall_messages_to_fncall_messages([{"role": "assistant", "content": text}], tools)
     calls = [
         (each["function"]["name"], json.loads(each["function"]["arguments"])) for each in message.get("tool_calls", ())

@@ -1,4 +1,4 @@
-"""A model without tool calling behind plain-text calls: what it is sent, what streams, what comes back."""
+"""A model without tool calling that writes its calls as plain text: its requests, its stream, its results."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ ASKED = [{"role": "system", "content": "Be good."}, {"role": "user", "content": 
 
 
 class Chatting:
-    """A model that only chats: gives its texts in small pieces and keeps what it was asked."""
+    """A model that only chats: streams its texts in small pieces and records its requests."""
 
     name = "chat/only"
 

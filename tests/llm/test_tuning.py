@@ -1,4 +1,4 @@
-"""What a profile sets reaches the provider, and what it says of prices and window counts before any table."""
+"""The settings of a profile reach the provider, and its prices and window take precedence over any table."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever the log holds, also a damaged one, what is sent is what strict providers accept, in either one's form."""
+"""Whatever the log holds, even a damaged one, the requests are valid for strict providers, in either form."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ ANY_LOG = st.one_of(logs, damaged_logs())
 
 
 def as_anthropic(messages: list[dict]) -> list[dict]:
-    """The messages in the form in which litellm sends them there."""
+    """Return the messages in the form in which litellm sends them to Anthropic."""
     load_litellm()
     from litellm.litellm_core_utils.prompt_templates.factory import anthropic_messages_pt
 

@@ -25,7 +25,7 @@ def fake_server(directory: Path, options: dict[str, Any] | None = None, **more: 
 
 @dataclass
 class Place:
-    """A user's directories and a directory to work in; what is opened here is closed at the end."""
+    """A user's directories and a working directory; what is opened here is closed at the end."""
 
     root: Path
     clients: list[MCPClient] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Place:
         return client
 
     def tool(self, name: str = "echo", server: ServerConfig | None = None) -> MCPToolDefinition:
-        """A tool of a server that is connected, approved by the user."""
+        """Return a tool of a connected server that the user has approved."""
         client = self.client(server or self.server())
         client.connect().result(60)
         definition = client.pins.entry(client.server).tools[name]
@@ -62,7 +62,7 @@ class Place:
 
 
 def approve_all(where: Locations, table: dict[str, Any], directory: Path) -> None:
-    """The user has looked at what these servers offer, and approved it."""
+    """Approve everything these servers offer, as a user who has looked at it."""
     for name, settings in table.items():
         server = read_server(name, settings, "here", str(directory))
         pins = PinStore(where)

@@ -21,7 +21,7 @@ from workbench.session.session_factory import OpenedSession, start_session
 
 @dataclass
 class McpHarness:
-    """The session, what it told, and the model behind it."""
+    """The session, its messages to the user, and its model."""
 
     opened: OpenedSession
     model: NamedModel
@@ -31,7 +31,7 @@ class McpHarness:
     steps: list[threading.Thread] = field(default_factory=list)
 
     def say(self, text: str, *mentions: str) -> None:
-        """A message of the user's; then step until a user is needed."""
+        """Send a message of the user, then step until a user is needed."""
         self.opened.session.send(text, mentions)
         self.step()
 
@@ -40,7 +40,7 @@ class McpHarness:
             pass
 
     def step_beside(self) -> None:
-        """The same in a thread, for what waits in the middle of a step."""
+        """Do the same in a thread, for tests of what waits in the middle of a step."""
         thread = threading.Thread(target=self.step, daemon=True)
         thread.start()
         self.steps.append(thread)
@@ -54,7 +54,7 @@ class McpHarness:
         return [event for event in self.events if event.kind == kind]
 
     def asked(self, number: int = -1) -> str:
-        """The messages of a request of the model as one text."""
+        """Return the messages of a request to the model as one text."""
         parts = [message["content"] for message in self.model.requests[number].messages]
         blocks = [block for part in parts for block in (part if isinstance(part, list) else [{"text": part}])]
         return "\n".join(str(block.get("text") or block.get("image_url")) for block in blocks)

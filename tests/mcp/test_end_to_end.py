@@ -23,7 +23,7 @@ def call(tool: str, text: str) -> Turn:
 
 
 def bring(sandbox: Sandbox, options=None, **more) -> None:
-    """The directory's own servers."""
+    """Configure servers in the directory itself."""
     settings = {"mcpServers": {"fake": fake_server(sandbox.home, options, **more)}}
     (sandbox.project / ".mcp.json").write_text(json.dumps(settings))
 
@@ -60,7 +60,7 @@ def test_projects_server_does_not_start_before_trust(sandbox: Sandbox):
 
 
 def approve(sandbox: Sandbox, **env: str) -> str:
-    """Look at what the server says and approve it; what was shown."""
+    """Show what the server offers and approve it; return what was shown."""
     assert sandbox.ohw("mcp", "test", "fake", **env).returncode == 0
     output = sandbox.ohw("mcp", "changes", "fake").stdout
     assert "approved:" in sandbox.ohw("mcp", "approve", "fake").stdout

@@ -1,4 +1,4 @@
-"""The rows M01 to M07 of the fault cases, each with a server that behaves so."""
+"""Rows M01 to M07 of the fault cases, each with a server that shows the fault."""
 
 import json
 import threading

@@ -72,7 +72,7 @@ def test_ended_server_is_an_error_at_once(place):
 
 @pytest.fixture
 def sse():
-    """The SDK's own server over SSE."""
+    """Run the SDK's own server over SSE."""
     import uvicorn
     from mcp.server.mcpserver import MCPServer
 

@@ -1,4 +1,4 @@
-"""What a server may give and want at most."""
+"""Limits for servers: images in a result, regular expressions, addresses that count as public."""
 
 from ipaddress import ip_address
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A server that wants a sign-in: the user gives it once, it is renewed, and where that ends the user is told."""
+"""A server that requires a sign-in: the user signs in once, it is renewed, and the user is told if renewal fails."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ from workbench.secrets.masker import MASKER
 
 @pytest.fixture(autouse=True)
 def _no_keyring(monkeypatch):
-    """As where the package is not installed."""
+    """Make `keyring` unavailable, as where the package is not installed."""
     monkeypatch.setitem(sys.modules, "keyring", None)
 
 
@@ -56,7 +56,7 @@ def keyring(monkeypatch):
 
 
 class User:
-    """Reads what is said, and opens the address in a browser."""
+    """Reads the messages of the sign-in, and opens the address in a browser."""
 
     def __init__(self):
         self.said = []
@@ -294,7 +294,7 @@ async def test_loopback_answers_only_the_redirect_of_a_sign_in():
 
 
 def test_command_signs_in_and_a_run_reports_that_it_is_needed(sandbox):
-    """The real program: a run without, the user's act, a run with."""
+    """The real program: a run without a sign-in, the sign-in of the user, a run with it."""
     sandbox.locations.config.mkdir(parents=True, exist_ok=True)
     with OAuthServer() as server:
         sandbox.locations.settings_file.write_text(

@@ -1,4 +1,4 @@
-"""Prompts of servers: offered like commands, got by the engine, looked at before they are sent."""
+"""Prompts of servers: offered like commands, fetched by the engine, shown before they are sent."""
 
 import os
 
@@ -153,14 +153,14 @@ def test_engine_fetches_prompts_and_shows_a_servers_questions(sandbox, monkeypat
 
 
 class Heard:
-    """What the engine says, one after the other."""
+    """The messages of the engine, in order."""
 
     def __init__(self, connection):
         self._connection = connection
         self._left = []
 
     def first(self, kind):
-        """The next of that kind; what comes before it is passed over."""
+        """Return the next message of that kind and drop those before it."""
         while True:
             while self._left:
                 message = self._left.pop(0)

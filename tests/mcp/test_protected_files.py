@@ -1,4 +1,4 @@
-"""What an MCP server writes into protected files is put back or asked about, and said, whenever it writes."""
+"""Changes by an MCP server to protected files are undone or asked about, and reported, whenever they happen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real servers of others: time, git and fetch in Python, and the reference server of the protocol in node."""
+"""Real servers of other projects: time, git and fetch in Python, and the protocol's reference server in node."""
 
 import json
 import os
@@ -75,7 +75,7 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *words):
-        """Silent."""
+        """Write nothing to stderr."""
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_fetch_server_fetches_a_page(place, page):
 
 @pytest.fixture(scope="session")
 def everything(tmp_path_factory) -> dict:
-    """The reference server, installed once and kept for later runs of the tests."""
+    """Install the reference server once; it is kept for later runs of the tests."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ohw-tests" / "npm"
     script = cache / "node_modules" / EVERYTHING / "dist" / "index.js"
     if not script.exists():
@@ -114,7 +114,7 @@ def everything(tmp_path_factory) -> dict:
 
 
 class User:
-    """Answers each question with the first answer there is, or a word; a model that always says the same."""
+    """Answers each question with its first option, or with a word; also a model that always gives the same answer."""
 
     def __init__(self):
         self.asked = []
@@ -134,10 +134,10 @@ class User:
         self.refusals.append(why)
 
     def withdraw(self):
-        """Nothing waits."""
+        """Do nothing: no question is open."""
 
     def call(self, client, name, **arguments):
-        """A tool that the server adds once it knows that there is somebody to ask."""
+        """Call a tool that the server offers only to clients that can ask a user."""
 
         def approved_tool():
             entry = client.pins.entry(client.server)

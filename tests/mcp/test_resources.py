@@ -1,4 +1,4 @@
-"""Resources of servers that a message mentions: read when it is sent, and offered while one writes."""
+"""Resources of servers mentioned in a message: read when it is sent, and offered while the user types."""
 
 import json
 from dataclasses import replace
@@ -85,7 +85,7 @@ def test_interrupt_ends_the_wait_for_a_resource(tmp_path, monkeypatch):
 
 
 def listed(where, settings, directory):
-    """As if the servers had been started once."""
+    """Record the tools and resources of the servers, as if each had been started once."""
     pins = PinStore(where)
     for server in find_servers(settings.mcpServers, where.settings_file, directory, settings.trusted).servers:
         prompts = [

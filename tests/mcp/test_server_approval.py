@@ -1,4 +1,4 @@
-"""What a server is started from is pinned, and its environment holds no key that it was not given."""
+"""The command of a server is pinned, and its environment holds only the keys it was given."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def started(place: Place, server: ServerConfig) -> None:
 
 @pytest.fixture
 def script(place: Place) -> Path:
-    """A server of the directory: a copy of the small one."""
+    """Return a server of the directory: a copy of the small one."""
     return write(place.directory / "server.py", FAKE.read_text())
 
 

@@ -1,4 +1,4 @@
-"""What servers ask in the middle of a call: forms, addresses, answers of the model, and what they may not have."""
+"""Requests of servers in the middle of a call: forms, addresses, answers of the model, and requests refused."""
 
 import json
 from dataclasses import replace
@@ -40,7 +40,7 @@ def steps(harness):
 
 
 def waiting(harness):
-    """The question that waits, as a screen would show it."""
+    """Return the open question, as a screen would show it."""
     state = SessionState(workspace=WORKSPACE)
     for event in list(harness.events):
         apply(state, event)
@@ -48,7 +48,7 @@ def waiting(harness):
 
 
 def at_rest(harness):
-    """Whether the log says that nothing is open any more."""
+    """Return whether the log has no open question any more."""
     ledger = State()
     for event in list(harness.events):
         ledger.apply(event)
@@ -56,13 +56,13 @@ def at_rest(harness):
 
 
 def result(harness):
-    """What the server was told."""
+    """Return the answer that the server received."""
     observed = harness.of("action_observed")[-1].observation
     return json.loads(observed["content"][0]["text"])
 
 
 def replied(harness, *answers):
-    """Answer one question after the other; what each of them said."""
+    """Answer one question after the other; return the text of each."""
     texts = []
     for text in answers:
         last = texts[-1][0] if texts else ""
@@ -134,7 +134,7 @@ def test_decline_and_interrupt_end_a_question(tmp_path, monkeypatch):
 
 
 def decided(harness, verdict):
-    """Decide on the question of the server's that waits; it."""
+    """Decide on the open question of a server; return it."""
     item = wait_for(lambda: waiting(harness), "a question")
     asks = harness.opened.server_questions
     assert asks.command(

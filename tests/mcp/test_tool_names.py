@@ -1,4 +1,4 @@
-"""A tool of a server never gets the name of a tool of ours, whether that one is switched on or not."""
+"""A tool of a server never gets the name of a built-in tool, whether that one is switched on or not."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a directory's servers would start is shown word for word before it is trusted."""
+"""The trust screen shows word for word which servers a directory would start."""
 
 import json
 

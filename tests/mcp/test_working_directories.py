@@ -1,4 +1,4 @@
-"""Where servers run, and what is pinned across directories: an untrusted directory's code gets into none of them."""
+"""Working directories of servers, and pins across directories: no server runs code of an untrusted directory."""
 
 import json
 import sys
@@ -15,14 +15,14 @@ from workbench.tools.trust import fingerprint
 
 @pytest.fixture
 def planted(place) -> Path:
-    """A directory to work in with a module of the name that the user's server has."""
+    """Return a working directory with a module of the same name as the user's server."""
     code = f"open({str(place.root / 'planted')!r}, 'w').close()"
     (place.directory / "mcp_server.py").write_text(code)
     return place.directory
 
 
 def by_module(directory: Path, **more) -> dict:
-    """A server that is started as `python -m mcp_server`, from a directory of the user's."""
+    """Return the settings of a server started as `python -m mcp_server` from a directory of the user's."""
     words = ["-m", "mcp_server", json.dumps({"folder": str(directory)})]
     env = {"PYTHONPATH": str(FAKE.parent)}
     return {"command": sys.executable, "args": words, "env": env, "startTimeout": 60, "firstWait": 60, **more}

@@ -1,1 +1,1 @@
-"""Fake providers of others, against which `ohw run` is tried once per release; see `__main__`."""
+"""Fake providers of other projects, against which `ohw run` is tried once per release; see `__main__`."""

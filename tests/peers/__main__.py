@@ -1,7 +1,7 @@
 """`python -m tests.peers [--in DIR] [FAKE …]`: the real `ohw run` against fake providers of others; once per release.
 
 The fakes come from npm and PyPI into DIR (a temporary directory if none is named). Each route of each fake is asked for
-text and calls, whole and cut; the exit code is 1 where something else came of it than must.
+text and calls, whole and cut; the exit code is 1 if a result differs from what is required.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(words: list[str]) -> int:
 
 
 def _tried(fake: Fake) -> Iterator[str]:
-    """Try each case at each route, print a line for each, and yield what was wrong."""
+    """Try each case at each route, print a line for each, and yield the failures."""
     with tempfile.TemporaryDirectory(prefix="ohw-") as name, fake.running(), GoogleAccount(Path(name)) as account:
         for route in fake.routes:
             for case in CASES:
@@ -74,7 +74,7 @@ def _try(fake: Fake, route: Route, case: Case, account: GoogleAccount) -> str:
 
 
 def _accounts(account: GoogleAccount) -> dict[str, str]:
-    """Keys that no provider gave."""
+    """Return keys that no provider issued."""
     keys = {f"{name}_API_KEY": "sk-of-nobody" for name in _KEYS}
     amazon = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "none", "AWS_REGION_NAME": "us-east-1"}
     google = {"GOOGLE_APPLICATION_CREDENTIALS": str(account.path), "VERTEXAI_PROJECT": PROJECT}

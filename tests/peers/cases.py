@@ -1,4 +1,4 @@
-"""What is tried with every fake: the message, the answers, and what must come of it."""
+"""The cases tried with every fake: the message, the answers, and the required result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT = "Hello there: ä ✓, and no more of it."
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of the model, after those HTTP errors; broken in the way `how` after so many chunks, if any."""
+    """One answer of the model, after those HTTP errors; damaged as `how` names after so many chunks, if at all."""
 
     text: str = ""
     calls: Sequence[tuple[str, dict[str, Any]]] = ()
@@ -42,7 +42,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Case:
-    """`check` says what is wrong, or nothing; `by` names the fakes that can play it."""
+    """`check` returns the fault of a result, or nothing; `by` names the fakes that can play the case."""
 
     name: str
     answers: Sequence[Answer]
@@ -79,7 +79,7 @@ def _calls(*names: str) -> Callable[[Result], str]:
 
 
 def _cut(result: Result) -> str:
-    """Nothing ran, and the run says that the answer broke off."""
+    """Check that nothing ran and that the run reported a broken answer; return the fault."""
     if (result.project / "half").exists():
         return "a call of a cut answer ran"
     if not result.done.returncode or not result.of("run_ended"):

@@ -1,4 +1,4 @@
-"""The fakes: how each is installed below a directory, started, and told what to answer."""
+"""The fakes: how each is installed below a directory, started, and given its answers."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ PATIENCE = 90.0
 
 @dataclass(frozen=True)
 class Route:
-    """A model's name, the path of the fake's address at which it is, and how the fake sends calls there."""
+    """A model's name, the path of the fake's address that serves it, and how the fake sends calls there."""
 
     model: str
     path: str = ""
     calls: Literal["pieces", "whole", "none"] = "pieces"
 
     def plays(self, case: Case) -> bool:
-        """Whether the fake can answer so: a call that comes in one piece cannot be cut, only what is before it."""
+        """Return whether the fake can answer so: of a call sent in one piece, only the text before it can be cut."""
         has_calls = any(answer.calls for answer in case.answers)
         return not has_calls or self.calls == "pieces" or (self.calls == "whole" and not case.cuts_call)
 
 
 class Fake(ABC):
-    """A running fake; `routes` are the models that are tried at it."""
+    """A running fake; `routes` are the models tried with it."""
 
     name: str
     routes: Sequence[Route]
@@ -52,19 +52,19 @@ class Fake(ABC):
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Return its address."""
         return f"http://127.0.0.1:{self.port}"
 
     @abstractmethod
     def running(self) -> contextlib.AbstractContextManager[None]:
-        """Start it, and end it again."""
+        """Start it, and stop it at the end of the block."""
 
     @abstractmethod
     def prepare(self, case: Case) -> None:
-        """Tell it what to answer from now on."""
+        """Set what it answers from now on."""
 
     def verdict(self) -> str:
-        """What it thought of its client; empty if nothing was wrong."""
+        """Return the faults that the fake found in its client; empty if there were none."""
         return ""
 
 
@@ -161,7 +161,7 @@ class Llmock(Fake):
 
 
 class LitellmProxy(Fake):
-    """litellm's proxy (PyPI) in front of an aimock: every wire of the providers, told in OpenAI's form."""
+    """litellm's proxy (PyPI) in front of an aimock: the streams of all providers, converted to OpenAI's form."""
 
     name = "litellm proxy"
     routes = tuple(

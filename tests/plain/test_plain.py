@@ -33,12 +33,12 @@ def plain(sandbox: Sandbox, *turns: dict, prompt: str = "go", **env: str) -> Ter
 
 
 def asked(terminal: Terminal, prompt: str = ASKS) -> None:
-    """Wait until this prompt stands at the end of all that was written."""
+    """Wait until this prompt is the last text written."""
     terminal.wait_until(lambda _: terminal.raw.endswith(f"{prompt} ".encode()), f"{prompt!r} to wait", 60)
 
 
 def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
-    """As a user does: read what is asked, then type; once more where it was Too fast on a slow machine."""
+    """Wait for the prompt, then type as a user does; type again if a slow machine answers "Too fast"."""
     for _ in range(20):
         asked(terminal, prompt)
         time.sleep(0.8)  # what comes sooner is no answer

@@ -1,4 +1,4 @@
-"""Calls for the browser: read without evaluation, rated by what they do and where."""
+"""Calls of the browser: parsed without evaluation, rated by what they do and where."""
 
 import pytest
 from hypothesis import given

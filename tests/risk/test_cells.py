@@ -1,4 +1,4 @@
-"""Cells of IPython: what their Python, magics and shell lines are rated."""
+"""The rating of IPython cells: their Python, magics and shell lines."""
 
 import sys
 
@@ -61,7 +61,7 @@ def test_tool_is_rated_as_its_cell(tmp_path):
 
 
 def planted(directory) -> str:
-    """A program where the interpreter of a directory is looked for."""
+    """Plant a program where the interpreter of a directory is looked for."""
     python = directory / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\ntouch {directory}/ran\nexec {sys.executable} "$@"\n')

@@ -1,4 +1,4 @@
-"""A change of directory that may fail, and variables that say where code comes from."""
+"""A change of directory that may fail, and variables that set where code is loaded from."""
 
 import pytest
 

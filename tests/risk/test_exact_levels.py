@@ -1,4 +1,4 @@
-"""Command lines whose rating is exactly known: `level<TAB>line`, a line break in one written as `\\n`."""
+r"""Command lines with an exact expected rating: `level<TAB>line`; a line break in one is written as `\n`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which files count as executed: of cells and code, of large and odd trees, and never for long."""
+"""Which files count as executed: of cells and code, of large and odd trees, always within a time limit."""
 
 import json
 import mmap

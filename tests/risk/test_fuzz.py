@@ -1,4 +1,4 @@
-"""What bash makes of random command lines, and what the analysis sees of them; the same lines each time."""
+"""The analysis of random command lines compared with what bash runs; the same lines each time."""
 
 from random import Random
 

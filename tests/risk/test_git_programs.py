@@ -1,4 +1,4 @@
-"""No command of git that is LOW runs a program that the repository names: every trap is sprung with a real git."""
+"""No command of git rated LOW runs a program that the repository names: every trap is tried with a real git."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def risk(line: str, directory: Path, home: Path) -> str:
 
 
 def springing(directory: Path, canary: Path) -> list[str]:
-    """The lines that run the canary, each run by an ordinary git on a terminal."""
+    """Return the lines that run the canary, each run by an ordinary git on a terminal."""
     (canary.parent / "sang").unlink(missing_ok=True)
     script = canary.parent / "lines.sh"
     script.write_text(

@@ -1,4 +1,4 @@
-"""Settings are parsed as git does it, and no change that sends commits elsewhere or runs something is harmless."""
+"""Settings are parsed as git does, and no change that redirects commits or runs something is rated harmless."""
 
 import subprocess
 import tempfile

@@ -1,4 +1,4 @@
-"""Commands that no table was made for: how many dangerous ones are found, and how many harmless ones too."""
+"""Commands that no table was made for: how many dangerous ones are HIGH, and how few harmless ones."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_of_dangerous_commands_97_percent_are_high_and_none_is_low():
 
 
 def read(name: str) -> dict[str, str]:
-    """Commands of one line each; a line break in one is written as `\\n`."""
+    r"""Return the ratings of commands of one line each; a line break in one is written as `\n`."""
     lines = (DATA / name).read_text().splitlines()
     return {line: assess_command(line.replace("\\n", "\n").replace("\\t", "\t"), PLACES).risk for line in lines}
 

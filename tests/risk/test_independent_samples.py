@@ -1,4 +1,4 @@
-"""Lines of someone who had not read the tables: dangerous ones, odd ones, and what everybody types every day."""
+"""Lines written without knowledge of the tables: dangerous ones, odd ones, and what people type every day."""
 
 import shlex
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The known cases: none outside what is accepted, and through the command as well."""
+"""The known cases: no wrong rating outside the accepted list, through the command line as well."""
 
 import json
 import subprocess

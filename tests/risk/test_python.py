@@ -1,4 +1,4 @@
-"""Python code is rated by what it calls: with what its names really mean, and with the paths and commands given."""
+"""Python code is rated by its calls: names are resolved, and the given paths and commands are rated too."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands that are not among the known cases, by families; and what holds for any command at all."""
+"""Commands beyond the known cases, by families; and properties of the rating of any command."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Words that the shell may make several words of: where they stand for options, operands or code, a line is not LOW."""
+"""Words that the shell may split into several: if they may be options, operands or code, a line is not LOW."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is typed into a running program is rated by what that program does with it."""
+"""Text typed into a running program is rated by what that program does with it."""
 
 import shutil
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A script whose name the shell fills in: the rating says so, and an approval is bound to all that it may be."""
+"""A script whose name the shell completes: the rating says so, and the approval covers every file it may be."""
 
 import json
 import os

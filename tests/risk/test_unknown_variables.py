@@ -1,4 +1,4 @@
-"""After code that may set a variable to anything, or lead to another directory, nothing is known of either."""
+"""After code that may set any variable or change the directory, neither is treated as known."""
 
 from itertools import product
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The risk of reading an address, and the rules for addresses."""
+"""The risk of fetching an address, and the rules for addresses."""
 
 import pytest
 

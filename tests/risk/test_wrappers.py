@@ -1,4 +1,4 @@
-"""Programs that run another one: what they run counts, however it stands in their words."""
+"""Programs that run another one: the inner command is rated, wherever it is among the words."""
 
 from pathlib import Path
 

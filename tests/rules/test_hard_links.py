@@ -1,4 +1,4 @@
-"""A file with two names: writing to the one in the workspace changes the other, wherever and whatever that is."""
+"""A file with two names: writing to the one in the workspace changes the other, wherever that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deny rules passed where nothing on the line says so: scripts, recipes, hard links, verbs of git for all files."""
+"""Deny rules that a line breaks only indirectly: scripts, recipes, hard links, git commands that write every file."""
 
 import os
 from pathlib import Path

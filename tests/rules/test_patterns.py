@@ -1,4 +1,4 @@
-"""What the pattern of a command fits: the same as by trying everything, and as quickly for any command."""
+"""What the pattern of a command matches: the same as a naive matcher, and fast for any command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.rules.patterns import command_pattern, path_pattern
 
 
 def by_trying_everything(pattern: str) -> re.Pattern[str]:
-    """`*` as anything, spaces as some space, ` *` at the end also as nothing; going back wherever it may help."""
+    """Return a backtracking pattern: `*` is anything, spaces are blanks, ` *` at the end may match nothing."""
     body, rest = (pattern[:-2], "(?: .*)?") if pattern.endswith(" *") and pattern != " *" else (pattern, "")
     pieces = re.findall(r"\*+|\s+|[^*\s]+", body)
     known = {"*": ".*", " ": r"\s+"}
@@ -31,7 +31,7 @@ def test_no_command_takes_long_to_match():
 
 
 def path_by_trying_everything(pattern: str, *, below: bool) -> re.Pattern[str]:
-    """`*` within a name, `**` across directories, going back wherever it may help."""
+    """Return a backtracking pattern: `*` matches within a name, `**` across directories."""
     whole = pattern if pattern.startswith(("/", "**/")) else f"/w/{pattern}"
     is_directory = whole.endswith("/")
     whole = whole if "**" in whole else os.path.normpath(whole)

@@ -1,4 +1,4 @@
-"""Ways past rules: a deny that other words for the same would pass, an allow whose `*` takes in more than it says."""
+"""Ways around rules: other words for a denied command, and an allow whose `*` matches more than it seems to."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Rules: what fits them, what they may say, what "always" would save, and files with mistakes in them."""
+"""Rules: what they match, their syntax, what "always" would save, and files with mistakes in them."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ ARGUMENTS = {"title": "x"}
 
 
 def subject(server: str, name: str = "create_issue", called: str = "", arguments: dict | None = None) -> Subject:
-    """A call of a server's tool as the rules see it."""
+    """Return a call of a server's tool as the rules see it."""
     arguments = ARGUMENTS if arguments is None else arguments
     tool = MCPToolDefinition(called or name, {"name": name, "inputSchema": {"type": "object"}}, server)
     rated = assess(tool, arguments, RatingContext(WORKSPACE))

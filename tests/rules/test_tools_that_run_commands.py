@@ -1,4 +1,4 @@
-"""Rules for commands count for every tool that runs commands, not only for the shell."""
+"""Rules for commands apply to every tool that runs commands, not only to the shell."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ class Task(Action):
 
 
 class TaskTool(ToolDefinition[Task, Observation]):
-    """Runs the command lines of somebody else's package."""
+    """Runs command lines; from another package."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class TaskTool(ToolDefinition[Task, Observation]):
         )
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
-        """Say which command the call runs."""
+        """Return the command that the call runs as an effect."""
         return (RunsCommand(str(arguments["target"])),)
 
 

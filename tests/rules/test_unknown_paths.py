@@ -1,4 +1,4 @@
-"""Command lines that write to a path which is not known before they run are asked about, where it may be protected."""
+"""Command lines that write to a path unknown before they run are asked about if it may be protected."""
 
 import subprocess
 

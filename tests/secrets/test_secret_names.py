@@ -129,7 +129,7 @@ def test_package_index_url_with_a_login_reaches_no_server():
 
 
 def test_process_gets_no_secret_unless_its_environment_is_explicit(monkeypatch):
-    """One function starts all of them (`tests.contracts.test_program`); only our own engine is given the keys."""
+    """One function starts all processes (`tests.contracts.test_program`); only our own engine is given the keys."""
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     show = ["sh", "-c", "echo =$SOME_API_KEY="]
     assert spawn.run(show, capture_output=True, text=True).stdout == "==\n"

@@ -1,4 +1,4 @@
-"""Secrets are masked wherever they stand and however they come; what only looks like one stays."""
+"""Secrets are masked in any place and any form; text that only looks like a secret stays."""
 
 import base64
 import re

@@ -8,7 +8,7 @@ from tests.session.fake_agent import Harness
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions watch over protected files of the home directory: never those of whoever runs the tests."""
+    """Point the home elsewhere: sessions watch protected files of the home directory, never those of the real user."""
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 

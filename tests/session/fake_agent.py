@@ -67,7 +67,7 @@ def says(text: str, **more) -> ModelResponse:
 
 
 def calls(*proposed: tuple[str, dict] | tuple[str, dict, str], text: str = "", **more) -> ModelResponse:
-    """Each call is (tool, arguments) for LOW risk, or (tool, arguments, risk); arguments may be raw text."""
+    """Return a response; a call is (tool, arguments) for LOW risk, or (tool, arguments, risk)."""
     made = []
     for tool, arguments, *risk in proposed:
         number = next(_count)
@@ -149,7 +149,7 @@ class Look(ToolExecutor[LookAction, Observation]):
 
 
 class Peek(Look):
-    """A read-only call that may run beside others."""
+    """A read-only tool whose calls may run in parallel with others."""
 
     side_by_side = True
 
@@ -164,7 +164,7 @@ class Done(ToolExecutor[DoneAction, Observation]):
 
 
 def small_tools(directory: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
-    """note and write change something, look and peek read, hang hangs, finish ends the run."""
+    """Return small tools: note and write change something, look and peek read, hang never returns, finish ends it."""
     reads = ToolAnnotations(readOnlyHint=True)
     tools: list[ToolDefinition] = [
         ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(directory / "notes.txt")),

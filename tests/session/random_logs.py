@@ -1,4 +1,4 @@
-"""Random logs, as no session would write them: any events in any order; with gaps, doubles and orphans."""
+"""Random logs that no session would write: any events in any order, with gaps, duplicates and orphans."""
 
 from hypothesis import strategies as st
 from msgspec.structs import replace

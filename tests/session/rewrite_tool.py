@@ -1,4 +1,4 @@
-"""A tool that makes, writes and deletes several files at once, byte for byte; and a session in which it is proposed."""
+"""A tool that creates, writes and deletes several files at once, byte for byte; and a session that proposes a call."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Actions that have to be prepared before anybody can be asked about them: a draft is merged by the session's model.
+"""Actions that are prepared before the user can be asked about them: a draft is merged by the session's model.
 
 Agent, session and tools are the real ones; the model plays its answers. tests/llm has the same over HTTP.
 """

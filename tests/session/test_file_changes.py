@@ -51,7 +51,7 @@ def recorded(harness, tmp_path):
 
 
 def idle(one) -> None:
-    """Wait until every version that was asked for is taken."""
+    """Wait until every requested snapshot is taken."""
     assert one.session.files._recorder.wait(Cancel(), 30)
 
 

@@ -1,4 +1,4 @@
-"""A log that somebody else wrote: an import, and a session file whose content may not be the user's."""
+"""A log written by somebody else: an import, and a session file whose content may not be the user's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["where"]
 
 
 def agreed(where: Locations, **more: object) -> OpenedSession:
-    """The session, opened after the user said yes."""
+    """Return the session, opened after the user agreed."""
     settings = replace(SETTINGS, accepts_foreign=True, **more)
     return open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None)
 

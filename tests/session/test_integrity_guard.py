@@ -74,7 +74,7 @@ def repo(tmp_path, home) -> Path:
 
 @pytest.fixture
 def watched(harness, repo):
-    """A session in the repository with a real shell and real cells."""
+    """A session in the repository with a real shell and real IPython cells."""
     made: list[ToolDefinition] = []
 
     def make(*script, mode="never", **more):
@@ -103,7 +103,7 @@ PROTECTED = (
 
 
 def standing(repo: Path, home: Path) -> dict[str, object]:
-    """Return all protected files with content, mode and the targets of links."""
+    """Return all protected files with their content, mode and the targets of links."""
     entries: dict[str, object] = {}
     for start in [*(repo / name for name in PROTECTED), home]:
         for path in [start, *sorted(start.rglob("*"))]:

@@ -1,4 +1,4 @@
-"""Runs that are stopped or nudged: limits, loops, answers without a call, tools that are switched off."""
+"""Limits and nudges of runs: step limits, loops, answers without a call, tools that are switched off."""
 
 import pytest
 

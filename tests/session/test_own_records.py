@@ -1,4 +1,4 @@
-"""What a program of the agent changes in our own records is said at once: approvals, closed sessions, the open one."""
+"""Changes that a program of the agent makes to our own records are reported at once: approvals, sessions."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Actions of one response that only read run side by side, four at most; all others keep their order."""
+"""Actions of one response that only read run in parallel, four at most; all others keep their order."""
 
 import threading
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ class MeetAction(Action):
 
 
 class Meet(ToolExecutor[MeetAction, Observation]):
-    """Comes to an end when `party` calls are in it at once, or when it is interrupted."""
+    """Returns when `party` calls are inside at once, or when it is interrupted."""
 
     side_by_side = True
 
@@ -70,7 +70,7 @@ def tool(executor: ToolExecutor, name: str, reads: bool = True) -> ToolDefinitio
 
 @pytest.fixture
 def met(harness):
-    """A harness with a meeting that only reads, and one (`visit`) that does not."""
+    """A harness with a tool `meet` that only reads, and one (`visit`) that does not."""
     rooms = []
 
     def make(*script, **more):

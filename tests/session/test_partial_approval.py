@@ -1,4 +1,4 @@
-"""A partly approved change: the files hold base and accepted hunks byte for byte, and the model is told the same."""
+"""A partly approved change: the files hold base and accepted hunks byte for byte, and the model gets the same hunks."""
 
 import re
 import tempfile

@@ -1,4 +1,4 @@
-"""What the user refused in a run is not done by other means without asking."""
+"""What the user refused in a run is not done by other means without a question."""
 
 from pathlib import Path
 

@@ -1,5 +1,4 @@
-"""The user takes changes back: files are written as they were, if they hold what was shown; the log and the agent
-know it."""
+"""Reverting changes by the user: a file is restored only if it holds what was shown; log and agent learn of it."""
 
 from pathlib import Path
 

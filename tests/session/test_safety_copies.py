@@ -1,4 +1,4 @@
-"""Deleted files that no snapshot holds come back from copies, also if only the shell could name them; else it asks."""
+"""Files that no snapshot holds are copied before a deletion and restored; if that is impossible the user is asked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Versions of a workspace: every byte comes back, nothing of the workspace is executed or touched."""
+"""Snapshots of a workspace: every byte is restored; nothing of the workspace is executed or changed."""
 
 import os
 import shutil

@@ -17,7 +17,7 @@ EDIT = {"command": "str_replace", "old_str": "line 3\n", "new_str": "three\n"}
 
 
 class Shared:
-    """A session whose agent viewed a file and then wants to edit it; others write in between."""
+    """A session whose agent viewed a file and then wants to edit it, while others change the file."""
 
     def __init__(self, directory: Path, edit=EDIT, mode="medium", before=BASE, merges=True, risk="HIGH") -> None:
         self.file = directory / "a.txt"

@@ -1,4 +1,4 @@
-"""Random commands, work and kills: the guarantees of the session hold in every order."""
+"""Random commands, steps and kills: the guarantees of the session hold in every order."""
 
 import contextlib
 import shutil

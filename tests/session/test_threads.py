@@ -1,4 +1,4 @@
-"""The user's commands come from another thread at any moment of the work: nothing is lost, torn or undecided."""
+"""Commands of the user arrive from another thread at any moment: nothing is lost, corrupted or left undecided."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""A user's own shell commands, and the files they mention: in the log, told to the model, nobody is asked."""
+"""Shell commands of the user and mentioned files: logged and sent to the model, without any question."""
 
 import threading
 from pathlib import Path

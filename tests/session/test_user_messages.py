@@ -1,4 +1,4 @@
-"""Messages of the user: images go along if the model accepts them; a message that no call holds can be unqueued."""
+"""Messages of the user: images are sent if the model accepts them; a message not yet sent can be unqueued."""
 
 import base64
 import threading

@@ -1,4 +1,4 @@
-"""The watcher under limits of the system itself, each in a process of its own: it says so and looks regularly."""
+"""The watcher under limits of the system, each in a process of its own: it reports the limit and polls instead."""
 
 from __future__ import annotations
 

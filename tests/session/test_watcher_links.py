@@ -1,4 +1,4 @@
-"""The watcher among links out of the directory and names that are no UTF-8."""
+"""The watcher with links out of the directory and names that are not UTF-8."""
 
 import os
 import threading

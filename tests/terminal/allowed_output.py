@@ -1,7 +1,7 @@
-"""What may leave for a terminal: text that can be seen and a few sequences, by name; for tests of bytes on the wire.
+"""The output that may reach a terminal: visible text and a few sequences, by name; for tests of the bytes sent.
 
-A new sequence of the workbench's own gets a line in `SCREEN`, as narrow as it can be: then the tests let through what
-fits and nothing else.
+A new sequence of the workbench gets a line in `SCREEN`, as narrow as possible: the tests then let through what matches
+it and nothing else.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _JOINED = re.compile("(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d")
 
 
 def strange(raw: bytes, *, bells: int = 0, allowed: Mapping[str, tuple[str, str]] = SCREEN) -> list[str]:
-    """All that is not allowed, each with what stands around it; bytes that are no UTF-8, and bells beyond those due."""
+    """Return everything not allowed, each with its surroundings; also bytes that are not UTF-8, and surplus bells."""
     text = raw.decode("utf-8", "surrogateescape")
     problems = []
     for piece in pieces(text):

@@ -1,7 +1,8 @@
-"""How long processes take for something, without what other programs on the machine made them wait for a processor.
+"""Duration of something in processes, without the time they waited for a processor because of other programs.
 
-The kernel counts for each thread how long it was ready to run and had to wait; that is taken off the clock's time, so
-that a promise in seconds can be held to on a busy machine too. What a process itself computes or sleeps counts whole.
+The kernel counts for each thread how long it was ready to run and had to wait; that is subtracted from the wall-clock
+time, so that a promise in seconds can be tested on a busy machine too. What a process itself computes or sleeps counts
+in full.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _LOOK = 0.01
 def seconds_until_gone(
     processes: Iterable[psutil.Process], begin: Callable[[], object], meanwhile: Callable[[], object] = bool
 ) -> float:
-    """Begin, wait until none of the processes is left, and say how long that took of their own time.
+    """Call `begin`, wait until none of the processes is left, and return how long that took of their own time.
 
-    `meanwhile` is done again and again, such as reading what they write.
+    `meanwhile` is called again and again, for example to read their output.
     """
     left = list(processes)
     first = {process.pid: _waited(process.pid) for process in left}
@@ -52,7 +53,7 @@ def _is_there(process: psutil.Process) -> bool:
 
 
 def _waited(pid: int) -> float:
-    """Seconds that the process's first thread, which ends it, was ready and did not run."""
+    """Return the seconds for which the first thread of a process, which ends it, was ready but did not run."""
     return _thread_waited(pid, pid)
 
 

@@ -1,4 +1,4 @@
-"""A terminal's picture from the bytes a program sends: enough of the control sequences for what the tests look at."""
+"""The screen of a terminal, computed from the bytes that a program sends; knows the sequences that the tests need."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Screen:
 
     @property
     def lines(self) -> list[str]:
-        """The rows without blanks at their ends."""
+        """Return the rows without trailing blanks."""
         return ["".join(row).rstrip() for row in self._cells]
 
     @property
     def text(self) -> str:
-        """All rows."""
+        """Return all rows as one text."""
         return "\n".join(self.lines)
 
     def feed(self, text: str) -> None:
-        """Take in what the program wrote, in pieces of any size."""
+        """Process output of the program, in pieces of any size."""
         text, self._rest = self._rest + text, ""
         at = 0
         while at < len(text):

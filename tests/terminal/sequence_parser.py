@@ -1,4 +1,4 @@
-"""What a terminal makes of the bytes it gets: text, single controls and whole sequences, by a strict state machine.
+"""Splits the bytes sent to a terminal into text, single controls and whole sequences, by a strict state machine.
 
 It knows no meaning of a sequence: `allowed_output` lists those that may occur. Source: ECMA-48.
 """
@@ -15,7 +15,7 @@ _ENDS = "\x07\x9c"
 
 
 class Piece(NamedTuple):
-    """One thing that arrived: its kind, all of it, and where it began."""
+    """One unit of the output: its kind, all of its text, and where it began."""
 
     kind: str
     """text, control, escape, csi, osc, dcs, sos, pm, apc, or broken: begun and never rightly ended."""
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
     @property
     def body(self) -> str:
-        """What a sequence says, without what begins and ends it; all of any other piece."""
+        """Return the content of a sequence without its beginning and end; all of any other piece."""
         if self.kind not in {"csi", *_STRINGS.values()}:
             return self.whole
         if self.whole[0] != "\x1b":
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Everything in order; together the pieces are the text again. C1 controls in eight bits begin sequences too."""
+    """Yield the pieces in order; joined they are the text again. 8-bit C1 controls begin sequences too."""
     at = 0
     while at < len(text):
         kind, end = _next(text, at)
@@ -63,7 +63,7 @@ def _is_control(sign: str) -> bool:
 
 
 def _escape(text: str, at: int) -> tuple[str, int]:
-    """`ESC`, blanks to slashes, and one that ends it; or what introduces longer ones."""
+    """Read `ESC`, intermediates and a final character, or the introducer of a longer sequence."""
     end = at + 1
     if end < len(text) and text[end] == "[":
         return _csi(text, end + 1)
@@ -77,7 +77,7 @@ def _escape(text: str, at: int) -> tuple[str, int]:
 
 
 def _csi(text: str, at: int) -> tuple[str, int]:
-    """Parameters, intermediates, one final sign."""
+    """Read parameters, intermediates and one final character."""
     while at < len(text) and "0" <= text[at] <= "?":
         at += 1
     while at < len(text) and " " <= text[at] <= "/":
@@ -88,7 +88,7 @@ def _csi(text: str, at: int) -> tuple[str, int]:
 
 
 def _string(text: str, at: int, kind: str) -> tuple[str, int]:
-    """Everything up to its end; another control inside ends it and makes it a broken one."""
+    """Read up to the end of the string; another control inside ends it and makes it a broken one."""
     while at < len(text):
         if text[at] in _ENDS:
             return kind, at + 1

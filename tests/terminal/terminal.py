@@ -44,7 +44,7 @@ PATIENCE = 60.0
 
 
 class Terminal:
-    """One run of `ohw` with arguments; a context manager that ends what it started."""
+    """One run of `ohw` with arguments; a context manager that ends the processes it started."""
 
     def __init__(
         self,
@@ -79,21 +79,21 @@ class Terminal:
 
     @property
     def pid(self) -> int:
-        """The process of the screen."""
+        """Return the process id of the screen."""
         return int(self.process.pid)
 
     def text(self) -> str:
-        """What the terminal shows now."""
+        """Return what the terminal shows now."""
         while self._read(0):
             pass
         return self.screen.text
 
     def wait_for(self, text: str, seconds: float = PATIENCE) -> str:
-        """Wait until the terminal shows this text; the whole picture."""
+        """Wait until the terminal shows this text; return the whole picture."""
         return self.wait_until(lambda screen: text in screen, f"{text!r} to be shown", seconds)
 
     def wait_until(self, is_so: Callable[[str], object], what: str, seconds: float = PATIENCE) -> str:
-        """Wait until the picture is as asked."""
+        """Wait until the condition holds for the picture; return the picture."""
         until = time.monotonic() + seconds
         while not is_so(shown := self.text()):
             if time.monotonic() > until:
@@ -123,7 +123,7 @@ class Terminal:
         self.process.setwinsize(rows, columns)
 
     def resize_often(self, sizes: Sequence[tuple[int, int]], seconds: float) -> float:
-        """One size after another, evenly over that time; the time it took. What is drawn meanwhile is only kept."""
+        """Resize through these sizes, evenly over that time; return the time it took. Output is only stored."""
         start = time.monotonic()
         for number, (columns, rows) in enumerate(sizes, 1):
             self.process.setwinsize(rows, columns)
@@ -132,11 +132,11 @@ class Terminal:
         return time.monotonic() - start
 
     def hang_up(self) -> None:
-        """Close the terminal's window: this end of it is gone."""
+        """Close the terminal's window: this end of the pseudo terminal is closed."""
         self.process.ptyproc.fileobj.close()  # type: ignore[attr-defined]
 
     def wait_exit(self, seconds: float = 30.0) -> int:
-        """Wait for the end of the process; its exit code, or 128 + the signal that ended it."""
+        """Wait for the end of the process; return its exit code, or 128 + the signal that ended it."""
         until = time.monotonic() + seconds
         while self.process.isalive():
             if time.monotonic() > until:
@@ -148,7 +148,7 @@ class Terminal:
         return int(self.process.exitstatus)
 
     def close(self) -> None:
-        """End the process, in order if it lets us."""
+        """End the process, in an orderly way if possible."""
         if self.process.isalive():
             self.process.kill(signal.SIGTERM)
             try:

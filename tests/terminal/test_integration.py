@@ -1,4 +1,4 @@
-"""What is sent to which terminal, and the settings that say so."""
+"""The sequences sent to each kind of terminal, and the settings for them."""
 
 from __future__ import annotations
 

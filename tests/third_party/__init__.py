@@ -1,1 +1,1 @@
-"""A package of somebody else: its tool is shown and rated without a line in `workbench`."""
+"""A package of another project: its tool is shown and rated without a line in `workbench`."""

@@ -42,17 +42,17 @@ class Notes(ToolExecutor[Note, Sent]):
         self._workspace = Path(workspace)
 
     def file(self, channel: str) -> Path:
-        """Where the notes for a channel are."""
+        """Return the file with the notes of a channel."""
         return self._workspace / ".notes" / f"{channel}.md"
 
     def preview(self, action: Note) -> Sequence[FileChange]:
-        """The note at the end of those that are there."""
+        """Return the change: the note is appended to the existing ones."""
         file = self.file(action.channel)
         before = file.read_text() if file.exists() else None
         return [FileChange(str(file), before, f"{before or ''}- {action.text}\n")]
 
     def __call__(self, action: Note) -> Sent:
-        """Leave the note."""
+        """Append the note."""
         (change,) = self.preview(action)
         Path(change.path).parent.mkdir(exist_ok=True)
         Path(change.path).write_text(change.after or "")
@@ -60,7 +60,7 @@ class Notes(ToolExecutor[Note, Sent]):
 
 
 class SendNote(ToolDefinition[Note, Sent]):
-    """The tool `send_note`."""
+    """The definition of the tool `send_note`."""
 
     def __init__(self, workspace: str) -> None:
         super().__init__(
@@ -84,11 +84,11 @@ class SendNote(ToolDefinition[Note, Sent]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """The tool of a session."""
+        """Return the tool of a session."""
         return (cls(conv_state.workspace, **params),)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """What everyone reads is HIGH, whatever the file is."""
+        """Rate the channel that everybody reads HIGH, whichever file it is."""
         channel = str(arguments.get("channel", ""))
         file = TouchesFile("create", f"{context.workspace}/.notes/{channel}.md")
         return (file, SelfRated("HIGH", "the whole company reads it")) if channel == "everyone" else (file,)

@@ -1,4 +1,4 @@
-"""A hand for the tests of the editor: runs commands the way a model's calls run."""
+"""A helper for the tests of the editor: runs commands the way a model's calls run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that merges drafts, for the tests of `edit_file`: plays its answers, remembers what it was asked."""
+"""A model that merges drafts, for the tests of `edit_file`: plays its answers and records its requests."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Merger:
 
 
 def merged(text: str) -> str:
-    """An answer as it was asked for."""
+    """Return an answer in the requested format."""
     return f"<merged>\n{text}\n</merged>"

@@ -47,7 +47,7 @@ def tracked() -> list[Path]:
 
 
 def dotted(path: Path) -> str:
-    """Return the module that a file is."""
+    """Return the dotted name of the module in a file."""
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 

@@ -24,7 +24,7 @@ WAYS = [pytest.param(ripgrep, id="ripgrep" if ripgrep else "python") for ripgrep
 
 @contextmanager
 def way(ripgrep: bool) -> Iterator[None]:
-    """Run what is inside with ripgrep, or with nothing on PATH."""
+    """Run the block with ripgrep, or with nothing on PATH."""
     with patch.dict(os.environ, {} if ripgrep else {"PATH": "/nowhere"}):
         yield
 
@@ -41,7 +41,7 @@ def write(directory: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def interrupted(tool: Any, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What a search gives back that is interrupted while its ripgrep hangs (a program of that name that only waits)."""
+    """Return the result of a search that is interrupted while its ripgrep (a fake that only waits) hangs."""
     write(directory, {"a.py": "x", "bin/rg": f"#!/bin/sh\nexec sleep {HANGS}\n"})
     (directory / "bin/rg").chmod(0o755)
     monkeypatch.setenv("PATH", f"{directory}/bin:{os.environ['PATH']}")

@@ -1,4 +1,4 @@
-"""A shell to try things in, and looks at processes; used by the tests of execute_bash."""
+"""A shell for the tests of execute_bash, and helpers that look at processes."""
 
 import re
 import time
@@ -20,7 +20,7 @@ print("started", flush=True)
 
 
 class Bash:
-    """The whole tool, called like a model calls it: with arguments."""
+    """The whole tool, called with arguments as by a model."""
 
     def __init__(self, directory: Any, **params: Any) -> None:
         self.tool = BashTool(directory, **params)
@@ -34,7 +34,7 @@ class Bash:
 
 
 def until_printed(bash: Bash, pattern: str, printed: str = "") -> str:
-    """Wait until the running command has printed what matches."""
+    """Wait until the running command has printed text that matches; return all of it."""
     for _ in range(100):
         if re.search(pattern, printed):
             return printed
@@ -45,7 +45,7 @@ def until_printed(bash: Bash, pattern: str, printed: str = "") -> str:
 
 
 def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0) -> object:
-    """The first true answer; fails with what was said when none comes in time."""
+    """Return the first true value of the condition; fail with `what` if there is none in time."""
     until = time.monotonic() + seconds
     while not (answer := condition()):
         assert time.monotonic() < until, what
@@ -54,7 +54,7 @@ def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0
 
 
 def processes(mark: str, name: str = "") -> list[psutil.Process]:
-    """Processes with an argument that is exactly `mark`, with that name if one is given."""
+    """Return the processes with an argument that is exactly `mark`, with that name if one is given."""
     pids = []
     for process in psutil.process_iter():
         try:

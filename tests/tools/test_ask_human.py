@@ -1,4 +1,4 @@
-"""The tool `ask_human` by itself: what it takes, how it asks where there is no session."""
+"""The tool `ask_human` alone: its arguments, and how it asks without a session."""
 
 from __future__ import annotations
 

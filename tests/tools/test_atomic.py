@@ -15,7 +15,7 @@ from workbench.files.root_directory import AnchoredEntry
 
 @pytest.fixture
 def no_links(monkeypatch) -> None:
-    """As on a file system without hard links."""
+    """Make hard links fail, as on a file system without them."""
 
     def refuse(*_, **__):
         raise PermissionError(1, "Operation not permitted")

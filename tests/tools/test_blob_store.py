@@ -1,4 +1,4 @@
-"""What tools keep survives a kill in the middle of writing it."""
+"""Stored outputs of tools survive a kill in the middle of writing one."""
 
 from contextlib import suppress
 from pathlib import Path

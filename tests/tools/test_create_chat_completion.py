@@ -1,4 +1,4 @@
-"""create_chat_completion: an answer of a given shape, checked before it counts."""
+"""create_chat_completion: an answer of a given shape, validated before it is accepted."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What models get to read of all built-in tools: whole schemas, short forms within their budget, Gemini's copies."""
+"""The descriptions of all built-in tools: whole schemas, short forms within their budget, copies for Gemini."""
 
 import importlib.util
 import json

@@ -16,7 +16,7 @@ TEXT = "def f():\n    a = 1\n    return a\n\n\ndef g():\n    return 2\n"
 
 
 class Drafting:
-    """A hand that drafts edits of one file."""
+    """A helper that drafts edits of one file."""
 
     def __init__(self, directory: Path, state_dir: Path | None, merger: Merger) -> None:
         self.merger = merger
@@ -34,7 +34,7 @@ class Drafting:
         return str(result.text)
 
     def refused(self, path: Path | str, content: str, **more: Any) -> str:
-        """Refused the same way when it is prepared, and when it is run; nothing is shown as its preview."""
+        """Check that the call is refused in the same way when prepared and when run, and has no preview."""
         action = self.action(path, content, **more)
         prepare = self.tool.preparation(action)
         early = prepare() if prepare else None

@@ -1,4 +1,4 @@
-"""Whatever a file holds: an edit touches its own place only, or nothing at all, and undo gives every byte back."""
+"""Whatever a file holds: an edit changes its own place only, or nothing at all, and undo restores every byte."""
 
 import tempfile
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_text_is_edited_in_its_own_encoding_or_not_at_all(text, encoding):
 
 
 class Edits(RuleBasedStateMachine):
-    """Edits of one file, restarts and changes by others, held against a plain list of its versions."""
+    """Edits of one file, restarts and changes by others, compared with a plain list of its versions."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The editor against a process that moves directories, links and files under it while it writes."""
+"""The editor against a process that moves directories, links and files below its path while it writes."""
 
 import os
 import subprocess
@@ -79,7 +79,7 @@ def test_no_write_leaves_the_workspace_while_links_are_swapped(sides, what, path
 
 
 def in_place(path: Path, text: str) -> None:
-    """As an editor that opens the file, and sets the time back to what it was."""
+    """Write as an editor that opens the file in place, and restore its modification time."""
     status = path.stat()
     path.write_text(text)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

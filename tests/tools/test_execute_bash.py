@@ -12,7 +12,7 @@ from workbench.tools.registry import open_tools
 
 @pytest.fixture(scope="module")
 def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
-    """One shell for all tests here, as one session has one; each test leaves it idle."""
+    """One shell for all tests here, as in a session; each test leaves it idle."""
     shell = Bash(tmp_path_factory.mktemp("work"), no_change_timeout=3)
     yield shell
     shell.tool.close()

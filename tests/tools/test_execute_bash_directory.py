@@ -1,4 +1,4 @@
-"""Where the shell really is: what the question and the result name is never what a variable or a name says."""
+"""The real directory of the shell: question and result name it, not the value of a variable or a link."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""No command can forge its end: it reads every place, prints what it finds as marks, and the result stays true."""
+"""No command can fake its own end: it reads every place, prints what it finds there, and the result stays correct."""
 
 import time
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
 
 
 def is_true(bash: Bash, tmp_path: Path) -> None:
-    """The next commands give their own output, exit code and directory."""
+    """Check that the next commands return their own output, exit code and directory."""
     bash("cd sub 2>/dev/null || { mkdir sub && cd sub; }")
     seen = bash("echo one; sleep 0.05; echo two; (exit 7)")
     assert (seen.output, seen.exit_code, seen.metadata.working_dir) == ("one\ntwo\n", 7, str(tmp_path / "sub"))

@@ -1,4 +1,4 @@
-"""The shell neither reads nor writes the user's history, however it ends, and its own holds no code of ours."""
+"""The shell neither reads nor writes the user's history, however it ends, and its own holds none of our code."""
 
 from pathlib import Path
 

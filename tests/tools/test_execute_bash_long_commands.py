@@ -1,4 +1,4 @@
-"""A command that runs longer than the call: waiting, typing, keys, passwords."""
+"""A command that runs longer than the call: waiting, typed input, keys, passwords."""
 
 import inspect
 import os
@@ -24,7 +24,7 @@ def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
 
 
 def until_it_ends(bash: Bash) -> str:
-    """Wait for the running command; all that it printed on the way."""
+    """Wait for the running command; return all that it printed meanwhile."""
     printed = ""
     for _ in range(60):
         now = bash("", timeout=10)

@@ -1,4 +1,4 @@
-"""The parts of execute_bash, each on its own."""
+"""The parts of execute_bash, each tested alone."""
 
 import resource
 import subprocess

@@ -1,4 +1,4 @@
-"""One shell and everything that is done to it."""
+"""One shell for all tests: whatever they do to it, it still works."""
 
 import os
 import random
@@ -18,7 +18,7 @@ from workbench.tools.execute_bash.prompt import PromptDetector
 
 @pytest.fixture(scope="module")
 def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
-    """The one shell; what is set here is still there at the end of each test."""
+    """The shared shell; what is set here must still hold at the end of each test."""
     shell = Bash(tmp_path_factory.mktemp("work"), no_change_timeout=20)
     shell("KEPT=kept; kept() { echo $KEPT; }")
     yield shell
@@ -36,7 +36,7 @@ def is_the_same_shell_afterwards(bash: Bash) -> Iterator[None]:
 
 
 def leave(bash: Bash, key: str) -> int:
-    """Press the key until the command has ended; its exit code."""
+    """Press the key until the command has ended; return its exit code."""
     for _ in range(60):
         seen = bash(key, is_input=True, timeout=0.5)
         if seen.exit_code != -1:

@@ -1,4 +1,4 @@
-"""Interrupts, deaths and what is left behind: nothing."""
+"""Interrupts and deaths of the shell: nothing is left behind."""
 
 import os
 import signal
@@ -135,7 +135,7 @@ def test_multiplying_processes_are_all_ended(bash: Bash, mark: str) -> None:
 
 
 def interrupted(bash: Bash, command: str, mark: str, ready: Path) -> str:
-    """Run the command, interrupt it once it created `ready`; the result's text."""
+    """Run the command, interrupt it once it created `ready`; return the text of the result."""
     results: list[str] = []
     thread = threading.Thread(target=lambda: results.append(bash(command).text))
     thread.start()

@@ -1,4 +1,4 @@
-"""execute_ipython_cell: variables that stay, pictures, short errors, and nothing left when it ends."""
+"""execute_ipython_cell: lasting variables, pictures, short errors, and nothing left when it ends."""
 
 import base64
 import subprocess
@@ -23,7 +23,7 @@ def place(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def tool(place: Path) -> Iterator[IPythonTool]:
-    """One interpreter for all tests that leave it in order."""
+    """One interpreter for all tests that leave it usable."""
     with IPythonTool(place) as made:
         yield made
 

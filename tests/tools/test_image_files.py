@@ -1,4 +1,4 @@
-"""Kind and size of an image from its first bytes, whatever the bytes are."""
+"""Kind and size of an image from its first bytes, for any bytes at all."""
 
 import struct
 

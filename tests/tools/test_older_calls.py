@@ -1,4 +1,4 @@
-"""Calls in the shape of earlier versions do what they did then; calls of today are never touched."""
+"""Calls in the format of earlier versions still work as they did; calls of today are never changed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How the calls of each tool read on one line: by the arguments, safe to show, for a tool of any name."""
+"""How the calls of each tool are shown on one line: from the arguments, safe to display, for a tool of any name."""
 
 import subprocess
 import sys

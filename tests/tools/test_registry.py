@@ -364,7 +364,7 @@ def _of_kind(kind, *, conv_state, size=1):
 
 
 def subclass(make, base):
-    """A subclass of `base` with this factory as its `create`."""
+    """Return a subclass of `base` with this factory as its `create`."""
     return type("Own", (base,), {"create": staticmethod(make)})
 
 

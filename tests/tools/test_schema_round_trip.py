@@ -50,7 +50,7 @@ shared = st.recursive(plain_kinds, nested, max_leaves=3)
 
 @st.composite
 def documents(draw: st.DrawFn, schema: Node, root: Node) -> Any:
-    """Something near to what the schema describes, now and then wrong in one place."""
+    """Draw a document close to what the schema describes, sometimes wrong in one place."""
     if draw(st.integers(0, 39)) == 0:
         return draw(st.sampled_from([None, "", "zz", -1, 2.5, True, [], {}]))
     if "$ref" in schema:

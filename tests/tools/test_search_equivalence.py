@@ -1,6 +1,6 @@
 """All ways to search give the same result, whatever the files, the ignore files and the pattern.
 
-Where ripgrep is missing there is one way only; then its result is held against the plainest search there is.
+Without ripgrep there is only one way; its result is then compared with the simplest search possible.
 """
 
 import tempfile

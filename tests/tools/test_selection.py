@@ -1,4 +1,4 @@
-"""Which tools a session gets: sets, single lines, parameters, own tools; and what is said about the rest."""
+"""The tools of a session: sets, single lines, parameters, own tools; and the messages about the rest."""
 
 import json
 import sys

@@ -38,7 +38,7 @@ def tool_of(schema: Any) -> ToolDefinition:
 
 
 def mapped(model: str, described: dict[str, Any]) -> Any:
-    """What litellm sends to the provider of this model."""
+    """Return what litellm sends to the provider of this model."""
     from litellm.litellm_core_utils.prompt_templates.factory import _bedrock_tools_pt
     from litellm.llms.anthropic.chat.transformation import AnthropicConfig
     from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import VertexGeminiConfig
@@ -294,7 +294,7 @@ OF_KIND = {
 
 @st.composite
 def documents(draw: st.DrawFn, schema: Any) -> Any:
-    """Mostly what the schema accepts; hypothesis-jsonschema does not work with newer versions of hypothesis."""
+    """Draw mostly what the schema accepts; hypothesis-jsonschema does not work with newer versions of hypothesis."""
     if not isinstance(schema, dict):
         return draw(json_values)
     if "enum" in schema or "const" in schema:
@@ -319,7 +319,7 @@ def documents(draw: st.DrawFn, schema: Any) -> Any:
 
 
 def closed(schema: Any) -> Any:
-    """The schema with objects that have no other properties than those declared, as the workbench reads all."""
+    """Return the schema with additional properties forbidden in all objects, as the workbench reads them."""
     if isinstance(schema, list):
         return [closed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -347,7 +347,7 @@ def test_each_argument_that_a_schema_accepts_comes_back_exact(schema, data):
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal; true is not 1, but 1.0 is."""
+    """Return whether two JSON values are equal; true is not 1, but 1.0 is."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(part, other[name]) for name, part in one.items())
     if isinstance(one, list) and isinstance(other, list):

@@ -1,4 +1,4 @@
-"""What goes into a tool and what comes out of it is validated, whoever calls it and whatever runs it."""
+"""The input and output of a tool are validated, whoever calls it and in whatever way it runs."""
 
 import asyncio
 import functools

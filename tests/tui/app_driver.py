@@ -19,7 +19,7 @@ from workbench.view.app_session import AppSession
 
 
 def workbench_app(client: FakeClient | None, **more: Any) -> WorkbenchApp:
-    """An app whose seconds stand still."""
+    """Return an app whose clock stands still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
     sources = SessionSources(**{name: more.pop(name) for name in SessionSources.__struct_fields__ if name in more})
     session = AppSession(client, more.pop("directory", Path(WORKSPACE)), more.pop("message", ""))
@@ -27,12 +27,12 @@ def workbench_app(client: FakeClient | None, **more: Any) -> WorkbenchApp:
 
 
 async def armed(pilot: Any) -> None:
-    """The screen takes a key for what it asks: it has been in sight for the quiet time."""
+    """Wait until the screen accepts the answer keys of its question: it has been in sight for the quiet time."""
     await wait_until(pilot, lambda: pilot.app.screen.confirmation.is_armed)
 
 
 def type_while_it_stands_still(app: WorkbenchApp, *keys: str, seconds: float = 0.9) -> None:
-    """Hold the event loop up, and have keys come meanwhile from another thread, as those of a terminal do."""
+    """Block the event loop, and let keys arrive meanwhile from another thread, as those of a terminal do."""
 
     def type_in() -> None:
         time.sleep(0.1)

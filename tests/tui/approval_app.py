@@ -1,4 +1,4 @@
-"""One question on the screen, for tests: actions that wait, the app that asks, what it shows."""
+"""One question on the screen, for tests: open actions, the app that asks, what it shows."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 
 @pytest.fixture(autouse=True)
 def _same_everywhere(monkeypatch):
-    """The same terminal, time zone and home on each machine, and nothing that blinks or moves."""
+    """The same terminal, time zone and home on each machine, and no blinking or animation."""
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.setenv("TZ", "UTC")
@@ -33,7 +33,7 @@ def _same_everywhere(monkeypatch):
 
 @pytest.fixture
 def _time_stands_still(monkeypatch):
-    """Running actions have run for the same time in each picture."""
+    """Freeze the clock, so that the durations of running actions are the same in each picture."""
     monkeypatch.setattr(clock, "now", lambda: START.replace(minute=1))
 
 
@@ -59,7 +59,7 @@ class GoldenPicture(SVGImageExtension):
 
 @pytest.fixture
 def picture(monkeypatch, request, _time_stands_still):
-    """Whether what an app shows in one look, after `show(pilot)`, is its golden picture, by `snap_compare`."""
+    """Return a function that compares what an app shows in one look, after `show(pilot)`, with its golden picture."""
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", GoldenPicture)
     snap_compare = request.getfixturevalue("snap_compare")
 

@@ -15,7 +15,7 @@ from workbench.view.approval.questions import Decision
 
 
 class Clock:
-    """Time that moves only when told."""
+    """A clock that tests move."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -39,7 +39,7 @@ class DiffApp(App[None]):
 
 
 class ScreenApp(App[None]):
-    """Pushes one screen and keeps what it was dismissed with."""
+    """Pushes one screen and records the result it was dismissed with."""
 
     def __init__(self, screen: Screen[object]) -> None:
         super().__init__()
@@ -59,12 +59,12 @@ class ScreenApp(App[None]):
 
 
 def painted(widget: Widget) -> str:
-    """What a line-API widget shows, as text."""
+    """Return what a line-API widget shows, as text."""
     return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
 
 
 def question(app: ScreenApp) -> ApprovalScreen:
-    """The question the app shows."""
+    """Return the question that the app shows."""
     assert isinstance(app.pushed, ApprovalScreen)
     return app.pushed
 

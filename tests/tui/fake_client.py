@@ -1,4 +1,4 @@
-"""A client without an engine: recorded events go in, and the commands of a screen are recorded."""
+"""A client without an engine: recorded events are delivered to the screen, and its commands are recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHANGES = ("edited", "hunks", "written")
 
 
 class FakeClient:
-    """`bring` puts messages on their way; `commands` are what the screen asked for, in order."""
+    """`bring` delivers messages; `commands` holds the commands of the screen, in order."""
 
     def __init__(self, history: Sequence[Any] = ()) -> None:
         self._history = list(history)
@@ -55,7 +55,7 @@ class FakeClient:
 
 
 def short(command: Command) -> tuple[Any, ...]:
-    """A command as a test writes it: a word and what was given with it."""
+    """Return a command in the form tests compare: a word and its arguments."""
     return _SHORT[type(command)](command)
 
 

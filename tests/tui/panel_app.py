@@ -61,7 +61,7 @@ class PanelApp(App[None]):
         self.query_one(ChangesPanel).show(self.state, changed)
 
     def take(self, *events: object) -> None:
-        """As the main screen does: fold a batch, then repaint once."""
+        """Apply a batch of events, then repaint once, as the main screen does."""
         changed = Changed()
         for event in events:
             changed.merge(apply(self.state, event))  # type: ignore[arg-type]

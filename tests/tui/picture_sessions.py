@@ -1,4 +1,4 @@
-"""The sessions of the golden pictures: one small repair, seen at several of its moments."""
+"""The sessions of the golden pictures: one small repair, at several of its moments."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def answered(script: Script, text: str, tokens: int, **more: Any) -> None:
 
 
 def begun() -> Script:
-    """Up to the tests that fail and the plan that follows from them."""
+    """Return the session up to the failing tests and the plan that follows from them."""
     script = Script().start(model=MODEL)
     script.user("`-3` is read as `3`. Find out why, fix it, and add tests.")
     answered(script, "I look at the project and reproduce it first.", 3_140, reasoning="The sign is lost.\nWhere?")

@@ -45,7 +45,7 @@ EVERY_SIZE = Look(0, 0, "ohw-dark")
 
 
 def in_looks(*looks: Look) -> pytest.MarkDecorator:
-    """Take one picture a look."""
+    """Mark a test to take one picture for each look."""
     return pytest.mark.parametrize("look", looks, ids=str)
 
 
@@ -54,7 +54,7 @@ in_each_look = in_looks(*LOOKS, EVERY_SIZE)
 
 
 def is_settled(app: WorkbenchApp, events: Sequence[Any]) -> bool:
-    """Everything is folded, and what had to open is open and takes answers."""
+    """Return whether all events are applied, and the screens they open are open and accept keys."""
     if app.state.last_seq < max(getattr(event, "seq", 0) for event in events):
         return False
     if not app.state.waiting:
@@ -63,12 +63,12 @@ def is_settled(app: WorkbenchApp, events: Sequence[Any]) -> bool:
 
 
 def takes_answers(app: WorkbenchApp) -> bool:
-    """Whether a question is in sight, and long enough for a key to answer it."""
+    """Return whether a question has been in sight long enough for a key to answer it."""
     return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 
 async def show_events(pilot: Pilot[int], client: FakeClient, events: Sequence[Any]) -> None:
-    """The main screen shows all of it, the star of the branch too."""
+    """Show all events on the main screen, and wait for the mark of a changed branch too."""
     app = pilot.app
     assert isinstance(app, WorkbenchApp)
     client.bring(*(event for event in events if not getattr(event, "seq", 0)), live.EngineState(state=work_of(events)))
@@ -90,7 +90,7 @@ ODD_SIZES = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3), (300,
 
 
 async def bears_every_size(app: WorkbenchApp, show: Callable[[Pilot[Any]], Awaitable[None]]) -> bool:
-    """Whether the app still runs after a state was drawn at sizes nobody works at."""
+    """Return whether the app still runs after a state was drawn at very small and very large sizes."""
     async with app.run_test(size=USUAL.size) as pilot:
         await show(pilot)
         for size in ODD_SIZES:
@@ -104,13 +104,13 @@ def text_on(app) -> str:
 
 
 def strips_on(app):
-    """What is on the screen, with the screens below it: a first look from here would else be kept without them."""
+    """Return what is on the screen and on those below it; reading it here would otherwise cache it without them."""
     visible_screen_stack.set(app._background_screens)
     return app.screen._compositor.render_strips()
 
 
 async def at_rest(pilot) -> None:
-    """Nothing is laid out, written or coloured any more: several pictures in a row are the same."""
+    """Wait until nothing is laid out, written or coloured any more: several pictures in a row are the same."""
     last, same = [], 0
 
     def unchanged() -> bool:
@@ -125,7 +125,7 @@ async def at_rest(pilot) -> None:
 
 
 async def drawn(pilot) -> None:
-    """What stands behind a box is drawn too: several whole pictures in a row are the same."""
+    """Wait until what is behind a modal is drawn too: several whole pictures in a row are the same."""
     last, same = [], 0
     app = pilot.app
 

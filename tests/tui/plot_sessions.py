@@ -18,7 +18,7 @@ CODE = "import matplotlib.pyplot as plt\nplt.bar(range(10), amounts)\nplt.show()
 
 
 def plot() -> str:
-    """Bars of whole pixels, small enough to be shown as they are on every screen."""
+    """Return a plot of whole pixels as an image, small enough to be shown the same on every screen."""
     image = Image.new("RGB", (64, 28), "white")
     for number, height in enumerate(HEIGHTS):
         image.paste((31, 119, 180), (4 + number * 6, 26 - height, 8 + number * 6, 26))
@@ -30,7 +30,7 @@ def plot() -> str:
 
 
 def with_plot(output: str = "[picture 1]") -> list[Any]:
-    """Up to the plot."""
+    """Return the events up to the plot."""
     script = Script().start(model=MODEL)
     script.user("How do the amounts grow?")
     answered(script, "I draw them.", 2_100)
@@ -45,7 +45,7 @@ FORM = "fill('e5', 'Ada Lovelace')\nselect_option('e8', ['monthly'])\nclick('e11
 
 
 def browser_form() -> list[Any]:
-    """A form is filled and about to be sent."""
+    """Return the events up to the sending of a filled-in form."""
     script = Script().start(model=MODEL)
     script.user("Sign me up for the report of example.org.")
     answered(script, "I open the page.", 2_300)

@@ -21,7 +21,7 @@ WORKSPACE = "/home/ada/code/calc"
 
 
 class Script:
-    """Writes events with rising numbers and times, as a store would."""
+    """Writes events with increasing numbers and times, as a store would."""
 
     def __init__(self) -> None:
         self.events: list[ev.Event] = []
@@ -109,7 +109,7 @@ AFTER = BEFORE.replace("    return int", "    sign = -1 if text.startswith('-') 
 
 
 def working_session() -> Script:
-    """A session in the middle of its work: plan, a failure, an edit, a command that runs, one that waits."""
+    """Return a session in the middle of its work: plan, failure, edit, a running command, and a waiting one."""
     path = f"{WORKSPACE}/src/calc.py"
     script = Script().start().user("Fix the failing test.")
     script.answer("I look at the project first.", reasoning="The test fails.\nSo I read it.")
@@ -150,7 +150,7 @@ def working_session() -> Script:
 
 
 def long_session(actions: int) -> Iterator[ev.Event]:
-    """Messages and actions in turn, `actions` of them."""
+    """Yield messages and actions in turn, `actions` of them."""
     script = Script().start().user("Do a lot.")
     for number in range(actions):
         if number % 5 == 0:

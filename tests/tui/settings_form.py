@@ -1,4 +1,4 @@
-"""What tests of the settings start from, and do on their screen: find a row by words, and begin to change it."""
+"""Shared by the tests of the settings: their starting point, finding a row by words, and beginning a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.tui.screens.settings import SettingEdit, SettingList
 
 
 def settings_in(home: Path, text: str) -> Locations:
-    """The places of a user with this settings file."""
+    """Return the locations of a user with this settings file."""
     where = Locations.from_environment({"HOME": str(home)})
     where.config.mkdir(parents=True)
     where.settings_file.write_text(text)
@@ -21,7 +21,7 @@ def settings_in(home: Path, text: str) -> Locations:
 
 
 async def find(pilot: Any, words: str) -> None:
-    """Only the rows with these words."""
+    """Filter for the rows with these words."""
     screen = pilot.app.screen
     await pilot.press("slash")
     await until(pilot, lambda: isinstance(screen.focused, Input))
@@ -31,6 +31,6 @@ async def find(pilot: Any, words: str) -> None:
 
 
 async def edited(pilot: Any) -> None:
-    """The row under the cursor is open to be changed."""
+    """Open the row under the cursor for editing."""
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(pilot.app.screen, SettingEdit))

@@ -1,4 +1,4 @@
-"""Since when something goes on is what the log says, also for a screen that comes later."""
+"""The start time of an activity comes from the log, also for a screen that is opened later."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The card of a question of the agent's: what it shows, what it takes for an answer, and whose keys it leaves alone."""
+"""The card of a question of the agent: what it shows, which answers it accepts, and which keys it leaves alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPTIONS = ["red", "blue", "green"]
 
 
 def card(question: str = "Which colour?", options: object = OPTIONS, **more: object) -> tuple[ScreenApp, Clock, list]:
-    """A card by itself; the list holds the events it passes on."""
+    """Return an app with one card alone; the list collects the events it passes on."""
     passed: list[events.Key | events.Paste] = []
     clock = Clock()
     item = ActionItem(1, 1, "a1", "ask_human", {"question": question, "options": options}, asks=True)

@@ -1,4 +1,4 @@
-"""The approval modal: what it shows, what it takes for an answer, and what it never does."""
+"""The approval modal: what it shows, which keys it accepts as an answer, and what it never does."""
 
 from __future__ import annotations
 

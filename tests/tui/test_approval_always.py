@@ -1,4 +1,4 @@
-"""`a`: the very rule is shown with its reach before anything is saved, and only for what was seen whole."""
+"""`a`: the exact rule and its reach are shown before anything is saved, and only if the command was seen whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several waiting actions: a list to move in, each decided alone, and `Y` for those that it shows whole before."""
+"""Several waiting actions: a list to move in, each decided alone, and `Y` for those it has shown completely."""
 
 from __future__ import annotations
 

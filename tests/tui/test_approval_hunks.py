@@ -1,4 +1,4 @@
-"""Deciding a hunk at a time: what is taken, left out and edited is what the answer says."""
+"""Deciding a hunk at a time: the answer holds exactly the accepted, rejected and edited hunks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def diff(app: ScreenApp) -> DiffView:
 
 
 async def seen(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
-    """All of it was in sight and answers count."""
+    """Scroll until everything was in sight and answers are accepted."""
     await arm(pilot, app, clock)
     await pilot.press("end", "end")
     await until(pilot, lambda: "scroll to the end" not in keys_shown(app), "seen to its end")

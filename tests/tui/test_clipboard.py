@@ -1,4 +1,4 @@
-"""Images from the system's clipboard: small programs of the usual names answer as those do."""
+"""Images from the system's clipboard, with small fake programs of the usual names."""
 
 import stat
 import time

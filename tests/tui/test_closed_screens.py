@@ -1,4 +1,4 @@
-"""A screen that is closed while a thread still reads for it: what comes late is dropped, and nothing fails."""
+"""A screen closed while a thread still reads for it: late results are dropped, and nothing fails."""
 
 import asyncio
 import threading

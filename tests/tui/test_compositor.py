@@ -1,4 +1,4 @@
-"""What is painted from the front to the back looks as Textual's own compositor paints it, whole or in spans."""
+"""Our compositor paints front to back and shows the same as Textual's own, whole or in spans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.view.app_session import AppSession
 
 
 class Layered(Screen[None]):
-    """Boxes in boxes, a scrolled one, and one that lies over the others."""
+    """Nested boxes, a scrolled one, and one over the others."""
 
     CSS = """
     Layered { layers: below above; }
@@ -49,7 +49,7 @@ class Layered(Screen[None]):
 
 
 def drawn(lines) -> list[list[tuple[str, object]]]:
-    """Each cell's letter and style, however the line is cut into pieces."""
+    """Return each cell's letter and style, however the line is split into segments."""
     return [
         [(letter, segment.style) for segment in Strip.join(line.values()) for letter in segment.text] for line in lines
     ]

@@ -1,4 +1,4 @@
-"""What a question shows of a command, its parts and its directory holds no letter that looks like another."""
+"""What a question shows of a command, its parts and its directory contains no look-alike letters."""
 
 from workbench.protocol.events import Segment
 from workbench.view.formatting.actions import action_line

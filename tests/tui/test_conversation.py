@@ -1,4 +1,4 @@
-"""The conversation: what was said and done, streaming, bounded, and safe for any text."""
+"""The conversation: messages and actions, streaming, bounds, and safety for any text."""
 
 from __future__ import annotations
 
@@ -372,7 +372,7 @@ async def test_very_long_message_is_cut_and_opens_completely():
 
 
 def kept_lines(app: PanelApp) -> int:
-    """Painted lines that are kept for what no cell of the screen shows."""
+    """Return how many painted lines are cached for cells that are not on the screen."""
     seen = app.screen._compositor.visible_widgets
     out_of_sight = [each for each in app.query_one(Conversation).walk_children(Widget) if each not in seen]
     return sum(len(each._render_cache.lines) + len(each._styles_cache._cache) for each in out_of_sight)

@@ -1,4 +1,4 @@
-"""Messages, code blocks, commands and outputs go to the clipboard by key; cards and reasoning fold."""
+"""Messages, code blocks, commands and outputs are copied to the clipboard by key; cards and reasoning fold."""
 
 from __future__ import annotations
 

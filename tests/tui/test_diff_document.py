@@ -1,4 +1,4 @@
-"""The pure half of the diff: lines, hunks, words, rows, folding."""
+"""The parts of the diff without a screen: lines, hunks, words, rows, folding."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class ReviewApp(App[None]):
 
 
 async def scrolled(pilot: Pilot[None], view: AnnotatedDiff, offset: int) -> None:
-    """It stands there, also once the view has gone back to its place after a key."""
+    """Scroll to the offset, and stay there after the view handled a key."""
     for _ in range(3):
         view.scroll_to(y=offset, animate=False, force=True)
         await until(pilot, lambda: view.scroll_offset.y == offset)

@@ -1,4 +1,4 @@
-"""The first run: what was found, one test call, a profile that is kept; or the demo; and never a dead end."""
+"""The first run: found providers, one test call, a profile that is saved; or the demo; never a dead end."""
 
 import threading
 
@@ -32,7 +32,7 @@ def where(tmp_path, monkeypatch):
 
 
 def first_app(where, found, **more):
-    """An app without a model; what it starts is in the list."""
+    """Return an app without a model; what it starts is recorded in the list."""
     started = []
     book = SettingsModel(where, Settings(), {})
 
@@ -47,7 +47,7 @@ def first_app(where, found, **more):
 
 
 async def ready(pilot, row: str = "Another model") -> FirstRunScreen:
-    """The screen lists what was found, and takes an enter."""
+    """Wait until the screen lists what was found and accepts enter; return it."""
     app = pilot.app
     await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and row in text_on(app))
     await armed(pilot)

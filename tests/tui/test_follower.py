@@ -1,4 +1,4 @@
-"""Events that come faster than the screen can mount them wait: what would leave again unseen is never mounted."""
+"""Events that arrive faster than the screen can mount them wait; rows that would leave unseen are never mounted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures in the pager: decoded within limits, scaled, drawn as half blocks or as signs, and no bytes end the app."""
+"""Pictures in the pager: decoded within limits, scaled, drawn as half blocks or as text; no bytes end the app."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ PANELS = {"f2": "timeline", "f3": "tasks", "f4": "changes"}
 
 
 def bindings_of(node):
-    """Those its classes declare, whether or not the screen knows of them."""
+    """Return the bindings that its classes declare, whether or not the screen knows of them."""
     bindings = [each for kind in type(node).__mro__ for each in vars(kind).get("BINDINGS", ())]
     return [Binding(*each) if isinstance(each, tuple) else each for each in bindings]
 
 
 def unlisted(screen):
-    """Keys of the focused widget that work and that the help does not tell."""
+    """Return the keys of the focused widget that work but are not in the help."""
     keys_listed = {key for group in key_groups(screen) for keys, _ in group.rows for key in keys.split()}
     working = {active.binding.key for active in screen.active_bindings.values() if active.enabled}
     missing = []

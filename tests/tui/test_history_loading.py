@@ -1,4 +1,4 @@
-"""A long session is on screen before it is read: its end first, what it comes to, and older parts on demand."""
+"""A long session is shown before it is read completely: first its end, then the totals, older parts on demand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def delta(number: int) -> ev.FileDelta:
 
 
 def turn(script: Script, number: int) -> None:
-    """One run: an answer, some actions, and now and then something else that a log holds."""
+    """Add one run: an answer, some actions, and sometimes other events that a log holds."""
     script.user(f"message {number}")
     for step in range(4):
         usage = ev.Usage(input=1_000 + number, output=10, window=200_000)
@@ -86,7 +86,7 @@ def session(turns: int, directory: Path) -> tuple[list[ev.EventBase], Path]:
 
 
 def end_of(path: Path, least: int) -> tuple[SessionState, EventHistory]:
-    """The state once the first part is read."""
+    """Return the state and events after the first part is read."""
     history = read_history(Store.open(path, readonly=True), least)
     state = SessionState()
     assert history.digest is not None

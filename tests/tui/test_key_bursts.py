@@ -1,4 +1,4 @@
-"""Keys that come in one burst behind the key that opens something are what opens', in their order."""
+"""Keys typed in one burst after the key that opens a screen go to that screen, in order."""
 
 from itertools import count
 

@@ -1,4 +1,4 @@
-"""The frame of a key goes before everything else that is to be painted, and nothing of that is lost by it."""
+"""The frame of a key is painted before everything else, and no other update is lost by it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.tui.textual_seam.screen import LowLatencyScreen
 
 
 class StoppedClock(LowLatencyScreen):
-    """Nothing is painted but what does not wait for the clock, until it `ticks`."""
+    """Paints only what does not wait for the clock, until it `ticks`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class StoppedClock(LowLatencyScreen):
 
 
 def painted(screen: StoppedClock, widget: Static | TextArea) -> bool:
-    """Whether something of it was, and nothing else with it."""
+    """Return whether this widget was painted, and nothing else with it."""
     inside = [region for region in screen.painted if widget.region.contains_region(region)]
     return bool(inside) and inside == screen.painted
 
@@ -83,7 +83,7 @@ async def test_painting_without_a_key_waits_for_the_clock():
 
 
 class Restyled(LowLatencyScreen):
-    """Counts how often all of it is styled once more."""
+    """Counts how often the whole widget is styled again."""
 
     times = 0
 

@@ -1,4 +1,4 @@
-"""Keys of the user's own: every binding has a name, can be given other keys, and every hint tells the key it has."""
+"""The user's own keys: every binding has a name and can be given other keys, and every hint shows the current key."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What grows has the room it needs, whatever else changes at the same moment."""
+"""Growing widgets get the room they need, whatever else changes at the same moment."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from workbench.tui.textual_seam.screen import LowLatencyScreen
 
 
 class Stream(Vertical, SingleLayoutPass):
-    """As messages and the texts within them are laid out."""
+    """A container laid out like messages and the texts within them."""
 
     DEFAULT_CSS = "Stream { layout: stream; height: auto; }"
 
 
 class Text(Static, SingleLayoutPass):
-    """What grows."""
+    """The widget that grows."""
 
 
 class Talk(LowLatencyScreen):
-    """A text within two streams, and lines beside it."""
+    """A text within two containers, and lines beside it."""
 
     CSS = "#all { layout: stream; height: 1fr; } Static { height: auto; }"
 

@@ -33,7 +33,7 @@ def asked() -> Script:
 
 
 async def arm(pilot):
-    """Wait until the question takes answers: its first hint names the key."""
+    """Wait until the question accepts answers: its first hint names the key."""
     await wait_until(pilot, lambda: pilot.app.screen.quiet.is_armed)
 
 

@@ -1,4 +1,4 @@
-"""A text that streams: its end is its end, and its code loads no more than it needs."""
+"""A streaming text: it ends with its own end, and its code loads no more than it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TEXT = "Begins **here**:\n\n- one\n- two\n\n```python\nx = 1\n```\n"
 
 
 class _Streams(App[None]):
-    """One text, as it streams or whole."""
+    """An app with one text, streaming or complete."""
 
     def __init__(self, text: str = "", *, streaming: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The mode key and the modes by name: what is in force, when it counts, and what is confirmed."""
+"""The mode key and the modes by name: which is in force, from when on, and which is confirmed first."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Who follows the end has a few screens mounted and no more; what lies before them comes when it is looked at."""
+"""A conversation that follows its end mounts a few screens only; earlier parts are mounted when scrolled to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OUTPUT = "a\nb\nc\nd\ne"
 
 
 def step(script: Script, number: int) -> list[ev.Event]:
-    """One more answer and one more command."""
+    """Add one more answer and one more command."""
     first = len(script.events)
     script.answer(_ANSWER.format(number))
     script.run("execute_bash", _OUTPUT, command=f"echo {number}", _exit_code=0)
@@ -31,7 +31,7 @@ def step(script: Script, number: int) -> list[ev.Event]:
 
 
 async def after_steps(app: PanelApp, pilot, count: int) -> Script:
-    """Live through so many steps, each of them laid out."""
+    """Show this number of steps, each of them laid out."""
     script = Script().start().user("Do.")
     app.take(*script.events)
     for number in range(count):

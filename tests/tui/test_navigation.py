@@ -1,4 +1,4 @@
-"""From a card to its row and back, from a task to its steps; what one goes to is always in sight."""
+"""From a card to its row and back, from a task to its steps; the target is always scrolled into view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screen tells the engine which settings and approvals it writes, so that they are not taken for an action's."""
+"""The screen tells the engine which settings and approvals it writes, so that no action is blamed for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The palette: everything there is to do, found by a few letters, and each entry does what it says."""
+"""The palette: all commands, found by a few letters, and each entry does what its title says."""
 
 import pytest
 from textual.actions import parse

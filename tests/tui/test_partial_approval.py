@@ -1,4 +1,4 @@
-"""What the screen tells of a change that was taken in part, and of a file that somebody else had changed."""
+"""The display of a partly accepted change, and of a file changed by somebody else."""
 
 import pytest
 from msgspec.structs import replace

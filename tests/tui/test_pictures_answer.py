@@ -1,4 +1,4 @@
-"""Golden pictures of a question of the agent's: the card with options, without, and how it stands when put off."""
+"""Golden pictures of the agent's question: the card with options, without, and postponed."""
 
 import pytest
 

@@ -83,7 +83,7 @@ def an_edit() -> list[Any]:
 
 @cache
 def of_one_answer() -> tuple[Any, ...]:
-    """What a real session asks when an answer of its model makes three calls; its directory is that of the pictures."""
+    """Return the questions of a real session for three calls of one answer; its directory is that of the pictures."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
         (place / "src").mkdir()
@@ -122,7 +122,7 @@ def hidden() -> list[Any]:
 
 
 def many_steps() -> list[Any]:
-    """More than any of the sizes shows at once."""
+    """Return more events than fit on any of the sizes."""
     script = begun()
     parts = [f"sed -i 's/total_{number}/sum_{number}/g' src/*.py" for number in range(40)]
     name = script.propose("execute_bash", "LOW", "Rename all of them", command=" &&\n".join(parts))
@@ -140,7 +140,7 @@ def a_test_run() -> list[Any]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A session, the keys pressed in its question, and words that are on the screen then."""
+    """A session, the keys pressed in its question, and words that are then on the screen."""
 
     name: str
     session: Any

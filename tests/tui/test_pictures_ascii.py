@@ -1,4 +1,4 @@
-"""Golden pictures of a terminal that has only ASCII: borders, signs and diffs still say what they mean."""
+"""Golden pictures of an ASCII-only terminal: borders, signs and diffs are still readable."""
 
 import pytest
 

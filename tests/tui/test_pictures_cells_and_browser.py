@@ -1,4 +1,4 @@
-"""Golden pictures of tools that reach further: a cell that draws a plot, a form that is about to be sent."""
+"""Golden pictures of cells and the browser: a cell that draws a plot, a form about to be sent."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which golden picture shows what: each screen and state a user meets, where its pictures lie, and words on them."""
+"""The table of golden pictures: each screen and state, where its pictures are, and words on them."""
 
 import html
 import re
@@ -123,7 +123,7 @@ ONCE = {
 
 
 def pictures_of(place: str) -> dict[str, str]:
-    """The text on each picture of an area's state, by its size and theme."""
+    """Return the text on each picture of a state, by its size and theme."""
     area, state = place.split("/")
     pictures = (SNAPSHOTS / area).glob(f"{state}-[0-9]*.svg")
     return {path.stem.removeprefix(f"{state}-"): words_on(path.read_text(encoding="utf-8")) for path in pictures}

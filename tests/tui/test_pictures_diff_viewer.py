@@ -62,7 +62,7 @@ SERVER_AFTER = (
 
 
 def session() -> list[ev.EventBase]:
-    """Four files: changed, new, deleted, and one that is no text."""
+    """Return a session with four files: changed, new, deleted, and one that is not text."""
     script = Script().start().user("Make the server answer in JSON.")
     files = (
         ev.FileDelta(path=f"{WORKSPACE}/src/server.py", before=SERVER_BEFORE, after=SERVER_AFTER),
@@ -76,7 +76,7 @@ def session() -> list[ev.EventBase]:
 
 
 async def reviewing(pilot, client, view):
-    """A comment stands on a line, a search has found places."""
+    """Show a comment on a line and the matches of a search."""
     await pilot.press("j", "down", *("down",) * (not view.geometry.options.beside), "c", *"A limit of what?", "enter")
     await wait_until(pilot, lambda: "✎ A limit of what?" in text_on(pilot.app))
     await pilot.press("slash", *"limit", "enter")
@@ -84,7 +84,7 @@ async def reviewing(pilot, client, view):
 
 
 async def taken_back(pilot, client, view):
-    """A hunk was taken back; the way back is said."""
+    """Show a reverted hunk, and how to undo that."""
     await pilot.press("j", "x")
     await wait_until(pilot, lambda: client.commands)
     (_, delta) = client.commands[-1]
@@ -93,7 +93,7 @@ async def taken_back(pilot, client, view):
 
 
 async def not_text(pilot, client, view):
-    """A file without lines says why."""
+    """Show a file without lines, and the reason."""
     await pilot.press("left_square_bracket")
     await wait_until(pilot, lambda: "binary" in text_on(pilot.app))
 

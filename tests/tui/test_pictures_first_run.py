@@ -1,4 +1,4 @@
-"""Golden pictures of the first run: what was found, nothing, a name to write, and what came of a test call."""
+"""Golden pictures of the first run: providers found, none, a model name to enter, results of a test call."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Golden pictures of the main screen's rarer states: one app for all of them at each size."""
+"""Golden pictures of rarer states of the main screen: one app for all of them at each size."""
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from workbench.tui.widgets.prompt import Prompt
 
 
 def with_queue(place):
-    """The session at work, with two messages that wait for it."""
+    """Return the session at work with two queued messages."""
     events = working()
     seq = max(getattr(event, "seq", 0) for event in events)
     texts = [("This is how it should look: @expected.png", ["expected.png"]), ("And say so in the README.", [])]

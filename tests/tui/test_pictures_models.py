@@ -1,4 +1,4 @@
-"""Golden pictures of what concerns the model: changed in mid-run, a budget, a wait, a condensed history, the costs."""
+"""Golden pictures of the model: changed in mid-run, a budget, a wait, a condensed history, the costs."""
 
 import pytest
 

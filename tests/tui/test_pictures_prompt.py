@@ -1,4 +1,4 @@
-"""Golden pictures of what helps while one writes."""
+"""Golden pictures of the prompt's help while typing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Golden pictures of what MCP servers bring beside tools: their questions, resources behind `@`, prompts behind `/`."""
+"""Golden pictures of MCP servers without tools: their questions, resources behind `@`, prompts behind `/`."""
 
 from types import SimpleNamespace
 
@@ -36,7 +36,7 @@ FORM = {
 
 
 class Listener:
-    """Takes the first question of a form as the user would see it."""
+    """Shows the first question of a form as the user would see it."""
 
     def ask(self, text, options, seconds):
         self.asked = {"question": text, "options": list(options)}
@@ -52,7 +52,7 @@ def first_of_form():
 
 
 def wished(tool, arguments, **assessed):
-    """A server asks in the middle of a call of its."""
+    """Return the events of a session whose server asks the user in the middle of one of its calls."""
     script = begun()
     script.begin("create_issue", "MEDIUM", title="Negative amounts lose their sign")
     call, place = f"a{script.actions}", {"agent": "MCP server tracker", "session": ""}
@@ -104,7 +104,7 @@ async def test_what_a_server_asks_of_the_model_cannot_be_edited(directory):
 
 @pytest.fixture
 def offered(directory, monkeypatch):
-    """As if the servers had been started once."""
+    """Record the offers of the servers, as if each had been started once."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(directory.parent))
     where = Locations.from_environment()

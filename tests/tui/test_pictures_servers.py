@@ -36,7 +36,7 @@ def test_servers(look, directory, picture):
 
 
 def _placed(server):
-    """The same from a place that does not move."""
+    """Return the same server at a constant path."""
     return dataclasses.replace(server, source="~/.config/ohw/settings.toml")
 
 

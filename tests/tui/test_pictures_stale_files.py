@@ -1,4 +1,4 @@
-"""Golden pictures of a file that somebody changed since the agent saw it, and of a change that was taken in part."""
+"""Golden pictures of a file changed since the agent saw it, and of a partly accepted change."""
 
 import pytest
 from msgspec.structs import replace

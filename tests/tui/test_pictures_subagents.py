@@ -1,4 +1,4 @@
-"""Golden pictures of work that is not the agent's alone: sub-agents, the user's commands, others' changes, vim."""
+"""Golden pictures of work other than the agent's: sub-agents, the user's commands, others' changes, vim."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ ROOT = CALC.rpartition("/src/")[0]
 
 
 def shared() -> list[Any]:
-    """A sub-agent is done and another at work; the user ran a command, and a file was changed by others."""
+    """Return a session with one sub-agent done and another at work, a command of the user, and a change by others."""
     script = begun()
     mine = ev.FileDelta(path=CALC, before=BEFORE, after=AFTER)
     script.run("str_replace_editor", "edited", "MEDIUM", command="str_replace", path=CALC, _files=(mine,))
@@ -39,7 +39,7 @@ def shared() -> list[Any]:
 
 
 def of_sub_agent(script, call, name, number, command, output=None, code=0):
-    """One step of a sub-agent's; without an output it still runs."""
+    """Add one step of a sub-agent; without an output it is still running."""
     action = f"a{number}"
     steps = [
         ev.ActionProposed(

@@ -1,4 +1,4 @@
-"""Golden pictures of every theme that comes along."""
+"""Golden pictures of every built-in theme."""
 
 from textual.widgets import OptionList
 

@@ -1,4 +1,4 @@
-"""A tool of somebody else's package has icon, rating and preview in each front end, with no edit in `workbench`."""
+"""A tool of another package has icon, rating and preview in each front end, without a change in `workbench`."""
 
 import tomllib
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_the_presentation_survives_the_log_and_the_name_of_a_built_in_tool_keeps
 
 
 class Modest(SendNote):
-    """Says of itself that it is harmless."""
+    """A tool that declares itself harmless."""
 
     says = SelfRated("LOW", "nobody reads it")
 

@@ -1,4 +1,4 @@
-"""Golden pictures of the conversation and the timeline in use: a search, what is folded, a filter, others' changes."""
+"""Golden pictures of conversation and timeline in use: a search, folded parts, a filter, others' changes."""
 
 import pytest
 
@@ -50,7 +50,7 @@ async def filtering(pilot):
 
 
 async def looking_back(pilot):
-    """The user reads what was said before while the agent goes on."""
+    """Scroll back in the conversation while the agent continues."""
     app = pilot.app
     await pilot.press("ctrl+up", "ctrl+up", "f2", "home")
     await wait_until(pilot, lambda: not app.screen.query_one(Conversation).follows)

@@ -1,4 +1,4 @@
-"""Golden pictures of the Tools screen: built-in ones, those of a server and of a document, on, off and on request."""
+"""Golden pictures of the Tools screen: built-in ones, those of a server and of a document, on, off and on demand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Golden pictures of reading the web: the question about an address and what came of it; `--snapshot-update`."""
+"""Golden pictures of reading the web: the question about an address and its result; `--snapshot-update`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the user makes of a proposed edit: the file gets base + accepted hunks, as the question shows them."""
+"""Partial approval of a proposed edit: the file gets base + accepted hunks, as the question shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a question may open, and when it takes an answer."""
+"""When a question may open, and from when on it accepts an answer."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_each_key_restarts_the_quiet_time() -> None:
 
 
 def test_checking_the_quiet_time_does_not_accept_earlier_keys() -> None:
-    """After a stall the hint is drawn anew before the keys of that time are heard."""
+    """After a stall the hint is drawn again before the keys of that time are handled."""
     arming = Arming()
     arming.start(10.0)
     assert arming.is_armed(12.0)

@@ -1,4 +1,4 @@
-"""Messages that wait for the agent: shown above the prompt, taken back to be written anew, or dropped."""
+"""Messages queued for the agent: shown above the prompt, taken back for editing, or dropped."""
 
 from textual import events as keys
 

@@ -1,4 +1,4 @@
-"""The fold from events to what the screen shows."""
+"""The function from events to the state that the screen shows."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _TEXT = "Step **1** begins:\n\n- one\n- two\n\n```python\nx = 1\n```\n"
 
 @pytest.fixture
 def left() -> Iterator[list[Any]]:
-    """Once `gc.collect` is called: what only the collector would have freed."""
+    """Yield a list that, once `gc.collect` is called, holds what only the collector would have freed."""
     gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
@@ -96,7 +96,7 @@ async def test_removed_card_is_freed_at_once():
 
 
 class _Plain(App[None]):
-    """A bare app: what is tested is Textual's own."""
+    """A bare app: the tests are about Textual's own widgets."""
 
 
 def test_widget_never_mounted_is_freed(left: list[Any]):

@@ -1,4 +1,4 @@
-"""Reviewing changes in the diff viewer: scopes, search, comments, taking back."""
+"""Reviewing changes in the diff viewer: scopes, search, comments, reverting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ AFTER = MIDDLE.replace("line 40\n", "forty needle\n")
 
 
 class Harness:
-    """A session of two turns over one directory, a viewer on it, and what it asked for."""
+    """A session of two turns in one directory, a viewer on it, and the viewer's commands."""
 
     def __init__(self, directory: Path, name: str = "") -> None:
         self.path = str(directory / "a.txt")
@@ -61,7 +61,7 @@ class Harness:
         self.app = ScreenApp(self.screen)
 
     def hints(self) -> str:
-        """The keys that the last line names."""
+        """Return the keys named on the last line."""
         return self.screen.query_one(KeyHints).render().plain
 
     def opened(self, scope: str, action_id: str = "") -> DiffViewerScreen:

@@ -1,4 +1,4 @@
-"""Which actions of a session a rule fits."""
+"""Which actions of a session a rule matches."""
 
 from workbench.rules.rule import parse_rule
 from workbench.view.approval.rule_preview import fitting

@@ -1,4 +1,4 @@
-"""The Rules screen: what each rule fits, a trial before saving, and deleting."""
+"""The Rules screen: what each rule matches, a trial before saving, and deleting."""
 
 from pathlib import Path
 

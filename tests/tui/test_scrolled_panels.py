@@ -1,4 +1,4 @@
-"""A panel that does not follow says so at its edge: how much came since, and how one gets there."""
+"""A panel that does not follow shows at its edge how much was added since, and how to get there."""
 
 from textual.content import Content
 
@@ -14,7 +14,7 @@ def at_edge(panel):
 
 
 def in_edge(panel):
-    """A place inside the words at the lower edge, from the panel's corner."""
+    """Return a position inside the words at the lower edge, relative to the panel's corner."""
     return (panel.outer_size.width - 6, panel.outer_size.height - 1)
 
 

@@ -1,4 +1,4 @@
-"""The Servers screen: the tools of a server are approved by keys, and only what was in sight counts."""
+"""The Servers screen: a server's tools are approved by keys, and only those that were in sight."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ SERVERS = {
 
 @pytest.fixture
 def known(directory, monkeypatch):
-    """Pins with one server that changed, one that is as it was, and one that failed."""
+    """Record pins with one changed server, one unchanged one, and one that failed."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(directory.parent))
     where = Locations.from_environment()

@@ -1,4 +1,4 @@
-"""The search through the session: everything said and done is found, also far above what is mounted."""
+"""The search through the session: messages and actions are found, also far above what is mounted."""
 
 from __future__ import annotations
 

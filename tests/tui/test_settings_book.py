@@ -1,4 +1,4 @@
-"""The settings as the form sees them: names, checks, sources, and a file that keeps its shape."""
+"""The settings in the form: names, checks, sources, and a file whose layout is preserved."""
 
 import os
 import stat

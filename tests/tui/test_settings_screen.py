@@ -1,4 +1,4 @@
-"""The Settings screen: filter, change, refuse, take back; what changes counts at once where it can."""
+"""The Settings screen: filter, change, refuse, undo; changes take effect at once where possible."""
 
 import pytest
 from textual.widgets import Input, OptionList

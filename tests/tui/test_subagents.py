@@ -1,4 +1,4 @@
-"""Steps of sub-agents on the screen: rows under their name, one question after the other, and a cost for all."""
+"""Steps of sub-agents on the screen: rows under their name, one question at a time, and a total cost."""
 
 from __future__ import annotations
 

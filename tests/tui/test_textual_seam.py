@@ -1,4 +1,4 @@
-"""What the seam needs of Textual is as it was; a new Textual fails here first, name by name.
+"""The private parts of Textual that the seam needs are unchanged; a new Textual fails here first, name by name.
 
 A digest that differs: read the new method, check that the reason in `textual_seam` still holds, then write the digest
 that the message names.
@@ -144,7 +144,7 @@ def test_each_entry_states_reason_upstream_and_fallback():
 
 
 def helpers(tree: ast.Module) -> dict[str, ast.AST]:
-    """The private functions of a module by name: what they use, an entry that calls them uses."""
+    """Return the private functions of a module by name; an entry that calls one also uses what that one uses."""
     return {node.name: node for node in tree.body if isinstance(node, Function) and node.name.startswith("_")}
 
 
@@ -164,7 +164,7 @@ def test_patch_of_a_missing_target_is_skipped(target: str):
 
 
 class Bare:
-    """An object that has none of the names."""
+    """An object without any of the names."""
 
     is_headless = True
 

@@ -1,4 +1,4 @@
-"""The timeline: one row for each thing that matters, at every width, for any text, however long."""
+"""The timeline: one row for each relevant event, at every width, for any text, however long."""
 
 from __future__ import annotations
 

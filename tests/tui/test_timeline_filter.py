@@ -1,4 +1,4 @@
-"""The filter of the timeline: which rows fit which words, and its line on the screen."""
+"""The filter of the timeline: which rows match which words, and its input line on the screen."""
 
 from __future__ import annotations
 

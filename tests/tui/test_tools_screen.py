@@ -1,4 +1,4 @@
-"""/tools lists what the agent has and how it stands in the session; /init asks for the notes on the directory."""
+"""/tools lists the agent's tools and their state in the session; /init asks for the notes on the directory."""
 
 from textual.widgets import OptionList
 

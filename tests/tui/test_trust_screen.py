@@ -1,4 +1,4 @@
-"""The trust screen: "yes" is an answer only when it was pressed below what had been in sight for a while."""
+"""The trust screen: "yes" counts only if pressed below text that had been in sight for a while."""
 
 import pytest
 

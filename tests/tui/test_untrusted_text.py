@@ -1,4 +1,4 @@
-"""Whatever text models, tools and files bring: each widget and screen shows it as text, and none ends the app."""
+"""Any text of models, tools and files: each widget and screen shows it as plain text, and none ends the app."""
 
 import asyncio
 
@@ -39,7 +39,7 @@ FEW = settings(
 
 
 def session_of(texts: list[str]) -> Script:
-    """A session in which each text stands wherever one from outside can stand; the last action waits."""
+    """Return a session with each text wherever outside text can appear; the last action waits."""
     script = Script().start()
     for number, each in enumerate(texts):
         text = MARKUP + each
@@ -63,7 +63,7 @@ def screen_text(app) -> str:
 
 
 async def walk(script: Script) -> None:
-    """Over the main screen and all that opens from it; `MARKUP` must be readable on each."""
+    """Open the main screen and all screens from it; `MARKUP` must be readable on each."""
     waiting = script.ask("execute_bash", summary=MARKUP, command=f"echo {MARKUP}{script.events[1].text}")
     client = FakeClient()
     app = workbench_app(client)

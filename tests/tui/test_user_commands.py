@@ -1,4 +1,4 @@
-"""`!` in the prompt and what a command of one's own looks like; mentions on their way."""
+"""`!` in the prompt, the display of the user's own commands, and mentions in messages."""
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient

@@ -1,4 +1,4 @@
-"""Vim's keys in the prompt: each does what it does in vim, and none sends, answers or is lost."""
+"""Vim's keys in the prompt: each does what it does in vim; none sends a message, answers a question or is lost."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from workbench.view.prompt.vim import Vim, rest_in_normal
 
 
 def typed(keys: str, text: str, at: int) -> tuple[str, int, str]:
-    """Text, place and mode after keys in normal mode; `<` is escape."""
+    """Return text, cursor and mode after keys in normal mode; `<` is escape."""
     vim = Vim()
     vim.press("escape", None, text, at + 1)
     for key in keys:

@@ -1,4 +1,4 @@
-"""Waiting for what an app is about to show or do; every test of the screens waits with this."""
+"""Waiting for a state of an app or its screen; every test of the screens uses this."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 30.0
 
 
 async def until(pilot: Any, is_so: Callable[[], Any], what: str = "") -> Any:
-    """Let the app work until something is so, and give that back; fails when it does not come about in time."""
+    """Let the app work until the value is true, and return it; fail if that does not happen in time."""
     deadline = time.monotonic() + PATIENCE
     while not (answer := is_so()):
         assert time.monotonic() < deadline, f"it never came about: {what or is_so}"

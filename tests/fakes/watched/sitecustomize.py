@@ -1,4 +1,4 @@
-"""Put before a program's own modules: writes into the directory WATCHED what each process loads and which it starts."""
+"""Recorder for child processes: writes into the directory WATCHED what each process imports and starts."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ _STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.ex
 
 
 class _Finder:
-    """Sees the name of each module that is inside another one: that other one has been loaded then."""
+    """Records the import of a package when one of its submodules is looked up."""
 
     def find_spec(self, name, path=None, target=None):
         if "." in name:

@@ -1,4 +1,4 @@
-"""A longer run by hand: `python -m tests.risk.fuzz SEED COUNT` prints what the analysis did not see."""
+"""A longer run by hand: `python -m tests.risk.fuzz SEED COUNT` prints what the analysis missed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.risk.commands import assess_command
 
 
 def main(seed: int, count: int) -> None:
-    """Compare so many lines."""
+    """Compare this number of lines."""
     grammar = Grammar(Random(seed))
     lines = [grammar.line() for _ in range(count)]
     with tempfile.TemporaryDirectory() as directory:

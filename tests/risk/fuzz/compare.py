@@ -1,4 +1,4 @@
-"""Whether the analysis saw what bash ran."""
+"""Compares the commands that the analysis found with those that bash ran."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 class Difference(NamedTuple):
-    """A command that bash ran and the analysis, which did not say HIGH, did not see."""
+    """A command that bash ran and the analysis missed, although it did not rate the line HIGH."""
 
     line: str
     ran: tuple[str, ...]
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
 
 
 def differences(lines: Sequence[str], ran: Sequence[Sequence[tuple[str, ...]]]) -> list[Difference]:
-    """At most one for each line."""
+    """Return the differences, at most one for each line."""
     mismatches = []
     for line, commands in zip(lines, ran, strict=True):
         with _seen() as seen:
@@ -46,7 +46,7 @@ def differences(lines: Sequence[str], ran: Sequence[Sequence[tuple[str, ...]]]) 
 
 @contextmanager
 def _seen() -> Iterator[list[list[Word]]]:
-    """All calls that are rated meanwhile; the rating itself goes on as ever."""
+    """Collect all calls that are rated within the block; the rating itself is unchanged."""
     seen: list[list[Word]] = []
     rate = programs.judge
 
@@ -63,7 +63,7 @@ def _is_seen(command: tuple[str, ...], seen: list[list[Word]]) -> bool:
 
 
 def _fits(command: tuple[str, ...], words: list[Word]) -> bool:
-    """In their order, or at least each of them somewhere."""
+    """Return whether the words match in order, or at least each of them somewhere."""
     if command[0] == "COPROC":  # bash prints the name of a coprocess into a substitution, and reads it as a command
         command = command[1:]
     if command[0] != words[0].text:
@@ -78,7 +78,7 @@ def _fits(command: tuple[str, ...], words: list[Word]) -> bool:
 
 
 def _pattern(word: Word) -> str:
-    """A word as bash may have made words of it: any number where it is not known."""
+    """Return a pattern for what bash may make of a word: any number of words where it is unknown."""
     if word.is_pattern or word.text == UNKNOWN or (UNKNOWN in word.text and not word.raw.startswith('"')):
         return r"(?:\n.*?)??" if word.is_pattern or word.text == UNKNOWN else r"(?:\n.*?)"
     text = _FILE_OF_PROCESS.sub("/dev/fd/63", word.text)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - rows of pieces are easier to read when they are not broken
-"""Random command lines of bash from a grammar: all that may stand around, inside and behind a command."""
+"""Random command lines of bash from a grammar: whatever may be around, inside and behind a command."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ FILES = ("out1", "out2", "out3")
 
 
 class Grammar:
-    """Makes command lines; `room` keeps one from growing without end."""
+    """Makes command lines; `room` limits their size."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -69,7 +69,7 @@ class Grammar:
         self._functions: list[str] = []
 
     def line(self) -> str:
-        """A whole command line, now and then with something broken in it."""
+        """Return a whole command line, sometimes with a syntax error."""
         self._room = self._random.choice((2, 3, 4, 6, 9, 14))
         self._functions = []
         text = self._list()
@@ -78,7 +78,7 @@ class Grammar:
         return text
 
     def reckoning(self) -> str:
-        """A line that puts a subscript with a command into a variable, and one that makes bash reckon with it."""
+        """Return a line that stores a subscript with a command in a variable, and one whose arithmetic evaluates it."""
         name, other = self._pick(VARIABLES), self._pick(VARIABLES)
         value = self._pick(
             ("'q[$(frob v)]'", '"q[\\$(frob v)]"', "'q['\\$'(frob v)]'", "$'q[\\x24(frob v)]'", "'q[`frob v`]'")

@@ -1,4 +1,4 @@
-"""Runs command lines in the real bash where no program can be reached: a stub takes each and writes down its words."""
+"""Runs command lines in the real bash without access to programs: a stub receives each call and records its words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ done
 
 
 def commands_run(lines: Sequence[str], directory: Path) -> list[list[tuple[str, ...]]]:
-    """For each line the commands that bash ran, each as its words; `folder` is a new one of this run alone."""
+    """Return the commands that bash ran for each line, each as its words; `directory` is new for each run."""
     cases, work, empty, log = directory / "cases", directory / "work", directory / "no-programs", directory / "log"
     for place in (cases, work, empty, log):
         place.mkdir()

@@ -1,4 +1,4 @@
-"""A Chromium for the tests: the system's; root gets one where there is none."""
+"""A Chromium for the tests: the system's, or one installed if root runs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.tools.browser.installation import Missing, find_chromium
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of a Chromium."""
+    """Return the path of a Chromium."""
     return found_or_installed(_chromium, "chromium")
 
 
@@ -27,7 +27,7 @@ def _chromium() -> str | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What is kept between starts goes to a directory of the tests."""
+    """Put what is kept between starts into a directory of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
@@ -40,6 +40,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tool(chromium: str, place: Path) -> Iterator[BrowserTool]:
-    """One browser for all tests that leave it in order."""
+    """One browser for all tests that leave it usable."""
     with BrowserTool(place, state_dir=place.parent / "state", executable=chromium, seconds=20) as made:
         yield made

@@ -43,7 +43,7 @@ def page(body: bytes, kind: str = "text/html; charset=utf-8", **headers: str):
 
 
 def half(visit: Visit) -> None:
-    """A page that never ends."""
+    """Answer with a page that never ends."""
     visit.begin("text/html")
     visit.send(b"<title>Half</title><h1>The beginning</h1>" + b"<p>more</p>" * 200)
     visit.hold()
@@ -71,7 +71,7 @@ def use(tool: BrowserTool, *calls: str, tab: int | None = None):
 
 
 def id_of(seen, name: str) -> str:
-    """The id of the element with that name in the tree."""
+    """Return the id of the element with that name in the tree."""
     match = re.search(rf'"{name}".*?\[ref=(\w+)\]', seen.text)
     assert match, f"no {name} in\n{seen.text}"
     return match[1]

@@ -1,4 +1,4 @@
-"""What stands in fields for passwords, codes and cards never comes back, however it is written."""
+"""The values of password, code and card fields are never returned, in whatever way they were entered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A web site on loopback: pages by their path, written by the tests; also slow, endless and broken ones."""
+"""A web site on loopback: pages by their path, set by the tests; also slow, endless and broken ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CERTIFICATE = Path(__file__).with_name("localhost.pem")
 
 @dataclass
 class Visit:
-    """One request, and the means to answer it."""
+    """One request, with methods to answer it."""
 
     method: str
     path: str
@@ -44,13 +44,13 @@ class Visit:
         self.answer(b"", status=status, location=target)
 
     def hold(self) -> None:
-        """Say nothing more until the site closes."""
+        """Send nothing more until the site closes."""
         self.over.wait(60)
 
 
 @dataclass
 class Site:
-    """`pages` by path; `visits` holds what came."""
+    """`pages` by path; `visits` records the requests."""
 
     pages: dict[str, Page] = field(default_factory=dict)
     address: str = "127.0.0.1"
@@ -88,7 +88,7 @@ class _Server(ThreadingHTTPServer):
     site: Site
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up are what the tests are about."""
+        """Ignore the errors of clients that hang up: the tests cause them on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _visit
 
     def log_message(self, *_: object) -> None:
-        """Say nothing on stderr."""
+        """Write nothing to stderr."""
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-"""A small OpenAPI document, made by the tests: an operation for each way of sending things."""
+"""A small OpenAPI document of the tests, with one operation for each way of sending parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many tools: the model is shown the first, finds others by words, and keeps what it found, also over a restart."""
+"""Many tools: the model is offered the first, finds others by words, and keeps those found, over a restart too."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ FIGMA = Path(__file__).with_name("figma") / "openapi.yaml"
 
 
 class Model:
-    """Plays its answers, then says "done"; keeps what it was asked."""
+    """Plays its answers, then says "done"; records its requests."""
 
     name = "openai/some"
 
@@ -36,7 +36,7 @@ class Model:
         return self.answers.pop(0) if self.answers else ModelResponse(id="end", model=self.name, text="done")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
     @property
     def offered(self) -> list[str]:

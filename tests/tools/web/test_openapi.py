@@ -1,4 +1,4 @@
-"""OpenAPI documents as tools: what is read, what is sent over real HTTP, and what is said of what cannot be used."""
+"""OpenAPI documents as tools: how they are read, what is sent over HTTP, and messages about unusable operations."""
 
 import json
 import os
@@ -366,7 +366,7 @@ def test_remote_document_is_cached_for_when_it_cannot_be_fetched(tmp_path, site)
 
 
 def test_changed_remote_document_is_not_used_before_approval(tmp_path, site, monkeypatch, capsys):
-    """Row M05 for documents: pinned, the difference shown, then agreed to."""
+    """Row M05 for documents: pinned, the difference shown, then approved."""
     made = document({"/it": {"get": operation("get")}}, url="/v2")
     changed = {**made, "paths": {"/it": {"get": operation("get"), "delete": operation("wipe")}}}
     other = {**made, "info": {"title": "Another title", "version": "9"}}

@@ -1,4 +1,4 @@
-"""`web_read` against a real server: what is fetched, what is refused, what is shown, and that nothing hangs."""
+"""`web_read` against a real server: what is fetched, refused and shown, and that nothing hangs."""
 
 import gzip
 import threading
@@ -140,7 +140,7 @@ def test_pdf_is_read_by_page_and_a_broken_or_locked_one_reported(tool):
 
 
 def pdf(text: str, password: str = "") -> bytes:
-    """A PDF with one line, written by hand: pypdf adds the rest."""
+    """Return a PDF with one line, written by hand; pypdf adds the encryption."""
     from pypdf import PdfWriter
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
