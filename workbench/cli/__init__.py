@@ -24,6 +24,7 @@ _FUNCTIONS = {
     "risk": "risk:risk",
     "rules": "rules:rules",
     "trust": "trust:trust",
+    "decisions": "decisions:decisions",
     "restore": "restore:restore",
     "config": "config:config",
     "locate": "config:locate",

@@ -29,6 +29,7 @@ _COMMANDS = {
     "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
     "risk": "show the risk rating of a command without running it",
     "rules": "list the allow, ask and deny rules; `test` shows what they decide about a command",
+    "decisions": "list who or what allowed and denied actions, and why; exports the list",
     "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
@@ -165,6 +166,25 @@ def _add_sessions(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session to repair (default: all damaged ones)")
 
 
+def _add_decisions(parser: _Parser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)")
+    parser.add_argument("--all", action="store_true", help="decisions of all sessions")
+    parser.add_argument("--by", choices=["you", "rule", "mode"], help="only those by you, by a rule or by the mode")
+    parser.add_argument("--risk", choices=["low", "medium", "high", "unknown"], help="only actions of this risk")
+    parser.add_argument("--verdict", choices=["allowed", "denied", "edited"], help="only decisions of this kind")
+    parser.add_argument("--tool", metavar="NAME", help="only calls of tools with this in their name")
+    parser.add_argument("--rule", metavar="TEXT", help="only those by, or asked by, a rule or mode with this text")
+    parser.add_argument("--since", metavar="DATE", help="only those since then, such as 2026-11-30")
+    parser.add_argument("--words", metavar="WORDS", help="only those with these words, or terms as in /decisions")
+    parser.add_argument("--limit", metavar="N", type=int, help="at most this many")
+    forms = parser.add_mutually_exclusive_group()
+    for form, what in {"json": "JSON lines", "csv": "a table for spreadsheets", "md": "a Markdown table"}.items():
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {what}")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="output file; the extension selects the format (default: stdout)"
+    )
+
+
 def _add_trust(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "revoke"], help="what to do (default: list)")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="directories in which to revoke the trust")
@@ -172,7 +192,13 @@ def _add_trust(parser: _Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print the list as JSON lines")
 
 
-_ARGUMENTS_OF = {"trust": _add_trust, "mcp": _add_mcp, "openapi": _add_openapi, "sessions": _add_sessions}
+_ARGUMENTS_OF = {
+    "decisions": _add_decisions,
+    "mcp": _add_mcp,
+    "openapi": _add_openapi,
+    "sessions": _add_sessions,
+    "trust": _add_trust,
+}
 
 
 def _add_session(parser: _Parser, command: str) -> None:

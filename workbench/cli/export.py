@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.cli.common import chosen_session, print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
+from workbench.files.output_file import save_lines
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
@@ -61,7 +59,7 @@ def export(arguments: Namespace) -> int:
     with Store.open(session_path(where, chosen_session(where, arguments).id), readonly=True) as store:
         lines = _lines_of(store, request)
         if arguments.output and arguments.output != "-":
-            _save(lines, Path(arguments.output))
+            save_lines(lines, Path(arguments.output))
         else:
             for line in lines:
                 print_line(line)
@@ -120,30 +118,6 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
         from workbench.tui.replay import picture
 
         yield picture(events, size, style.theme, themes)
-
-
-def _save(lines: Iterable[str], file: Path) -> None:
-    """Write the lines to a file that only its owner can read. Raises UsageError if that fails.
-
-    An existing file stays unchanged until all lines are written.
-    """
-    target = Path(os.path.realpath(file))
-    try:
-        with _temporary_beside(target) as (descriptor, temporary):
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as out:
-                out.writelines(f"{line}\n" for line in lines)
-            temporary.replace(target)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
-
-
-@contextmanager
-def _temporary_beside(target: Path) -> Iterator[tuple[int, Path]]:
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    try:
-        yield descriptor, Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _form_of(output: str | None) -> str:

@@ -26,11 +26,11 @@ from workbench.tui.messages import BehindScrolled
 from workbench.tui.open_screens import (
     open_help,
     open_models,
+    open_page,
     open_palette,
     open_rules,
     open_servers,
     open_settings,
-    open_tools,
 )
 from workbench.tui.problems import Problems
 from workbench.tui.screens.main import MainScreen
@@ -277,13 +277,13 @@ class WorkbenchApp(TerminalApp):
         """Show the rules and what they match in this session."""
         open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
+    def action_page(self, name: str) -> None:
+        """Show the decisions, the directories that the user trusts, or the agent's tools."""
+        open_page(self, name)
+
     def action_servers(self) -> None:
         """Show the MCP servers, their tools and logs."""
         open_servers(self, self.settings, self.session.workspace)
-
-    def action_tools(self) -> None:
-        """Show the agent's tools."""
-        open_tools(self, self.state, self.session.workspace)
 
     def action_leave(self) -> None:
         """Copy the selection; without one, quit on the second call in a row."""

@@ -103,6 +103,33 @@ def open_rules(
         app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None))
 
 
+def open_page(app: WorkbenchApp, name: str) -> None:
+    """Show `decisions`, `trust` or `tools`, unless it is shown already."""
+    if name == "decisions":
+        open_decisions(app, app.state)
+    elif name == "trust":
+        open_trusted(app, app.settings)
+    else:
+        open_tools(app, app.state, app.session.workspace)
+
+
+def open_decisions(app: App[Any], state: SessionState) -> None:
+    """Show the decisions of the session, unless they are shown already."""
+    from workbench.tui.screens.decisions import DecisionsScreen
+    from workbench.view.decision_list import DecisionList
+
+    if not isinstance(app.screen, DecisionsScreen):
+        app.push_screen(DecisionsScreen(DecisionList(Locations.from_environment(), state.session_id)))
+
+
+def open_trusted(app: App[Any], settings: Settings) -> None:
+    """Show the directories that the user trusts, unless they are shown already."""
+    from workbench.tui.screens.trusted import TrustedScreen
+
+    if not isinstance(app.screen, TrustedScreen):
+        app.push_screen(TrustedScreen(Locations.from_environment(), settings.trusted))
+
+
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """Show the MCP servers of the user and of the workspace, unless they are shown already."""
     from workbench.mcp.config import find_servers

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
@@ -17,13 +15,10 @@ from workbench.session.storage import session_list as shelf
 from workbench.session.storage.event_rows import words_of
 from workbench.session.storage.lock import holder
 from workbench.session.storage.session_list import SearchMatch, SessionSummary, find_session, newest_first
+from workbench.view.batches import in_batches
 from workbench.view.formatting.sessions import SessionRow, title
 from workbench.view.prompt.completion import ranking
 
-T = TypeVar("T")
-_QUICK, _SLOW = 0.15, 0.8
-"""Seconds between two batches of rows from a thread: for the first rows, and once there are many."""
-_MANY = 1_000
 _EXPORT = 600.0
 
 
@@ -39,11 +34,11 @@ class SessionShelf:
     def read(self, on_batch: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
         """Read all sessions; call it in a thread. `on_batch` is called with each new batch."""
         rows = (self._row(entry) for entry in newest_first(self._locations))
-        _in_loads(rows, on_batch, stopped)
+        in_batches(rows, on_batch, stopped)
 
     def search(self, text: str, on_batch: Callable[[list[SearchMatch]], None], stopped: Callable[[], bool]) -> None:
         """Search all sessions for the words; call it in a thread. `on_batch` is called with each new batch."""
-        _in_loads(shelf.search_all(self._locations, text, stopped), on_batch, stopped)
+        in_batches(shelf.search_all(self._locations, text, stopped), on_batch, stopped)
 
     def add(self, rows: Iterable[SessionRow]) -> None:
         """Add the rows that were read, or replace earlier ones."""
@@ -120,17 +115,3 @@ class SessionShelf:
         is_current = entry.id == self.current
         is_busy = not is_current and holder(session_path(self._locations, entry.id)) is not None
         return SessionRow(entry, is_current, is_busy)
-
-
-def _in_loads(each: Iterator[T], on_batch: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
-    """Forward the items of an iterator in batches: the first item at once, then a few times a second."""
-    load: list[T] = []
-    last = 0.0
-    for number, one in enumerate(each):
-        if stopped():
-            return
-        load.append(one)
-        if time.monotonic() - last >= (_QUICK if number < _MANY else _SLOW):
-            on_batch(load)
-            load, last = [], time.monotonic()
-    on_batch(load)

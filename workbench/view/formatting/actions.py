@@ -81,6 +81,18 @@ def _action_line(item: ActionItem, workspace: str) -> str:
     return headline(item.tool, item.arguments, item.presentation, workspace)
 
 
+def decision_of(item: ActionItem) -> str:
+    """Return who or what allowed or denied the action; empty for the user's own, and before a decision."""
+    if not item.decided_by or item.by_user:
+        return ""
+    verdict = "denied" if item.phase == "rejected" else "allowed"
+    if item.decided_by == "person":
+        return f"{verdict} by you"
+    # The name of a mode says that it is one.
+    of = "rule " if item.decided_by == "rule" else ""
+    return f"{verdict} by {of}{visible(item.decided_rule, lines=False) or item.decided_by}"
+
+
 def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | None = None, workspace: str = "") -> str:
     """Describe a call in one line, safe to show: its tool's template filled in, or else its name and arguments."""
     template = presentation_of(tool, arguments, recorded).headline

@@ -19,7 +19,15 @@ from workbench.session.storage.jsonl import export_lines
 from workbench.session.storage.store import Store
 from workbench.text import counted, visible
 from workbench.tools.manifest import kind_of
-from workbench.view.formatting.actions import action_line, outcome, plus_minus, seconds, short_path, tool_sign
+from workbench.view.formatting.actions import (
+    action_line,
+    decision_of,
+    outcome,
+    plus_minus,
+    seconds,
+    short_path,
+    tool_sign,
+)
 from workbench.view.formatting.cards import printed_output
 from workbench.view.reducer import apply
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
@@ -94,6 +102,7 @@ def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
     who = f"{visible(item.agent, lines=False)} · " if item.agent else "you · " if item.by_user else ""
     facts = [outcome(item) or item.phase, "" if item.by_user else item.risk]
     facts.append(seconds(item.duration) if item.duration is not None else "")
+    facts.append(decision_of(item))
     line = f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}"
     ended = " · ".join(part for part in facts if part)
     return TranscriptEntry(
