@@ -76,3 +76,27 @@ def test_reading_command_stays_low_behind_a_transparent_wrapper(line):
 )
 def test_wrappers_are_rated_for_their_own_effects(line, risk):
     assert rated(line) == risk
+
+
+@pytest.mark.parametrize("wrapper", ["env -C {}", "env --chdir={}", "env --chdir {}", "env -i -C {}", "time env -C {}"])
+@pytest.mark.parametrize(
+    ("directory", "command", "risk"),
+    [
+        ("..", "rm x", "HIGH"),
+        ("/", "rm -rf etc", "HIGH"),
+        ("~", "sh -c 'rm -rf Documents'", "HIGH"),
+        (".git", "rm -f config", "HIGH"),
+        (".git/hooks", "tee pre-commit", "HIGH"),
+        ("$d", "rm -f x", "HIGH"),
+        ("src", "rm -f x.py", "MEDIUM"),
+        ("src", "rm -f ../x.py", "MEDIUM"),
+        ("src", "pytest -q", "MEDIUM"),
+    ],
+)
+def test_a_command_is_rated_in_the_directory_in_which_it_is_run(wrapper, directory, command, risk):
+    assert rated(f"{wrapper.format(directory)} {command}") == risk
+
+
+@pytest.mark.parametrize("line", ["ssh h <<E\nrm -rf ~\nE", "ssh h <<< 'rm -rf ~'"])
+def test_what_ssh_reads_is_rated_as_a_command_line(line):
+    assert any(part.words == ("rm", "-rf", "/home/u") for part in assess_command(line, PLACES).parts)

@@ -20,6 +20,9 @@ NOT_COMPARED = "…"
 ANY = "/**"
 """Suffix of a directory that stands for some files below it, known only to the program that will run."""
 
+ENTRY = "found-file"
+"""A name in a path that stands for any file or directory there, known only when the command runs."""
+
 
 Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
 
@@ -168,6 +171,7 @@ def has_markup_action(text: str) -> bool:
 
 
 _TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,300})\1""")
+_BETWEEN_WORDS = re.compile(r"[\s'\"();<>|&=,{}`]+")
 _QUERY = re.compile(r"/*(?:\[?[?]|#|\Z)")
 _UNKNOWN = "\0"
 """The placeholder in a word for content that is unknown until the command runs."""
@@ -185,6 +189,16 @@ def mentioned(part: Part) -> list[str]:
 def string_literals(code: str) -> tuple[str, ...]:
     """Return the string literals in the code, each escaped to a glob pattern that matches only itself."""
     return tuple(glob.escape(match[2]) for match in _TEXT.finditer(code))[:_MOST]
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words between blanks, quotes, brackets and operators of a shell."""
+    return [word for word in _BETWEEN_WORDS.split(text) if word]
+
+
+def names_in_text(text: str) -> tuple[str, ...]:
+    """Return the words in a text as patterns like those of `string_literals`; words with a slash come first."""
+    return tuple(map(glob.escape, sorted(dict.fromkeys(words_in(text)), key=lambda word: "/" not in word)))[:_MOST]
 
 
 def _names(word: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
-from workbench.risk.paths import PathContext, words
+from workbench.risk.paths import PathContext, within, words
 from workbench.risk.programs import rate
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import LONGEST
@@ -63,7 +63,17 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
         scan.origins = Origins(doubtful)
         scan.run(text)
     scan.parts += scan.origins.parts()
+    if scan.context.symlinks:
+        scan.parts = [_through_symlinks(part, scan.context) for part in scan.parts]
     return list(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+
+
+def _through_symlinks(part: Part, context: PathContext) -> Part:
+    """Return the part with the targets of its paths below links that the same line makes."""
+    targets = [
+        context.resolved(path) for path in part.paths if any(within(path, symlink) for symlink in context.symlinks)
+    ]
+    return part._replace(paths=tuple(dict.fromkeys((*part.paths, *targets)))) if targets else part
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:

@@ -111,6 +111,11 @@ def makes_nameref(word: Word) -> bool:
     return text.startswith((UNKNOWN, "-")) and (UNKNOWN in text or "n" in text)
 
 
+def names_in(text: str) -> list[str]:
+    """Return everything in a text that may be the name of a variable."""
+    return re.findall(r"[A-Za-z_]\w*", text)
+
+
 _HARMLESS = re.compile(
     r"LANG|LANGUAGE|LC_\w+|TZ|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|PY_COLORS|COLORTERM|TERM|COLUMNS|"
     r"LINES|NODE_ENV|NODE_NO_WARNINGS|DEBUG|VERBOSE|PORT|HOST|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|"

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from stat import S_ISREG
 from typing import Final
 
-from workbench.risk.assessment import Part, mentioned
+from workbench.risk.assessment import ENTRY, Part, mentioned, words_in
 from workbench.risk.paths import words
 from workbench.rules.patterns import path_pattern
 from workbench.rules.rule import Rule
@@ -23,19 +23,20 @@ _DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pa
 """Programs and tools that read whole directories (the program `grep` only with a flag)."""
 _UPLOADS: Final = words(
     "rclone restic borg kopia duplicity unison s3cmd azcopy rdiff-backup croc wormhole vercel netlify surge"
-    " tarsnap shar mkisofs genisoimage mksquashfs"
+    " tarsnap shar mkisofs genisoimage mksquashfs bindfs"
 )
 """Programs that copy or send whole directories."""
 _TAKES_TREE: Final = {
     **dict.fromkeys(("docker", "podman", "nerdctl", "buildah"), words("build buildx bake")),
     **dict.fromkeys(("aws", "gsutil", "gcloud", "az", "mc", "oci"), words("sync rsync mirror deploy upload-batch")),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words("publish pack")),
+    "mount": words("--bind --rbind -B -R"),
     **dict.fromkeys(("cargo", "vsce"), words("publish package")),
     **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
 }
 """Verbs that send or pack the working directory, by program."""
-_UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
-"""Programs that write or pack files named in an archive, a patch or their input."""
+_UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar entr")
+"""Programs that write, pack or watch files named in an archive, a patch or their input."""
 _SERVES: Final = words("http.server zipfile tarfile")
 """Python modules, run with `-m`, that read whole directories."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
@@ -78,8 +79,11 @@ _TEXT_ONLY: Final = words(
 """Programs that open no files named in their words."""
 _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
 """Programs whose first argument is a pattern, not a path."""
-_ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
-_MOST_WORDS = 200
+_ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/(?!63\Z)")
+"""Matches another name of an open file or a directory; `<(…)` counts as descriptor 63, and its command is rated."""
+_SETS_VARIABLE = "gives a program a variable"
+_ASSIGNMENT = re.compile(r"\w+\+?=")
+_MOST_WORDS, _MOST_PIECES = 200, 500
 _BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
 _CLUSTER = re.compile(r"-[a-zA-Z]+")
 _CHARACTERS = re.compile(r"[*?\[]")
@@ -130,10 +134,33 @@ def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
             continue
         is_deep = _is_deep(part) or _is_directory_of_code(part)
         named = (*part.paths, *_patterns(part)) or ((subject.workspace,) if is_deep else ())
-        yield from ((path, is_deep) for one in named for path in {os.path.normpath(one), real(one)})
-        yield from (
-            (path, True) for one in _taken_in_by_git(part, subject) for path in {os.path.normpath(one), real(one)}
-        )
+        yield from (each for one in named for each in _forms(one, is_deep=is_deep))
+        yield from (each for one in _taken_in_by_git(part, subject) for each in _forms(one, is_deep=True))
+
+
+def _forms(path: str, *, is_deep: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the forms of a path, each with whether everything below it is read: normal, real, or matched links.
+
+    A path with a name that is not known stands for everything in the directory above that name.
+    """
+    above, entry, _ = path.partition(f"/{ENTRY}")
+    path = above or "/"
+    yield from ((form, is_deep or bool(entry)) for form in {os.path.normpath(path), real(path)})
+    if _CHARACTERS.search(path):
+        yield from ((target, True) for target in _matched_symlinks(path))
+
+
+def _matched_symlinks(pattern: str) -> Iterator[str]:
+    """Yield the targets of links that a glob matches."""
+    for path in islice(_matching(pattern.replace("[^", "[!")), _MOST_ENTRIES):
+        target = real(path)
+        if target != path:
+            yield target
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """Yield the paths that a glob matches; none if a part of it is not known."""
+    return iter(()) if UNKNOWN in pattern else glob.iglob(pattern)  # noqa: PTH207 - strings
 
 
 def is_recursive(subject: Subject) -> bool:
@@ -226,12 +253,16 @@ def _patterns(part: Part) -> list[str]:
 
 def _is_unplaced(part: Part) -> bool:
     """Return whether the part opens a path that is unknown before it runs."""
+    if part.unplaced or part.opaque == "*":
+        return True
     name = part.words[0].rpartition("/")[2] if part.words else ""
     if name in _TEXT_ONLY:
         return False
     if name in _UNPACKS or (name in _CONTAINERS and any(_MOUNTS.match(word) for word in part.words)):
         return True
-    if part.unplaced or "not known" in part.reason or any(_ANOTHER_NAME.search(path) for path in part.paths):
+    if "not known" in part.reason and not part.reason.startswith(_SETS_VARIABLE):
+        return True
+    if any(_ANOTHER_NAME.search(path) for path in part.paths):
         return True
     listed = _LISTED_BY.get(name)
     return any(UNKNOWN in word or word == listed or _LISTED.match(word) for word in part.words[1:])
@@ -239,15 +270,28 @@ def _is_unplaced(part: Part) -> bool:
 
 def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
     """Return whether a word that the risk analysis did not treat as a path may be a path of the rule."""
-    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY:
-        return False
-    operands = list(part.words[1:])
-    if part.words[0].rpartition("/")[2] in _SEARCHES:
-        pattern = next((word for word in operands if not word.startswith("-")), "")
-        operands = [word for word in operands if word != pattern]
+    if not part.directories:
+        part = part._replace(directories=(subject.workspace,))
+    operands = _operands(part)
     named = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
     whole = _whole_directory(rule, subject)
     return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in named)
+
+
+def _operands(part: Part) -> list[str]:
+    """Return the words that may be paths: without patterns to search for, and with the value of an assignment."""
+    name, *operands = part.words or ("",)
+    name = name.rpartition("/")[2]
+    if not name:
+        return [part.text] if part.risk == "HIGH" or _ASSIGNMENT.match(part.text) else []
+    if name in _TEXT_ONLY:
+        return []
+    pattern = (
+        next((word for word in operands if not word.startswith("-")), "")
+        if name in _SEARCHES and part.risk != "HIGH"
+        else ""
+    )
+    return [word for word in operands if word != pattern]
 
 
 def _whole_directory(rule: Rule, subject: Subject) -> str:
@@ -257,13 +301,17 @@ def _whole_directory(rule: Rule, subject: Subject) -> str:
 
 
 def candidates(part: Part, operands: Sequence[str]) -> list[str]:
-    """Return everything in the words that may be a path: the words, and their parts after `-x`, `=`, `:` or `@`."""
+    """Return everything in the words that may be a path: the words, and their parts after `-x`, `=`, `:` or `@`.
+
+    A dangerous command may run a word, so what stands in it counts too.
+    """
+    is_split = part.risk == "HIGH" or "".join(part.words[:1]).rpartition("/")[2] in _DATA_BASES
     names: dict[str, None] = {}
     for word in operands[:_MOST_WORDS]:
         pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
         pieces.append(word.rpartition(":")[2])
-        if part.words[0].rpartition("/")[2] in _DATA_BASES:
-            pieces += re.split(r"[\s'\"();]+", word)
+        if is_split:
+            pieces += words_in(word)[:_MOST_PIECES]
         names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
     return [
         name if name.startswith("/") else f"{directory}/{name}"
@@ -318,7 +366,7 @@ def _named(subject: Subject) -> Iterator[str]:
     words = (path for part in subject.parts for path in (*candidates(part, part.words[1:]), *mentioned(part)))
     for path in islice(dict.fromkeys((*subject.paths, *words)), _MOST_PATHS):
         is_pattern = any(sign in path for sign in "*?[")
-        yield from islice(glob.iglob(path), _MOST_PATHS) if is_pattern else (path,)  # noqa: PTH207 - strings
+        yield from islice(_matching(path), _MOST_PATHS) if is_pattern else (path,)
 
 
 def _opens_one_of(rule: Rule, opened: set[Inode], directories: list[str], subject: Subject) -> bool:

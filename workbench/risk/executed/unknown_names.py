@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from workbench.risk.assessment import ENTRY
 from workbench.risk.executed.source import CODE_ENDINGS, Kind
 from workbench.risk.word import UNKNOWN
 
@@ -16,7 +17,7 @@ _MOST_VALUES: Final = 40
 _LONGEST: Final = 200
 _FILLED_IN: Final = re.compile(
     rf"{UNKNOWN}+|\$\{{[^}}]*\}}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|"
-    r"\{\}|(?<![\w-])found-file\b|\A~[^/]+(?=/)"
+    rf"\{{\}}|(?<![\w-]){ENTRY}\b|\A~[^/]+(?=/)"
 )
 """What the shell fills in, and what `find` and `xargs` put in the place of a file."""
 _NAMED_HOME: Final = re.compile(r"~[^/]+/")
@@ -33,7 +34,7 @@ _ENDINGS: Final[dict[Kind, tuple[str, ...]]] = {
 
 def has_unknown(name: str) -> bool:
     """Return whether a part of the name is filled in by the shell, or by a program such as `find` or `xargs`."""
-    return UNKNOWN in name or "$" in name or "{}" in name or "found-file" in name or _NAMED_HOME.match(name) is not None
+    return UNKNOWN in name or "$" in name or "{}" in name or ENTRY in name or _NAMED_HOME.match(name) is not None
 
 
 def is_open(name: str) -> bool:

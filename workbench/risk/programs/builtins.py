@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from workbench.files.recorded_stat import MOST_TEXT
 from workbench.files.recorded_stat import text as text_of
-from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
+from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, names_in, poisons
 from workbench.risk.paths import within
 from workbench.risk.programs.interpreters import run_script
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
+from workbench.risk.shell.conditions import files_tested
 from workbench.risk.shell.control import change, lose_directory, may_add_test, pop, push
 from workbench.risk.shell.grammar import may_be_option
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
@@ -87,6 +88,7 @@ def _names(call: Call) -> None:
     call.scan.forget()
     if call.name in MAKES_NAMEREFS and any(makes_nameref(word) for word in call.words):
         call.raise_to("HIGH", NAMEREF)
+        call.scan.distrust(names_in(" ".join(call.argv)))
     for word in call.words:
         if holds_command(word.text) or holds_command(word.raw):
             call.raise_to("HIGH", RUNS)
@@ -305,6 +307,9 @@ def _wait(call: Call) -> None:
 
 
 def _test(call: Call) -> None:
+    paths, is_unplaced = files_tested(call.scan, call.words)
+    call.paths += paths
+    call.unplaced |= is_unplaced
     if any_holds_command(call.words):
         call.raise_to("HIGH", RUNS)
     if may_add_test(call.words):

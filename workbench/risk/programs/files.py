@@ -11,7 +11,7 @@ from workbench.risk.paths import within
 from workbench.risk.programs.rule import Rule, flag_names, named, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.shell.written_files import EMPTIES, is_code
-from workbench.risk.word import UNKNOWN, Word
+from workbench.risk.word import UNKNOWN, Word, literal
 
 _INTO = uses("write", "-t --target-directory")
 _COPY_VALUES = words("-S --suffix -m -o -g --mode --owner --group --context")
@@ -144,9 +144,9 @@ def _ln(call: Call) -> None:
             call.use(word, "deep")
     for word in [into] if into else operands[-1:]:
         call.use(Word(word.text.rsplit("/", 1)[-1], word.raw) if only and not into else word, "write")
-    if not only and len(operands) == 2:
-        symbolic = any(re.fullmatch(r"-\w*s\w*|--symbolic", flag) for flag in flag_names(options))
-        _linked(call, *operands, symbolic=symbolic)
+    symbolic = any(re.fullmatch(r"-\w*s\w*|--symbolic", flag) for flag in flag_names(options))
+    for target in operands if only else operands[:-1]:
+        _linked(call, target, into or (literal("") if only else operands[-1]), symbolic=symbolic)
 
 
 def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
@@ -351,6 +351,7 @@ def _tar(call: Call) -> None:
     elif archive:
         call.use(archive, "write" if makes and archive.text != "-" else "read")
     if directory:
+        call.base = directory
         call.use(directory, "write" if unpacks else "deep")
     if unpacks:
         call.raise_to("MEDIUM", "unpacks files")

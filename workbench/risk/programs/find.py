@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from workbench.risk.assessment import ENTRY
 from workbench.risk.paths import is_regenerable
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call
@@ -17,7 +18,6 @@ _WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 _READS = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-files0-from"})
 _EITHER = frozenset({"-o", "-or", "-not", "!", "(", ")", ",", "-regex", "-iregex"})
 _PATHS = frozenset({"-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
-_ENTRY = "found-file"
 
 
 class FindQuery(NamedTuple):
@@ -36,7 +36,7 @@ class FindQuery(NamedTuple):
     def files(self, start: Word) -> str:
         """Return a path or pattern for the files found below the directory `start`."""
         directory = start.text.rstrip("/") or "/"
-        return f"{directory}/{'' if self.is_flat or not self.name else '**/'}{self.name or _ENTRY}"
+        return f"{directory}/{'' if self.is_flat or not self.name else '**/'}{self.name or ENTRY}"
 
 
 def find(call: Call) -> None:
@@ -115,7 +115,7 @@ def _delete_start(call: Call, query: FindQuery, start: Word) -> None:
 def _change(call: Call, query: FindQuery) -> None:
     """Rate changing the files found as writing below each start directory."""
     for start in query.starts:
-        call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
+        call.use(Word(f"{start.text}/{ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
 
 def runs_on_matches(
@@ -133,6 +133,7 @@ def runs_on_matches(
     before, already = call.risk, len(call.inner)
     for start in query.starts[:3]:
         call.run_words([_placed(word, query, start, takes_all=takes_all) for word in command])
+    call.unplaced |= is_beside and any(".." in word.text.split("/") for word in command)
     if any(part.deletes for part in call.inner[already:]):
         _deletes(call, query)
         for start in query.starts if not query.name else ():
@@ -145,12 +146,12 @@ def runs_on_matches(
 
 def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
     """Rate the command again, as one that runs in a directory below each start."""
-    name = query.name or _ENTRY
+    name = query.name or ENTRY
     words = [word._replace(text=word.text.replace("{}", f"./{name}")) for word in command]
     directory, scan = call.scan.directory, call.scan
     for start in query.starts[:3]:
         path = scan.absolute(start)
-        scan.directory = None if path is None else f"{path}/{_ENTRY}"
+        scan.directory = None if path is None else f"{path}/{ENTRY}"
         call.run_words(words)
         scan.directory = directory
 

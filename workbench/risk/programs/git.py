@@ -243,6 +243,7 @@ _FINE_SETTINGS = re.compile(
 
 
 def _git(call: Call) -> None:
+    call.base = None  # a call may be rated twice
     while call.words and call.words[0].text.startswith("-"):
         _before(call)
     if not call.words:

@@ -294,6 +294,7 @@ def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:
 
 
 def _code_from_stdin(call: Call) -> None:
+    call.is_code_read = True
     if call.stdin is not None:
         _code(call, Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:

@@ -210,6 +210,10 @@ def _ssh(call: Call) -> None:
             call.raise_to("HIGH", "runs another program")
     if len(operands) > 1:
         call.run_text(Word(" ".join(word.text for word in operands[1:]), operands[1].raw))
+    elif call.stdin is not None:
+        call.run_text(Word(call.stdin, call.stdin))
+    elif call.piped or call.has_input:
+        call.opaque = "*"
 
 
 def _copies_out(call: Call) -> None:

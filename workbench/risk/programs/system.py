@@ -324,8 +324,8 @@ def _as_other(call: Call) -> None:
     values = words("-u -g -h -p -C -r -t -T -U -D --user --group --prompt --chdir --role --host")
     while rest and (rest[0].text.startswith("-") or "=" in rest[0].text):
         flag = rest.pop(0).text
-        if flag in values and rest:
-            rest.pop(0)
+        value = rest.pop(0) if flag in values and rest else literal(flag.partition("=")[2])
+        call.base = value if flag.startswith(("-D", "--chdir")) else call.base
     if call.name in {"sudo", "doas", "pkexec", "run0"}:
         call.run_words(rest)
 

@@ -36,6 +36,7 @@ def _env(call: Call) -> None:
                 call.raise_to("HIGH", "has an option of env that is not known to be harmless")
             if text in {"-C", "--chdir"} or text.startswith("--chdir="):
                 call.raise_to("MEDIUM", "runs a command in another folder")
+                call.base = rest[1] if takes and len(rest) > 1 else Word(value, text)
             rest = rest[2:] if takes else rest[1:]
         elif equals and re.fullmatch(r"\w+", name):
             program = next((word.text for word in rest if "=" not in word.text), "")

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.actions import assess_url
-from workbench.risk.assessment import ANY, Part, shortened
+from workbench.risk.assessment import ANY, ENTRY, Part, shortened
 from workbench.risk.paths import PathContext, is_regenerable, is_secret, within
 from workbench.risk.python.model import home_of
 from workbench.risk.python.resolver import Reading
@@ -21,7 +21,6 @@ from workbench.risk.python.source import Lines
 from workbench.risk.python.table import Kind
 from workbench.risk.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, strings
 
-_ENTRY: Final = "found-file"
 _MOST_PARTS: Final = 60
 _MOST_COMMANDS: Final = 40
 _TELLING: Final = (
@@ -89,7 +88,7 @@ class Judge:
             return [None]
         text = home_of(self.reading, _telling(text))
         for sign in (UNKNOWN, CONTENT, PLAIN):
-            text = text.replace(sign, _ENTRY)
+            text = text.replace(sign, ENTRY)
         if text.startswith("/"):
             return [_tidy(text)]
         return [None if directory is None else _tidy(f"{directory}/{text}") for directory in self._directories]
@@ -123,7 +122,7 @@ class Judge:
                 risk, reason = "HIGH", "makes a link that leads out of the workspace"
             self.report(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
             return
-        inner = f"{path.rstrip('/')}/{_ENTRY}" if kind == "below" else path
+        inner = f"{path.rstrip('/')}/{ENTRY}" if kind == "below" else path
         deletes = kind in {"delete", "rmtree"}
         risk, reason = context.deleting(path, deep=kind == "rmtree") if deletes else context.writing(inner)
         some = is_open or is_listed
@@ -132,7 +131,7 @@ class Judge:
             and some
             and risk == "MEDIUM"
             and reason == "deletes"
-            and not is_regenerable(path.replace(_ENTRY, "x"))
+            and not is_regenerable(path.replace(ENTRY, "x"))
         ):
             risk, reason = "HIGH", "deletes files that are not known before it runs"
         shares = kind == "write" and context.shares(path)

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from workbench.risk.assessment import Part, shortened
-from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, is_harmless_name, makes_nameref, poisons, rated_variable
+from workbench.risk.environment import (
+    MAKES_NAMEREFS,
+    NAMEREF,
+    is_harmless_name,
+    makes_nameref,
+    names_in,
+    poisons,
+    rated_variable,
+)
 from workbench.risk.paths import within
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
 from workbench.risk.shell.words import is_open
@@ -38,6 +46,7 @@ def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = Fals
     word = scan.reader.word(value_node) if value_node else Word("", "")
     elements = value_node.children if value_node is not None and value_node.type == "array" else ()
     words = [scan.reader.word(child) for child in elements if child.is_named]
+    scan.note_listed(words)
     if any_holds_command(words):
         says(scan, scan.reader.raw(node), RUNS)
     is_apart = node.next_sibling is not None and node.next_sibling.type == "&"  # set in a shell of its own
@@ -67,6 +76,7 @@ def declared(scan: Scan, node: Node) -> None:
     flags = (child for child in node.children[1:] if child.type not in _NAMES)
     if node.children[0].type in MAKES_NAMEREFS and any(makes_nameref(scan.reader.word(flag)) for flag in flags):
         says(scan, scan.reader.raw(node), NAMEREF)
+        scan.distrust(names_in(scan.reader.raw(node)))
     if node.type == "unset_command" and re.match(r"unset\s+-\w*f", scan.reader.raw(node)):
         scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "takes a function from later commands"))
     for child in node.children:
@@ -252,6 +262,7 @@ def names_of_loop(scan: Scan, node: Node) -> None:
 
 def _takes(scan: Scan, name: str, values: list[Word], *, is_asked: bool) -> None:
     """Record the possible values of a loop's variable; file names come from outside."""
+    scan.note_listed(values)
     for word in values:
         if holds_command(word.text):
             says(scan, word.raw, RUNS)

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from workbench.protocol.risk import Risk, higher
-from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, string_literals
+from workbench.risk.assessment import (
+    ANY,
+    Findings,
+    Part,
+    Spares,
+    findings_of,
+    loss_by,
+    names_in_text,
+    shortened,
+    string_literals,
+)
 from workbench.risk.shell.control import MOVES_CALLER
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -229,8 +239,7 @@ class Call:
         self.argv = (name, *(word.text for word in words))
         self._original = words
         self.plain = False
-        self.is_unknown = False
-        """Whether the program has no rule."""
+        self.is_unknown = False  # whether the program has no rule
         self.unread = False
         """Whether the rule treats the words as plain text."""
         self.is_proven = False
@@ -241,6 +250,7 @@ class Call:
         """Whether it reads from a pipe; `has_input`: whether it reads from a file, a heredoc or a here string."""
         self.stdin: str | None = None
         """The content of its heredoc or here string, or None if unknown."""
+        self.is_code_read = False  # whether it runs its input as code
         self.redirects: tuple[str, ...] = ()
         """The source text of its redirects."""
         self.risk: Risk = "LOW"
@@ -258,7 +268,7 @@ class Call:
         self.opaque = self.program = ""
         """The same as in Part."""
         self.base: Word | None = None
-        """The working directory, if a flag sets it."""
+        """The directory in which it works, and runs commands, if a flag sets it."""
         self.keeps = False
         """Whether the files that it writes keep their content: only names, dates or permissions change."""
 
@@ -276,9 +286,11 @@ class Call:
     def part(self) -> Part:
         """Return the finished rating of this call as a part."""
         guard_words(self)
-        paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
+        listed, is_unplaced = self.scan.pop_listed()
+        paths, deletes = tuple(dict.fromkeys((*self.paths, *listed))), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         directory, base = self.scan.directory or self.scan.context.workspace, self.base.text if self.base else ""
+        base_directory = base if base.startswith("/") else f"{directory}/{base}"
         is_base_certain = UNKNOWN not in base
         is_harmless = self.risk == "LOW" or self.keeps
         words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
@@ -292,21 +304,28 @@ class Call:
             self.scan.depth,
             deletes,
             changes,
-            mentions=words,
-            directories=(directory, f"{directory}/{base}") if base and is_base_certain else (directory,),
+            mentions=(*words, *self._named_in_input()),
+            directories=(directory, base_directory) if base and is_base_certain else (directory,),
             is_lost=self.scan.directory is None or not is_base_certain,
             protected=tuple(self.protected),
             opaque=self.opaque,
-            unplaced=self.unplaced,
+            unplaced=self.unplaced or is_unplaced,
             program=self.program,
             spares=self.spares,
         )
+
+    def _named_in_input(self) -> Sequence[str]:
+        """Return what may be names of files in the input, if it is code or the call is dangerous."""
+        if self.stdin is None or not (self.is_code_read or self.risk == "HIGH"):
+            return ()
+        return string_literals(self.stdin) if self.risk != "HIGH" else names_in_text(self.stdin)
 
     def use(self, word: Word, use: Use) -> None:
         """Rate the use of a word as a path to read, write or delete, or as a command to run."""
         if word.names_secret and use != "command":
             self.raise_to("HIGH", _SECRET_OUT)
         if use == "text":
+            self.scan.note_listed([word])
             return
         if use == "command":
             self.run_text(word)
@@ -377,13 +396,18 @@ class Call:
             self.raise_to("HIGH", "runs a command that is not known before")
             self.opaque = "*"
             self.runs_code(word.text)
-        else:
-            self.includes(self.scan.inner(word.text, lasts=self.name in MOVES_CALLER))
+            return
+        with self.scan.inside(self.base):
+            findings = self.scan.inner(word.text, lasts=self.name in MOVES_CALLER)
+        self.includes(findings)
 
     def run_words(self, words: Sequence[Word]) -> None:
         """Rate the remaining words as a command."""
-        if words:
-            self.includes(self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
+        if not words:
+            return
+        with self.scan.inside(self.base):
+            findings = self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER)
+        self.includes(findings)
 
     def options(self, spec: Spec) -> tuple[list[ParsedOption], list[Word]]:
         """Split the words into flags with their values, and operands."""

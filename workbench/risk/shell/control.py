@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeAlias
 
-from workbench.protocol.risk import higher
+from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import MOST_REASONS, Part, shortened
+from workbench.risk.shell.conditions import files_tested, words_tested
 from workbench.risk.shell.origins import RUNS, TEMPORARY, Origins, quotes_command
 from workbench.risk.shell.parser import MOST_PATHS
 from workbench.risk.shell.words import WordReader
@@ -140,7 +141,9 @@ def tested(scan: Scan, node: Node) -> None:
     """Rate `[ … ]` and `[[ … ]]`."""
     text = scan.reader.raw(node)
     trick = quotes_command(text) or re.search(r"\s-[vR]\s+[^\s]*\$", text)
-    scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
+    paths, is_unplaced = files_tested(scan, list(words_tested(scan, node)))
+    risk: Risk = "HIGH" if trick else "LOW"
+    scan.parts.append(Part(shortened(text), risk, RUNS if trick else "", paths, unplaced=is_unplaced))
     for child in node.children:
         scan.visit(child)
     if not text.startswith("[[") and may_add_test(_operands(scan, node)):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from workbench.risk.shell.parser import (
     parsed,
     passes_over,
 )
-from workbench.risk.shell.words import WordReader
+from workbench.risk.shell.words import WordReader, spread
 from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ class Scan:
         """Redirects that the parser attaches to a whole list, by the id of its last command, to which they belong."""
         self.budget = _MOST_PARTS
         self.steps = iter(range(MOST_PATHS))
-        self.volatile: set[str] = set()  # variables that a trap may set at any time
-        self.sets = False
-        """Whether a variable is set or unset anywhere in the line."""
+        self.listed: list[str | None] = []  # paths that the shell itself lists, for the next part; None if not known
+        self.volatile: set[str] = set()  # variables that may be set at any time, by a trap or under another name
+        self.sets = False  # whether a variable is set or unset anywhere in the line
         self.stops = False  # whether the line ends if a command fails (`set -e`)
         self.unsure = False
         """Whether the last change of directory may have failed without preventing the next commands from running."""
@@ -126,6 +127,10 @@ class Scan:
             self.parts += unread(_TOO_MUCH, text, self.context).parts
         finally:
             self.reader = outer
+        paths, is_unplaced = self.pop_listed()
+        self.parts += [Part(shortened(text), "LOW", "", tuple(paths), unplaced=is_unplaced)] * bool(
+            paths or is_unplaced
+        )
 
     def visit(self, node: Node) -> None:
         """Rate a node of the syntax tree."""
@@ -180,6 +185,17 @@ class Scan:
         self.programs.judge(call, words[0])
         child.parts = [call.part(), *child.parts, *call.inner]
         return self._taken(child, lasts=lasts)
+
+    @contextmanager
+    def inside(self, word: Word | None) -> Iterator[None]:
+        """Rate what is run in the directory `word`; None changes nothing."""
+        directory = self.directory
+        if word is not None:
+            self.directory = self.absolute(word)
+        try:
+            yield
+        finally:
+            self.directory = directory if word is not None else self.directory
 
     def perhaps(self, words: list[Word], *, is_line: bool) -> Findings:
         """Return the rating of words that may be run as a command (`is_line`: a line); empty unless it is HIGH."""
@@ -252,6 +268,22 @@ class Scan:
         self.initial.clear()
         self.values.clear()
         self.origins.certain.clear()
+
+    def distrust(self, names: Iterable[str]) -> None:
+        """Forget variables for the rest of the line: what sets them does not name them."""
+        self.volatile.update(names)
+        for name in self.volatile:
+            self.values.pop(name, None)
+
+    def note_listed(self, words: Iterable[Word]) -> None:
+        """Record that the shell lists the files that match a word, even if no command opens them."""
+        globs = [word for word in words if word.matches]
+        self.listed += [self.absolute(word) for word in spread(globs, self.reader.home().text) if word.matches]
+
+    def pop_listed(self) -> tuple[list[str], bool]:
+        """Return the recorded paths, for the part that is added next, and whether any is not known."""
+        listed, self.listed = self.listed, []
+        return [path for path in listed if path is not None], None in listed
 
     def keep_values(self, before: Mapping[str, str]) -> None:
         """Forget the values that differ from those in `before`, because the code that set them may not have run."""

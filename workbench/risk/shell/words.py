@@ -128,6 +128,10 @@ class WordReader:
         """Return the home directory as used by `cd`: the value of HOME, or UNKNOWN."""
         return Word(self.values.get("HOME", UNKNOWN), "~")
 
+    def tilde_path(self, raw: str) -> Word:
+        """Return the word for source text that starts with a tilde."""
+        return Word(UNKNOWN if _NOT_PLAIN.search(raw) else self._home(raw), raw)
+
     def _home(self, text: str) -> str:
         name, slash, rest = text.partition("/")
         if name == "~":
