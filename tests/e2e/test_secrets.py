@@ -87,7 +87,7 @@ def test_stored_files_are_readable_by_the_user_only(sandbox: Sandbox):
     assert [path for path in places if not path.is_symlink() and path.stat().st_mode & 0o077 and _is_seen(path)] == []
 
 
-def test_texts_of_versions_leave_no_session_with_a_secret(sandbox: Sandbox):
+def test_output_and_exports_show_no_secret_from_file_snapshots(sandbox: Sandbox):
     secret = "tr0ub4dor-99"
     (sandbox.project / "gen.sh").write_text(f"echo DB_PASSWORD=$(echo {secret[::-1]} | rev) > made.conf\n")
     (sandbox.project / "made.conf").write_text("A=1\n")

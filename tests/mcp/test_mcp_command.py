@@ -121,7 +121,7 @@ def test_tools_command_lists_server_tools_and_starts_servers_only_on_request(san
     wait_for(lambda: not sandbox.processes(), "everything to end")
 
 
-def test_list_names_code_that_is_downloaded_without_a_version(sandbox: Sandbox):
+def test_list_names_packages_downloaded_without_a_version(sandbox: Sandbox):
     for name, words in (("open", ("uvx", "mcp-server-time")), ("fixed", ("npx", "-y", "server@1.2.3"))):
         assert sandbox.ohw("mcp", "add", name, *words).returncode == 0
     listed = sandbox.ohw("mcp").stdout

@@ -313,7 +313,7 @@ _SCRIPTS = '{"scripts": {"x": "node s.js", "start": "node s.js"}}'
 
 @pytest.mark.parametrize("is_elsewhere", [False, True], ids=["here", "elsewhere"])
 @pytest.mark.parametrize("line", COMMANDS)
-def test_what_a_launcher_takes_code_from_is_pinned(tmp_path: Path, line: str, is_elsewhere: bool) -> None:
+def test_local_code_that_a_launcher_runs_is_pinned(tmp_path: Path, line: str, is_elsewhere: bool) -> None:
     here = tmp_path / "here"
     for name in (
         "pkg/src/a.py",
@@ -354,7 +354,7 @@ def test_what_a_launcher_takes_code_from_is_pinned(tmp_path: Path, line: str, is
         "uv run server data",
     ],
 )
-def test_what_a_server_itself_gets_is_no_package(tmp_path: Path, line: str) -> None:
+def test_arguments_of_the_server_are_not_taken_for_packages(tmp_path: Path, line: str) -> None:
     write(tmp_path / "data/x.txt", "1")
     write(tmp_path / "list.txt", "1")
     assert list(local_packages(shlex.split(line), str(tmp_path), {})) == []
@@ -412,12 +412,12 @@ python server.py
 
 
 @pytest.mark.parametrize("line", UNPINNED)
-def test_what_is_downloaded_without_a_version_is_named(line: str) -> None:
+def test_packages_downloaded_without_a_version_are_named(line: str) -> None:
     assert unpinned(shlex.split(line)) == (UNPINNED[line],)
 
 
 @pytest.mark.parametrize("line", PINNED)
-def test_what_is_local_or_has_a_version_is_not_named(line: str) -> None:
+def test_local_packages_and_those_with_a_version_are_not_named(line: str) -> None:
     assert unpinned(shlex.split(line)) == ()
 
 

@@ -477,7 +477,7 @@ _authToken={}
 
 
 @pytest.mark.parametrize("form", BEHIND)
-def test_a_secret_is_masked_whatever_is_written_before_it(form):
+def test_secret_is_masked_after_any_prefix(form):
     secret, masker = "Tr0ub4dor9x", SecretMasker()
     assert [before for before in PREFIXES if secret in masker.masked(before + form.format(secret))] == []
     for before in ("", "file:12:", "file-12-", "$("):
@@ -513,7 +513,7 @@ the x-auth-token header
 
 
 @pytest.mark.parametrize("form", PLAIN_FORMS)
-def test_what_holds_no_secret_stays_whatever_is_written_before_it(form):
+def test_text_without_a_secret_is_unchanged_after_any_prefix(form):
     masker = SecretMasker()
     assert [before for before in PREFIXES if masker.masked(before + form) != before + form] == []
 
@@ -531,7 +531,7 @@ LONG_TEXTS = {
 
 
 @pytest.mark.parametrize("name", LONG_TEXTS)
-def test_masking_takes_time_in_proportion_to_the_text(name):
+def test_masking_takes_time_proportional_to_the_length_of_the_text(name):
     def seconds(size: int) -> float:
         text, masker, spent = (LONG_TEXTS[name] * size)[:size], SecretMasker(), []
         for _ in range(3):

@@ -251,7 +251,7 @@ assert permissions_in(store.path).is_mode_signed, "it counts for the process its
 """
 
 
-def test_what_an_agents_own_ohw_stores_is_reported(records):
+def test_session_file_written_by_an_ohw_of_an_agent_is_reported(records):
     compared = OwnRecords(records)
     compared.changes()
     path = records.sessions / "20260101-a-0001.session"

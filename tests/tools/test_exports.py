@@ -64,14 +64,14 @@ def python(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_star_import_gives_exactly_the_public_names():
+def test_star_import_gives_exactly_the_public_names():
     names = python("from workbench.tools import *; print(*sorted(name for name in dir() if name[0] != '_'))").split()
     assert names == sorted(workbench.tools.__all__)
     assert {"ExecuteBashAction", "TaskTrackerExecutor", "think_tool", "Tool"} <= set(names)
 
 
 @pytest.mark.parametrize("tool", sorted(ALL_TOOLS))
-def test_the_package_of_a_tool_exports_its_own_names(tool):
+def test_package_of_a_tool_exports_the_names_of_that_tool(tool):
     package = import_module(f"workbench.tools.{tool}")
     assert {"MANIFEST", "NAME"} <= set(package.__all__) <= set(dir(package))
     assert all(getattr(package, name) is not None for name in package.__all__)
@@ -93,7 +93,7 @@ def test_packages_of_tools_load_their_code_on_first_use():
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items(), ids=ALIASES)
-def test_names_of_other_programs_lead_to_ours(alias, name):
+def test_names_of_other_programs_are_aliases_of_ours(alias, name):
     assert getattr(workbench.tools, alias) is getattr(workbench.tools, name)
     assert alias not in workbench.tools.__all__
 
@@ -112,7 +112,7 @@ def test_aliases_are_also_in_the_package_of_their_tool():
         ("finish_tool", "FinishTool"),
     ],
 )
-def test_a_definition_without_an_executor_has_the_same_schema(name, kind):
+def test_definition_without_an_executor_has_the_same_schema(name, kind):
     definition, tool = getattr(workbench.tools, name), getattr(workbench.tools, kind)()
     assert definition.executor is None
     for form in ("to_openai_tool", "to_mcp_tool"):
@@ -129,7 +129,7 @@ def command(line: str) -> ExecuteBashAction:
     return ExecuteBashAction.model_validate({"command": line})
 
 
-def test_the_shell_runs_by_the_names_of_openhands(tmp_path, local_sandbox):
+def test_shell_works_with_the_names_of_openhands(tmp_path, local_sandbox):
     executor = BashExecutor(working_dir=str(tmp_path))
     tool: Any = execute_bash_tool.set_executor(executor=executor)
     with tool:
@@ -144,7 +144,7 @@ def test_the_shell_runs_by_the_names_of_openhands(tmp_path, local_sandbox):
 
 
 @pytest.mark.parametrize("name", ["no_change_timeout", "no_change_timeout_seconds"])
-def test_the_wait_for_silence_has_two_names(name, tmp_path, local_sandbox):
+def test_no_change_timeout_has_two_names(name, tmp_path, local_sandbox):
     options: dict[str, Any] = {name: 0.2}
     with BashTool(tmp_path, **options) as tool:
         assert "0.2 seconds" in tool.description
@@ -158,7 +158,7 @@ def test_the_wait_for_silence_has_two_names(name, tmp_path, local_sandbox):
 
 
 @pytest.mark.parametrize("is_late", [True, False])
-def test_an_observation_of_the_shell_takes_its_timeout_by_either_name(is_late):
+def test_shell_observation_accepts_timeout_by_either_name(is_late):
     by_name = ExecuteBashObservation.model_validate({"output": "a", "timeout": is_late})
     assert by_name == ExecuteBashObservation(output="a", timed_out=is_late)
     assert by_name.timeout is is_late
@@ -168,13 +168,13 @@ def test_an_observation_of_the_shell_takes_its_timeout_by_either_name(is_late):
 
 @pytest.mark.parametrize("name", ["workspace", "workspace_root"])
 @pytest.mark.parametrize("kind", [FileEditorTool, FileEditorExecutor])
-def test_the_editor_has_two_names_for_its_directory(kind, name, tmp_path):
+def test_editor_accepts_two_names_for_its_directory(kind, name, tmp_path):
     editor: Any = kind(**{name: str(tmp_path)})
     result = editor(VIEW)
     assert str(tmp_path / "a.txt") in result.text
 
 
-def test_the_editor_works_in_the_current_directory_by_default(tmp_path, monkeypatch):
+def test_editor_works_in_the_current_directory_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = FileEditorExecutor()(VIEW)
     assert str(tmp_path / "a.txt") in result.text

@@ -118,7 +118,7 @@ async def test_changes_are_approved_only_after_scrolling_to_their_end(directory,
         await wait_until(pilot, lambda: not pins.entry(tracker).waiting)
 
 
-async def test_code_that_is_downloaded_without_a_version_is_named(directory, known):
+async def test_servers_screen_names_packages_downloaded_without_a_version(directory, known):
     client, app = app_with(finished(), directory, "ohw-dark")
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(140, 40)) as pilot:

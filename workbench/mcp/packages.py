@@ -1,8 +1,8 @@
 """The packages that a launcher in a server's command runs: `uvx`, `npx`, `pipx run`, `pnpm dlx`, `deno run` and others.
 
 Local code is compared before each start, however the command or its variables name it: packages, projects, lists of
-requirements and what these name, indexes and directories of archives, settings files. What is downloaded has no file
-beforehand; `unpinned` names what may be other code at the next start, because the command names no version of it.
+requirements and what these name, indexes and directories of archives, settings files. Downloaded code cannot be
+compared; `unpinned` returns packages whose code may differ at the next start, because the command names no version.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LIST: Final = words(
 )
 """Options whose value is a file that names packages or loads code."""
 _INDEX: Final = words("--index --default-index --index-url -i --extra-index-url --find-links -f --registry")
-"""Options whose value says where packages come from, which may be a directory."""
+"""Options whose value is the source of packages: an address, or a local directory."""
 _PROJECT: Final = words("--directory --project --prefix --cwd --dir --path -C --manifest-path --pyproject")
 """Options whose value is the directory of the project to run, or a file in it."""
 _VALUED: Final = (
@@ -47,14 +47,14 @@ _VALUED: Final = (
 _FLAGS: Final = words(
     "-y -q -qq -v -A -n -- --yes --quiet --verbose --offline --isolated --no-cache --allow-all --silent"
 )
-"""Options without a value; the word after any other one may be its value."""
+"""Options without a value; a word after any other option may be the value of that option."""
 _OF_LISTS: Final = {
     **dict.fromkeys(words("-r -c --requirement --constraint"), _LIST),
     **dict.fromkeys(words("-f -i --find-links --index-url --extra-index-url"), _INDEX),
 }
 """Options in a list of requirements whose value is not a package."""
 _SETTING: Final = re.compile(r"(?:UV|PIP|PIPX|NPM_CONFIG|PNPM_CONFIG|YARN|BUN|DENO)_(\w+)", re.IGNORECASE)
-"""Variables that stand for an option of the launcher."""
+"""Environment variables that set an option of a launcher, such as `UV_INDEX_URL` for `--index-url`."""
 _EXTRAS: Final = re.compile(r"\[[^\]]*\]$")
 _LOCAL: Final = re.compile(r"(?:git\+)?file:(?://)?|(?<=.)\s*@\s*(?=file:|[./~])|\A[\w.-]+=(?=file:|[./~])")
 _IN_TEXT: Final = re.compile(r"(?:git\+)?file:[^\s\"',;]+|(?<![\w.~/-])(?:\.{1,2}|~)?/[^\s\"',;]+")
@@ -66,7 +66,7 @@ _FIXED: Final = re.compile(r"@v?\d[\w.+-]*(?:/|\Z)|[0-9a-f]{40}|sha(?:256|512)[=
 _RELEASE: Final = re.compile(r".(?:@v?|===?\s*(?:\d+!)?)\d[\w.+]*(?:\s*;.*)?\Z")
 _SEMVER: Final = re.compile(r".@v?\d+\.\d+\.\d+[\w.+-]*(?:/.*)?\Z")
 _SOURCES: Final = (words("--spec --package -p"), frozenset({"--from"}))
-"""Options that name the package of a program: of other launchers, and of uv."""
+"""Options that name the package of the program to run: those of all launchers except uv, then those of uv."""
 _BESIDE: Final = words("--with -w")
 _FETCHING: Final = {
     **dict.fromkeys(words("uvx npx bunx pnpx"), frozenset({""})),
@@ -78,7 +78,7 @@ _FETCHING: Final = {
     "deno": words("run serve x"),
     "go": frozenset({"run"}),
 }
-"""Launchers that download what they run, with the verbs for it; `""` if they need none."""
+"""Launchers that download packages to run, with the verbs that do so; `""` if no verb is needed."""
 
 
 class Package(NamedTuple):
@@ -90,16 +90,16 @@ class Package(NamedTuple):
 
 
 class _Launch(NamedTuple):
-    """A launcher with its words."""
+    """A launcher in a command, and the words after it."""
 
     name: str
     rest: Sequence[str]
-    """All words after it, those of the program that it runs included."""
+    """All words after the launcher, including those of the program that it runs."""
     own: Sequence[str]
-    """Those up to what it runs: its own options."""
+    """The words up to the program or package it runs: its own options."""
     verb: str
     operand: str
-    """What it runs; empty if no word says so."""
+    """The program or package it runs; empty if no word names one."""
 
     def values(self, options: frozenset[str], *, own: bool = False) -> list[str]:
         """Return the values of these options, with comma-separated lists split; with `own`, only of its own options."""
@@ -203,7 +203,7 @@ def _launch(argv: Sequence[str], variables: Mapping[str, str]) -> _Launch | None
 
 
 def _of_variables(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield the variables that stand for options as options, each of several values by itself."""
+    """Yield the options that environment variables set, as `--name=value`, one for each of several values."""
     for name, value in variables.items():
         if setting := _SETTING.fullmatch(name):
             option = f"--{setting[1].lower().replace('_', '-')}"
@@ -223,7 +223,7 @@ def _is_no_value(before: str) -> bool:
 
 
 def _values(rest: Sequence[str], options: frozenset[str]) -> Iterator[str]:
-    """Yield the values of these options, also in the word of a short one: `-w./dep`."""
+    """Yield the values of these options, including those attached to a short option: `-w./dep`."""
     for word, after in pairwise((*rest, "")):
         name, equals, value = word.partition("=")
         if name in options:
@@ -252,7 +252,7 @@ def _of_lists(lists: list[Path], bases: Sequence[str]) -> Iterator[Package]:
 
 
 def _named_in(path: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield what a list names, with the options that would name it in a command."""
+    """Yield the names in a list, each with the options that would take it as a value in a command."""
     try:
         text = path.read_bytes()[:_LONGEST_LIST].decode(errors="replace") if path.is_file() else ""
     except OSError:

@@ -67,9 +67,9 @@ _VARIABLE_END = re.compile(r"[\s;&|)}`]|\Z")
 _BEFORE_VARIABLE = frozenset(" \t:+->|;&({[`\"'=@/")
 """The characters before a variable that is set, as in `$(PGPASSWORD=x psql)` or `file:12:PGPASSWORD=x`."""
 _NPM = frozenset({"_authToken", "_auth", "_password"})
-"""Settings of npm, which are set like variables."""
+"""Settings of npm that hold a secret; they are assigned like variables."""
 _OF_CONTEXT = re.compile(r"(?:[\w.-]{0,200}-)?\d+-(?=[\w-])")
-"""The beginning of a line of context, as grep writes it: `file-12-line`, or `12-line`."""
+"""The prefix of a context line of grep: `file-12-line`, or `12-line`."""
 _LINE_START = re.compile(
     r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+><|:-]?[ \t]*"
     r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",

@@ -100,7 +100,7 @@ def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
 
 
 def names_in(every: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the names of shapes at the end of a word, as after a path, a bracket, or the `file:12:` of grep."""
+    """Return the names of shapes at the end of a word: after a path, a bracket, or the `file:12:` of grep."""
     raw = "\n".join(("", *every)).encode("latin-1").translate(_SEPARATED)
     return _NAMES.intersection(raw.replace(b"0-", b"\n").replace(b"\n-", b"\n").decode("latin-1").split("\n"))
 

@@ -17,9 +17,9 @@ SUFFIX = ".session"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _SLUG_LENGTH = 32
 _MOST_READ = 400
-"""The characters of a hint that may get into an id."""
+"""The number of characters at the beginning of a hint that are used for an id."""
 _DOUBT = re.compile(r"\d|pass|pwd|secret|token|key|://", re.IGNORECASE)
-"""Matches where a text may contain a secret that people write in a message."""
+"""Matches text that may contain a secret, for which the slow masker is loaded."""
 
 
 def new_id(hint: str, now: datetime | None = None) -> str:

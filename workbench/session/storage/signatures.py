@@ -69,7 +69,7 @@ def _grants(event: Event) -> bool:
 
 
 def _is_valid(key: bytes, session: str, seq: int, line: str, signature: object) -> bool:
-    """Return whether a process signed the event that is no deeper below an agent than this one."""
+    """Return whether the event was signed by a process at or above the mark level of this one."""
     number = str(signature).partition(":")[0]
     if not (number.isascii() and number.isdigit() and len(number) < 20) or int(number) < _level():
         return False
@@ -82,7 +82,7 @@ def _signature(key: bytes, session: str, seq: int, line: str, level: int) -> str
 
 
 def _level() -> int:
-    """Return the mark level of this process: that of every process which an agent started is lower than the user's."""
+    """Return the mark level of this process; processes started by an agent have a lower one than the user's."""
     if sys.platform == "linux":
         with suppress(OSError):
             return mark_level()
