@@ -15,6 +15,7 @@ from workbench.agent.agent import Agent, described_for
 from workbench.llm.model import Cancel, ModelResponse
 from workbench.llm.text_tools.calls import (
     convert_fncall_messages_to_non_fncall_messages,
+    convert_non_fncall_messages_to_fncall_messages,
     convert_tools_to_description,
 )
 from workbench.mcp.definitions import checked
@@ -50,6 +51,19 @@ def mapped(model: str, described: dict[str, Any]) -> Any:
     if model.startswith("bedrock"):
         return _bedrock_tools_pt(tools)
     return AnthropicConfig()._map_tools(tools) if model.startswith("anthropic") else tools
+
+
+def messages_with(arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    function = {"name": "foreign", "arguments": json.dumps(arguments)}
+    call = {"id": "toolu_01", "type": "function", "function": function}
+    return [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+
+
+def through_text(arguments: dict[str, Any], tool: dict[str, Any]) -> dict[str, Any]:
+    text = convert_fncall_messages_to_non_fncall_messages(messages_with(arguments), [tool])
+    back = convert_non_fncall_messages_to_fncall_messages(text, [tool])
+    arguments_back: dict[str, Any] = json.loads(back[-1]["tool_calls"][0]["function"]["arguments"])
+    return arguments_back
 
 
 def gemini_parts(node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -344,6 +358,9 @@ def test_each_argument_that_a_schema_accepts_comes_back_exact(schema, data):
     tool = tool_of(schema)
     action = tool.action_from_arguments(arguments)
     assert same(action.model_dump(mode="json", by_alias=True, exclude_unset=True), arguments)
+    for parameters in (schema, for_models(schema)):
+        described = {"type": "function", "function": {"name": "foreign", "description": "", "parameters": parameters}}
+        assert same(through_text(arguments, described), arguments)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -8,146 +8,48 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from workbench.llm.model import Message
-from workbench.llm.text_tools.values import (
-    FunctionCallConversionError,
-    FunctionCallValidationError,
+from workbench.llm.text_tools.content import (
+    calls_of,
+    checked_call,
+    first_text,
+    result_id,
+    role_of,
+    text_parts,
+    with_each_text,
+    with_text,
+)
+from workbench.llm.text_tools.descriptions import (
+    EXAMPLE_BEGIN,
+    EXAMPLE_END,
+    Tool,
+    convert_tools_to_description,
+    example,
+    instructions,
+    result_text,
+)
+from workbench.llm.text_tools.parser import (
+    Table,
     TextCall,
-    ToolParameter,
-    as_json,
-    parameters_of,
-    read_calls,
-    read_words,
+    find_calls,
+    without_calls,
     write_call,
     write_words,
 )
-
-Tool = Mapping[str, Any]
-STOP_WORD: Final = "</function"
-
-_RULES: Final = """
-
-# Functions
-
-These functions are there for you:
-
-{tools}
-
-To call one, end your message with exactly this form:
-
-<function=NAME>
-<parameter=ONE>value</parameter>
-<parameter=ANOTHER>
-a value may
-have many lines
-</parameter>
-</function>
-
-- One call in a message, with every required parameter; its result comes as the next message.
-- Reason before the call, never after it.
-- A value is taken as it stands between its tags: no quotes around it, no escapes. Lists and objects are JSON.
-- Inside a value, write a closing tag of this form as `<\\/parameter` or `<\\/function`.
-- Without a call, your message goes to the user and you stop."""
-
-EXAMPLE_BEGIN: Final = "This is how such a conversation goes. It is only an example.\n\n----- EXAMPLE -----\n"
-EXAMPLE_END: Final = "\n----- END OF EXAMPLE -----\n\nNow the real one begins.\n\n"
-
-_SAMPLES: Final[tuple[tuple[Mapping[str, Any], str, str], ...]] = (
-    (
-        {"command": "ls"},
-        "I look at what is here first.",
-        "notes.txt\n[The command completed with exit code 0.]",
-    ),
-    (
-        {"command": "str_replace", "path": "/home/ada/notes.txt", "old_str": "teh end", "new_str": "the end"},
-        "The last word has its letters mixed up. I fix it.",
-        "Edited /home/ada/notes.txt.",
-    ),
-    ({"message": "The typing error in notes.txt is fixed."}, "That was all.", ""),
+from workbench.llm.text_tools.values import (
+    FunctionCallConversionError,
+    FunctionCallValidationError,
+    Parameters,
+    as_json,
+    parameters_of,
 )
-"""Arguments, text before the call, and its result; each is shown with the first tool that accepts the arguments."""
-_EXTRAS: Final = frozenset({"security_risk", "summary"})
-"""Parameters that every tool may have."""
-_VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
-
-def result_text(name: str, text: str) -> str:
-    """Return a result as the text of a message."""
-    return f"EXECUTION RESULT of [{name}]:\n{text}"
-
-
-def instructions(tools: Sequence[Tool]) -> str:
-    """Return the addition to the system prompt."""
-    return _RULES.replace("{tools}", convert_tools_to_description(tools))
-
-
-def convert_tools_to_description(tools: Iterable[Tool]) -> str:
-    """Return a description of each tool and its parameters, in the format that CodeAct models know."""
-    return "\n".join(_described(number, tool) for number, tool in enumerate(tools, 1))
-
-
-def _described(number: int, tool: Tool) -> str:
-    function = tool["function"]
-    head = f"---- BEGIN FUNCTION #{number}: {function['name']} ----\nDescription: {function.get('description', '')}\n"
-    rows = [_parameter_row(at, each) for at, each in enumerate(parameters_of(tool).values(), 1)]
-    body = "Parameters:\n" + "\n".join(rows) if rows else "No parameters are required for this function."
-    return f"{head}{body}\n---- END FUNCTION #{number} ----\n"
-
-
-def _parameter_row(at: int, parameter: ToolParameter) -> str:
-    need = "required" if parameter.is_required else "optional"
-    row = f"  ({at}) {parameter.name} ({parameter.type_name}, {need}): {parameter.description}".rstrip()
-    allowed = ", ".join(f"`{each}`" for each in parameter.enum or ())
-    return f"{row}\nAllowed values: [{allowed}]" if allowed else row
-
-
-def example(tools: Sequence[Tool]) -> str:
-    """Return a short conversation that uses the given tools; empty without tools."""
-    turns = []
-    for arguments, words, result in _SAMPLES:
-        tool = next((tool for tool in tools if _takes_all(tool, arguments)), None)
-        turns += [_turn(tool, arguments, words, result)] if tool else []
-    if not turns and tools:
-        name = tools[0]["function"]["name"]
-        turns = [_turn(tools[0], _any_arguments(tools[0]), f"I need {name} for that.", "…")]
-    if not turns:
-        return ""
-    return f"{EXAMPLE_BEGIN}USER: There is a typing error in notes.txt. Fix it.\n\n{chr(10).join(turns)}{EXAMPLE_END}"
-
-
-def _turn(tool: Tool, arguments: Mapping[str, Any], words: str, result: str) -> str:
-    name, parameters = tool["function"]["name"], parameters_of(tool)
-    samples = {key: value for key, value in arguments.items() if _takes(parameters.get(key), value)}
-    call = write_call(name, {**_any_arguments(tool), **samples}, parameters)
-    answer = f"\n\nUSER: {result_text(name, result)}\n" if result else ""
-    return f"ASSISTANT: {words}\n\n{call}{answer}"
-
-
-def _takes_all(tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    """Return whether the tool accepts the arguments and requires no others of its own."""
-    parameters = parameters_of(tool)
-    required = {each.name for each in parameters.values() if each.is_required} - _EXTRAS
-    return required <= arguments.keys() and all(_takes(parameters.get(key), value) for key, value in arguments.items())
-
-
-def _takes(parameter: ToolParameter | None, value: Any) -> bool:
-    return parameter is not None and (parameter.enum is None or value in parameter.enum)
-
-
-def _any_arguments(tool: Tool) -> dict[str, Any]:
-    return {each.name: _sample(each) for each in parameters_of(tool).values() if each.is_required}
-
-
-def _sample(parameter: ToolParameter) -> Any:
-    if parameter.enum:
-        return parameter.enum[0]
-    return next((value for kind, value in _VALUES.items() if kind in parameter.kinds), None)
-
+STOP_WORD: Final = "</function"
 
 __all__ = [
     "STOP_WORD",
@@ -160,15 +62,13 @@ __all__ = [
     "convert_tools_to_description",
 ]
 
-Table: TypeAlias = Mapping[str, Mapping[str, ToolParameter]]
-"""The parameters of each tool, by the tool's name."""
 _RESULT: Final = re.compile(r"EXECUTION RESULT of \[([^\]\n]*)\]:\n")
 _LOOKS_LIKE_ONE: Final = re.compile(r"\\*EXECUTION RESULT of \[")
 
 
 def convert_tool_call_to_string(tool_call: Mapping[str, Any], tools: Sequence[Tool] = ()) -> str:
     """Convert a call in OpenAI's format to text. Raises FunctionCallConversionError if the call is malformed."""
-    return _call_text(tool_call, _table(tools))
+    return _call_text(checked_call(tool_call), _table(tools))
 
 
 def convert_fncall_messages_to_non_fncall_messages(
@@ -183,16 +83,16 @@ def convert_fncall_messages_to_non_fncall_messages(
     intro = prepared.example if add_in_context_learning_example else ""
     converted: list[Message] = []
     for message in messages:
-        role = message.get("role")
+        role = role_of(message)
         if role == "system":
-            converted.append(_with_text(message, lambda text: text + added, last=True))
+            converted.append(with_text(message, lambda text: text + added, last=True))
         elif role == "user":
             converted.append(_user_text(message, intro))
             intro = ""
         elif role == "assistant":
             converted.append(_assistant_text(message, table))
         elif role == "tool":
-            name = message.get("name") or names.get(message.get("tool_call_id"), "function")
+            name = message.get("name") or names.get(result_id(message), "function")
             converted.append(_as_user(message, result_text(str(name), "")))
         else:
             raise FunctionCallConversionError(f"A message has the unknown role {role!r}.")
@@ -209,14 +109,14 @@ def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], 
     open_calls: list[tuple[str, str]] = []
     converted: list[Message] = []
     for message in messages:
-        role = message.get("role")
+        role = role_of(message)
         if role == "system":
-            converted.append(_with_text(message, lambda text: text.removesuffix(added), last=True))
+            converted.append(with_text(message, lambda text: text.removesuffix(added), last=True))
         elif role == "user":
-            converted.append(_result(message, open_calls) or _with_text(message, _unescaped_user_text))
+            converted.append(_result(message, open_calls) or with_text(message, _unescaped_user_text))
         elif role == "assistant":
             answer = _with_calls(message, table, ids)
-            open_calls = [(call["function"]["name"], call["id"]) for call in answer.get("tool_calls", ())]
+            open_calls = [(call["function"]["name"], call["id"]) for call in answer.get("tool_calls") or ()]
             converted.append(answer)
         else:
             raise FunctionCallConversionError(f"A message has the role {role!r}, which this form does not know.")
@@ -233,13 +133,14 @@ def convert_from_multiple_tool_calls_to_single_tool_call_messages(
     converted: list[Message] = []
     waiting: dict[str, Message] = {}
     for message in messages:
-        if message.get("role") == "tool":
-            alone = waiting.pop(message.get("tool_call_id", ""), None)
+        if role_of(message) == "tool":
+            alone = waiting.pop(result_id(message), None)
             converted += [alone, message] if alone is not None else [message]
             continue
         _refuse_open(waiting)
-        if len(message.get("tool_calls") or ()) > 1:
-            waiting = {call["id"]: _alone(message, call, at) for at, call in enumerate(message["tool_calls"])}
+        calls = calls_of(message)
+        if len(calls) > 1:
+            waiting = {call["id"]: _alone(message, call, at) for at, call in enumerate(calls)}
         else:
             converted.append(message)
     if not ignore_final_tool_result:
@@ -252,15 +153,20 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
-    if not call.values.keys() <= parameters.keys():
-        unknown = min(call.values.keys() - parameters.keys())
+    unknown = "" if parameters.is_open else min(call.values.keys() - parameters.keys(), default="")
+    if unknown or (not parameters.is_open and call.values.keys() - parameters.keys()):
         raise FunctionCallValidationError(
             f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
         )
     for each in parameters.values():
         if each.is_required and each.name not in call.values:
             raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{each.name}`.")
-    return {name: parameters[name].read(text) for name, text in call.values.items()}
+    return {name: _read(parameters, name, text) for name, text in call.values.items()}
+
+
+def _read(parameters: Parameters, name: str, text: str) -> Any:
+    parameter = parameters.parameter(name)
+    return parameter.read(text) if parameter else text
 
 
 @dataclass(frozen=True)
@@ -278,58 +184,47 @@ def _prepared(tools_as_json: str) -> _Prepared:
     return _Prepared(_table(tools), instructions(tools), example(tools))
 
 
-def _table(tools: Sequence[Tool]) -> dict[str, dict[str, ToolParameter]]:
+def _table(tools: Sequence[Tool]) -> dict[str, Parameters]:
     return {tool["function"]["name"]: parameters_of(tool) for tool in tools}
 
 
-def _names_by_id(messages: Sequence[Message]) -> dict[Any, str]:
-    calls = [call for message in messages if "tool_calls" in message for call in message["tool_calls"] or ()]
-    return {call.get("id"): call.get("function", {}).get("name", "function") for call in calls}
+def _names_by_id(messages: Sequence[Message]) -> dict[str, str]:
+    calls = [call for message in messages if role_of(message) == "assistant" for call in calls_of(message)]
+    return {call["id"]: call["function"]["name"] for call in calls}
 
 
 def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
-    function = tool_call.get("function")
-    if tool_call.get("type", "function") != "function" or not isinstance(function, Mapping) or "name" not in function:
-        raise FunctionCallConversionError("A tool call needs `type` function and a `function` with its name.")
+    function = tool_call["function"]
     try:
         arguments = json.loads(function.get("arguments") or "{}")
     except (ValueError, RecursionError) as error:
         raise FunctionCallConversionError(f"The arguments of `{function['name']}` are no JSON: {error}") from error
     if not isinstance(arguments, dict):
         raise FunctionCallConversionError(f"The arguments of `{function['name']}` are no JSON object.")
-    return write_call(function["name"], arguments, table.get(function["name"], {}))
+    return write_call(function["name"], arguments, table.get(function["name"], Parameters()))
 
 
 def _assistant_text(message: Message, table: Table) -> Message:
-    converted = dict(message)
-    calls = converted.pop("tool_calls", None)
-    _change(converted, write_words)
-    if calls:
-        text = "\n".join([_call_text(call, table) for call in calls])
-        _change(converted, lambda content: f"{content}\n\n{text}" if content else text, last=True)
-    return converted
+    calls = calls_of(message)
+    converted = with_each_text(message, lambda text, _: write_words(text))
+    converted.pop("tool_calls", None)
+    if not calls:
+        return converted
+    text = "\n".join([_call_text(call, table) for call in calls])
+    return with_text(converted, lambda content: f"{content}\n\n{text}" if content else text, last=True)
 
 
 def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
-    content = message.get("content")
-    text = content if isinstance(content, str) else "".join(each.get("text", "") for each in content or ())
-    text_before, calls = read_calls(text)
-    if not calls:
-        return _with_text(message, read_words)
+    """Return the message with its calls; text around them stays in the part that it is in."""
+    calls = find_calls("".join(text_parts(message)), table)
     for call in calls:
         if call.is_cut:
             raise FunctionCallConversionError(f"The call of `{call.name}` was cut off before its end.")
-    checked = [(call.name, checked_arguments(call, table)) for call in calls]
-    converted = dict(message) if isinstance(content, str) else _without_calls(message)
-    if isinstance(content, str):
-        converted["content"] = text_before
-    converted["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in checked]
+    converted = with_each_text(message, lambda text, offset: without_calls(text, calls, offset))
+    if calls:
+        checked = [(call.name, checked_arguments(call, table)) for call in calls]
+        converted["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in checked]
     return converted
-
-
-def _without_calls(message: Message) -> Message:
-    """Remove the calls from content in parts; `_assistant_text` writes them into the last text part."""
-    return _with_text(message, lambda part: read_calls(part)[0], last=True)
 
 
 def _tool_call(call_id: str, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -344,28 +239,26 @@ def _numbered_ids() -> Iterator[str]:
 
 
 def _as_user(message: Message, heading: str) -> Message:
-    converted = {**message, "role": "user"}
+    converted = with_text({**message, "role": "user"}, lambda text: heading + text)
     converted.pop("tool_call_id", None)
     converted.pop("name", None)
-    _change(converted, lambda text: heading + text)
     return converted
 
 
 def _user_text(message: Message, intro: str) -> Message:
-    return _with_text(message, lambda text: intro + _escaped_user_text(text))
+    return with_text(message, lambda text: intro + _escaped_user_text(text))
 
 
 def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | None:
     """Return the message as the result of an open call, or None if it is the user's own."""
-    match = _RESULT.match(_first_text(message)) if open_calls else None
+    match = _RESULT.match(first_text(message))
     if match is None:
         return None
     for at, (name, call_id) in enumerate(open_calls):
         if name == match[1]:
             del open_calls[at]
             converted = {**message, "role": "tool", "tool_call_id": call_id, "name": name}
-            _change(converted, lambda text: text[match.end() :])
-            return converted
+            return with_text(converted, lambda text: text[match.end() :])
     return None
 
 
@@ -378,36 +271,6 @@ def _unescaped_user_text(text: str) -> str:
     if text.startswith(EXAMPLE_BEGIN):
         text = text.partition(EXAMPLE_END)[2]
     return text[1:] if text.startswith("\\") and _LOOKS_LIKE_ONE.match(text) else text
-
-
-def _first_text(message: Message) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return next((each["text"] for each in content if each.get("type") == "text"), "")
-    return content or ""
-
-
-def _with_text(message: Message, change: Callable[[str], str], *, last: bool = False) -> Message:
-    """Return a copy of the message with its text changed."""
-    converted = dict(message)
-    _change(converted, change, last=last)
-    return converted
-
-
-def _change(message: Message, change: Callable[[str], str], *, last: bool = False) -> None:
-    """Change the text of a message in place; of content in parts, the first (or last) text part."""
-    content = message.get("content")
-    if not isinstance(content, list):
-        message["content"] = change(content or "")
-        return
-    at = [index for index, part in enumerate(content) if part.get("type") == "text"]
-    if not at:
-        added = {"type": "text", "text": change("")}
-        message["content"] = [*content, added] if last else [added, *content]
-        return
-    index = at[-1] if last else at[0]
-    part = {**content[index], "text": change(content[index]["text"])}
-    message["content"] = [*content[:index], part, *content[index + 1 :]]
 
 
 def _alone(message: Message, call: Mapping[str, Any], at: int) -> Message:

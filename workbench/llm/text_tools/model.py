@@ -5,6 +5,7 @@ streams.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
@@ -16,9 +17,13 @@ from workbench.llm.text_tools.calls import (
     FunctionCallValidationError,
     convert_fncall_messages_to_non_fncall_messages,
 )
-from workbench.llm.text_tools.values import TextCall, ToolParameter, as_json, parameters_of, read_calls
+from workbench.llm.text_tools.parser import TextCall, read_calls
+from workbench.llm.text_tools.values import Parameters, ToolParameter, as_json, parameters_of
 
-_CALLS: Final = ("<function=", "<tool_call>")
+_CALLS: Final = (
+    *("<function=", "<function =", "<function:", "<function name=", "<invoke name="),
+    *("<tool_call>", "<function_calls>"),
+)
 _THINK: Final = "<think>"
 _THOUGHT: Final = "</think>"
 
@@ -53,7 +58,8 @@ class CallHider:
     def _step(self) -> bool:
         """Emit the text before the next tag; return whether there was a tag."""
         tags = (_THOUGHT,) if self._inside == "thinking" else (*_CALLS, _THINK)
-        positions = [(at, tag) for tag in tags if (at := self._held.find(tag)) >= 0]
+        lower = self._held.lower()
+        positions = [(at, tag) for tag in tags if (at := lower.find(tag)) >= 0]
         if not positions:
             self._emit(len(self._held) - _begun(self._held, tags))
             return False
@@ -71,7 +77,7 @@ class CallHider:
 
 def _begun(text: str, tags: tuple[str, ...]) -> int:
     """Return how many characters at the end of the text may be the beginning of a tag."""
-    longest = max(map(len, tags)) - 1
+    text, longest = text.lower(), max(map(len, tags)) - 1
     for length in range(min(longest, len(text)), 0, -1):
         if any(tag.startswith(text[-length:]) for tag in tags):
             return length
@@ -137,13 +143,14 @@ def _with_object(call: dict[str, Any]) -> dict[str, Any]:
 def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> ModelResponse:
     table = {tool["function"]["name"]: parameters_of(tool) for tool in tools}
     try:
-        text, calls = read_calls(response.text)
+        text, calls = read_calls(response.text, table)
     except FunctionCallConversionError as error:
-        text, calls = response.text.partition("<function=")[0].rstrip(), []
+        opening = _BEGINNING.search(response.text)
+        text = response.text[: opening.start()].rstrip() if opening else response.text
         # Not JSON: the agent answers with an error.
-        unread = (ToolCall("", _named(response.text), str(error)),)
+        unread = (ToolCall("", opening["name"] if opening else "", str(error)),)
         return replace(response, text=text, tool_calls=() if response.incomplete else unread)
-    tool_calls = tuple(_call(call, table.get(call.name, {})) for call in calls)
+    tool_calls = tuple(_call(call, table.get(call.name, Parameters())) for call in calls)
     if response.incomplete:
         tool_calls = ()
     return replace(
@@ -151,17 +158,18 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
     )
 
 
-def _named(text: str) -> str:
-    return text.partition("<function=")[2].partition(">")[0].strip()[:80]
+_BEGINNING: Final = re.compile(
+    r"<(?:function|invoke)\b(?:\s{0,9}name)?\s{0,9}[=:]?\s{0,9}[\"']?(?P<name>[^<>\s\"'=]{0,80})", re.IGNORECASE
+)
+"""The beginning of a call that could not be read, with its name."""
 
 
-def _call(call: TextCall, parameters: dict[str, ToolParameter]) -> ToolCall:
+def _call(call: TextCall, parameters: Parameters) -> ToolCall:
     """Return the call for the agent, which validates it; the arguments of a truncated call are not JSON."""
     if call.is_cut:
         return ToolCall("", call.name, "the call was cut off before its end")
-    return ToolCall(
-        "", call.name, as_json({name: _value(text, parameters.get(name)) for name, text in call.values.items()})
-    )
+    arguments = {name: _value(text, parameters.parameter(name)) for name, text in call.values.items()}
+    return ToolCall("", call.name, as_json(arguments))
 
 
 def _value(text: str, parameter: ToolParameter | None) -> Any:

@@ -1,0 +1,368 @@
+r"""Writes and parses the plain-text form of a tool call; `text_tools.calls` converts conversations with it.
+
+    <function=NAME>
+    <parameter=ONE>value</parameter>
+    </function>
+
+The format comes from OpenHands (CodeAct). One newline after an opening tag and one before a closing tag belong to the
+tag. Tags of the form in a value, and in the text around a call, are escaped with a backslash (`<\/parameter`).
+
+What models get wrong is read where it has one meaning: other ways to write a tag, closing tags that are missing or name
+what they close, JSON in place of parameters. All patterns are bounded, so that parsing takes linear time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from workbench.llm.text_tools.values import FunctionCallConversionError, Parameters, ToolParameter, as_json
+
+Table: TypeAlias = Mapping[str, Parameters]
+"""The parameters of each tool, by the tool's name."""
+
+_REASONING_TAGS: Final = r"(?:think|thinking|thought|reasoning|reflection)\b"
+_NAME: Final = r"[^<>\s\"'=]{1,128}"
+_OPENING: Final = (
+    rf"<function=[^<>\n]{{1,128}}>|<function\s{{0,9}}[=:]\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}(?:>|(?=\n\s{{0,9}}<parameter\b))"
+    rf"|<(?:function|invoke)\s{{1,9}}name\s{{0,9}}=\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}>"
+)
+_JSON_CALL: Final = r"<tool_call>\s{0,99}(?=\{)"
+_OPEN: Final = re.compile(rf"{_OPENING}|{_JSON_CALL}", re.IGNORECASE)
+_STRICT: Final = re.compile(r"<function=([^<>\n]+)>")
+_OPENED_NAME: Final = re.compile(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
+_CALL_OR_TAG: Final = re.compile(
+    rf"(?P<call>{_OPENING}|{_JSON_CALL})|[<◁](?P<closing>/?){_REASONING_TAGS}[^<>◁▷\n]*[>▷]", re.IGNORECASE
+)
+"""The beginning of a call, or a tag around the thinking of a model."""
+_CLOSING_TAG: Final = re.compile(rf"[<◁]/{_REASONING_TAGS}", re.IGNORECASE)
+_PARAMETER_TAG: Final = (
+    r"<parameter(?:\s{0,9}[=:]\s{0,9}|\s{1,9}name\s{0,9}=\s{0,9})"
+    r"(?:\"(?P<quoted>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>[^'<>\n]{1,200})'|(?P<plain>[^<>\n\"']{1,500}))\s{0,9}>"
+)
+_PARAMETER: Final = re.compile(_PARAMETER_TAG, re.IGNORECASE)
+_UNCLOSED_TAG: Final = re.compile(r"<parameter\s{0,9}=\s{0,9}(?P<plain>[^<>\n\"'=]{1,200}?)\s{0,9}=", re.IGNORECASE)
+_SPACE: Final = re.compile(r"\s*")
+_END_OF_PARAMETER: Final = r"</parameter(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>"
+_END_OF_VALUE: Final = re.compile(
+    rf"{_END_OF_PARAMETER}(?=\s*(?:<parameter\b|</function|<function\b|</?tool_call>|</invoke|<invoke\b|</?\Z|\Z))",
+    re.IGNORECASE,
+)
+_INNER_TAG: Final = re.compile(rf"{_PARAMETER_TAG}|(?P<end>{_END_OF_PARAMETER})", re.IGNORECASE)
+_END_OF_CALL: Final = re.compile(
+    r"\s*(?:</(?:function|invoke)(?!_)(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>?|(?=</tool_call>|</function_calls>)"
+    r"|(?=<function\b|<invoke\b|<tool_call>)|</?\Z|\Z)",
+    re.IGNORECASE,
+)
+_END_OF_OPEN_VALUE: Final = re.compile(
+    r"</function(?!_)(?:\s{0,9}=[^<>\n]{0,200})?>?|</invoke>?|(?=</tool_call>\s*\Z)", re.IGNORECASE
+)
+_BOUNDARY: Final = re.compile(
+    r"(?P<end></(?:function|invoke)>)\s{0,99}(?:</?tool_call>\s{0,99}){0,2}<(?:function|invoke)\b", re.IGNORECASE
+)
+"""The end of a call that is followed by another one."""
+_WRAPPER: Final = re.compile(r"\s*</?(?:tool_call|function_calls)>\s*", re.IGNORECASE)
+_WRAPPERS_BEFORE: Final = re.compile(r"(?:<(?:tool_call|function_calls)>\s{0,9}){1,9}\Z", re.IGNORECASE)
+_FENCE_BEFORE: Final = re.compile(r"(?:\A|\n)```[\w-]{0,20}[ \t]{0,9}\n?\Z")
+_FENCE_AFTER: Final = re.compile(r"\s{0,99}```[ \t]{0,9}(?:\n|\Z)")
+_FORM: Final = r"/?(?:parameter|function|invoke|tool_call)"
+_TAG: Final = re.compile(rf"<(\\*{_FORM})", re.IGNORECASE)
+_ESCAPED_TAG: Final = re.compile(rf"<\\(\\*{_FORM})", re.IGNORECASE)
+_WORD_TAG: Final = re.compile(rf"([<◁])(\\*(?:{_FORM}|{_REASONING_TAGS}))", re.IGNORECASE)
+_ESCAPED_WORD_TAG: Final = re.compile(rf"([<◁])\\(\\*(?:{_FORM}|{_REASONING_TAGS}))", re.IGNORECASE)
+_PLAIN_NAME: Final = re.compile(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'=\s])?")
+
+
+@dataclass
+class TextCall:
+    """One parsed call: values as text, what was repaired, and its span; `is_cut` if the text ended inside the call."""
+
+    name: str
+    values: dict[str, str] = field(default_factory=dict)
+    is_cut: bool = False
+    repairs: list[str] = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+
+
+def write_call(name: str, arguments: Mapping[str, Any], parameters: Parameters) -> str:
+    """Return the call as text."""
+    lines = [f"<function={name}>"]
+    for key, value in arguments.items():
+        text = _written(parameters.parameter(key), value)
+        text = _TAG.sub(r"<\\\1", text) if "<" in text else text
+        end = "\n" if "\n" in text else ""
+        lines.append(f"<parameter={_name_text(key)}>{end}{text}{end}</parameter>")
+    return "\n".join([*lines, "</function>"])
+
+
+def _written(parameter: ToolParameter | None, value: Any) -> str:
+    if parameter is not None:
+        return parameter.write(value)
+    return value if isinstance(value, str) else as_json(value)
+
+
+def _name_text(name: str) -> str:
+    """Return the name of a parameter as it stands in a tag: as JSON if it is not a plain word."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return json.dumps(name).replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def write_words(text: str) -> str:
+    """Escape the text around calls, so that none of it parses as a call."""
+    return _WORD_TAG.sub(r"\1\\\2", text) if "<" in text or "◁" in text else text
+
+
+def read_words(text: str) -> str:
+    """Undo `write_words`."""
+    return _ESCAPED_WORD_TAG.sub(r"\1\2", text) if "<\\" in text or "◁\\" in text else text
+
+
+def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCall]]:
+    """Return the text of a message without its calls, and the calls. Raises FunctionCallConversionError if one is
+    malformed. With a `table`, slips are read that only the names of tools and parameters make plain.
+
+    What a model writes while it thinks is text: nothing between its tags is a call, nor what precedes a closing tag
+    without an opening one, nor what follows an opening tag that is never closed.
+    """
+    calls = find_calls(text, table)
+    return (without_calls(text, calls) if calls else read_words(text)), calls
+
+
+def find_calls(text: str, table: Table | None = None) -> list[TextCall]:
+    """Return the calls in a text, with their positions. Raises FunctionCallConversionError if one is malformed."""
+    return _Parser(text, table).calls()
+
+
+def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
+    """Return what is written around the calls in a text, which begins at `offset` of the message."""
+    spans = [(max(0, call.start - offset), min(len(text), call.end - offset)) for call in calls]
+    spans = [(start, end) for start, end in spans if start < len(text) and end > 0]
+    if not spans:
+        return read_words(text)
+    before, has_fence = _before(text[: spans[0][0]], text[spans[-1][1] :])
+    edges = [*(start for start, _ in spans[1:]), len(text)]
+    between = [text[end:edge] for (_, end), edge in zip(spans, edges, strict=True)]
+    if has_fence:
+        between[-1] = _FENCE_AFTER.sub("", between[-1], count=1)
+    rest = [_WRAPPER.sub("\n", part.strip()).strip() for part in between]
+    return read_words("\n".join(filter(None, [before, *rest])))
+
+
+def _before(text: str, after: str) -> tuple[str, bool]:
+    """Return the text before a call without what wraps the call, and whether that is a code fence."""
+    wrappers = _WRAPPERS_BEFORE.search(text, max(0, len(text) - 99))
+    text = text[: wrappers.start()] if wrappers else text
+    fence = _FENCE_BEFORE.search(text, max(0, len(text) - 40))
+    has_fence = fence is not None and bool(_FENCE_AFTER.match(after)) and text.count("\n```", 0, fence.start()) % 2 == 0
+    if fence is not None and has_fence:
+        text = text[: fence.start()]
+    return (text.removesuffix("\n\n") if text.endswith("\n\n") else text.removesuffix("\n")), has_fence
+
+
+class _Parser:
+    """Finds the calls in one text."""
+
+    def __init__(self, text: str, table: Table | None) -> None:
+        self._text = text
+        self._table = table
+
+    def calls(self) -> list[TextCall]:
+        """Return the calls outside the model's thinking. Raises FunctionCallConversionError if one is malformed."""
+        calls: list[TextCall] = []
+        call = self._next_call(self._end_of_reasoning())
+        while call is not None:
+            calls.append(call)
+            call = self._next_call(call.end)
+        return calls
+
+    def _next_call(self, at: int) -> TextCall | None:
+        """Return the next call from `at` on that is not inside the model's thinking."""
+        depth = 0
+        for match in _CALL_OR_TAG.finditer(self._text, at):
+            if match["call"] is None:
+                depth = max(0, depth - 1) if match["closing"] else depth + 1
+            elif not depth and (call := self._call_at(match)) is not None:
+                return call
+        return None
+
+    def _end_of_reasoning(self) -> int:
+        """Return the end of the last closing tag without an opening one, outside calls; 0 if there is none.
+
+        Templates that write the opening tag into the prompt leave such a tag in the response.
+        """
+        if not _CLOSING_TAG.search(self._text):
+            return 0
+        end = at = depth = 0
+        while match := _CALL_OR_TAG.search(self._text, at):
+            at = match.end()
+            if match["call"] is not None:
+                at = at if depth else self._end_of_call(match)
+            elif not match["closing"]:
+                depth += 1
+            elif depth:
+                depth -= 1
+            else:
+                end = at
+        return end
+
+    def _end_of_call(self, opening: re.Match[str]) -> int:
+        try:
+            call = self._call_at(opening)
+        except FunctionCallConversionError:
+            return opening.end()
+        return call.end if call is not None else opening.end()
+
+    def _call_at(self, opening: re.Match[str]) -> TextCall | None:
+        """Return the call that begins with this tag; None if it is text. Raises FunctionCallConversionError."""
+        tag = opening["call"]
+        if tag[:10].lower() == "<tool_call":
+            return self._json_call(opening)
+        strict = _STRICT.fullmatch(tag)
+        named = None if strict else _OPENED_NAME.search(tag)
+        name = strict[1].strip() if strict else named[1].strip() if named else ""
+        if strict and name.strip("\"'") != name and name not in (self._table or ()):
+            strict, name = None, name.strip("\"'")
+        if strict is None and self._table is not None and name not in self._table:
+            return None
+        call = TextCall(name, start=opening.start())
+        if strict is None:
+            call.repairs.append(f"the tag {tag.strip()[:60]} as <function={name}>")
+        self._read_parameters(call, opening.end())
+        return call
+
+    def _read_parameters(self, call: TextCall, at: int) -> None:
+        """Add the values and the end of a call. Raises FunctionCallConversionError for what belongs to no value."""
+        parameters = (self._table or {}).get(call.name)
+        while opening := self._parameter_at(call, parameters, at):
+            name, start = opening
+            end = _END_OF_VALUE.search(self._text, start)
+            stop, at = (end.start(), end.end()) if end else (len(self._text), -1)
+            slip = self._missing_end(call, parameters, name, start, stop)
+            if slip >= 0:
+                stop = at = slip
+            elif end is None:
+                call.end = self._open_value(call, name, start)
+                return
+            call.values[name] = _value(self._text[start:stop])
+        at = self._json_body(call, parameters, at)
+        closed = _END_OF_CALL.match(self._text, at)
+        if closed is None:
+            stray = self._text[at : at + 200].partition("</function")[0].strip()[:80]
+            raise FunctionCallConversionError(
+                f"The call of `{call.name}` holds text outside its parameters: `{stray}`. Write each value inside "
+                "<parameter=NAME>value</parameter>, and nothing between."
+            )
+        call.end = closed.end()
+        if not closed[0].strip().startswith("</") and call.end < len(self._text):
+            call.repairs.append("a missing </function>")
+
+    def _parameter_at(self, call: TextCall, parameters: Parameters | None, at: int) -> tuple[str, int] | None:
+        """Return the name of the parameter that begins here and the position of its value."""
+        spaces = _SPACE.match(self._text, at)
+        at = spaces.end() if spaces else at
+        tag, unclosed = _PARAMETER.match(self._text, at), _UNCLOSED_TAG.match(self._text, at)
+        name = _name_of(tag) if tag else ""
+        is_parameter = bool(tag) and (parameters is None or name in parameters)
+        if unclosed and not is_parameter and (parameters is None or unclosed["plain"] in parameters):
+            name, tag = unclosed["plain"], unclosed
+            call.repairs.append(f"a missing > behind <parameter={name}")
+        return (name, tag.end()) if tag else None
+
+    def _missing_end(self, call: TextCall, parameters: Parameters | None, name: str, start: int, stop: int) -> int:
+        """Return where a value ends whose closing tag is missing, so that it seems to hold what follows; else -1.
+
+        Raises FunctionCallConversionError if it may hold what follows.
+        """
+        boundary = _BOUNDARY.search(self._text, start, stop)
+        if boundary and "</parameter" not in self._text[start : boundary.start()].lower():
+            call.repairs.append(f"a missing </parameter> behind `{name}`")
+            return boundary.start()
+        openings, count = [], 0
+        for tag in _INNER_TAG.finditer(self._text, start, stop):
+            if tag["end"]:
+                count -= 1
+            elif (other := _name_of(tag)) in (parameters or ()) and other != name and other not in call.values:
+                openings.append(tag.start())
+                count += 1
+        if not openings or count <= 0:
+            return -1
+        first = openings[0]
+        if not self._text[max(start, first - 40) : first].rstrip(" \t").endswith("\n"):
+            raise FunctionCallConversionError(
+                f"The value of `{name}` holds the tag of another parameter. Close each value with </parameter>; a tag "
+                r"that belongs to the value is written <\parameter."
+            )
+        call.repairs.append(f"a missing </parameter> behind `{name}`")
+        return first
+
+    def _open_value(self, call: TextCall, name: str, start: int) -> int:
+        """Add a last value without a closing tag; if the call is not closed either, the text was truncated."""
+        end = _END_OF_OPEN_VALUE.search(self._text, start)
+        call.is_cut = end is None
+        call.values[name] = _value(self._text[start : end.start() if end else len(self._text)])
+        if end is not None:
+            call.repairs.append(f"a missing </parameter> behind `{name}`")
+        return end.end() if end else len(self._text)
+
+    def _json_body(self, call: TextCall, parameters: Parameters | None, at: int) -> int:
+        """Read one JSON object in place of parameters; return the position behind it, or `at` if there is none."""
+        spaces = _SPACE.match(self._text, at)
+        start = spaces.end() if spaces else at
+        if call.values or parameters is None or self._text[start : start + 1] != "{":
+            return at
+        arguments, end = _json_at(self._text, start)
+        if arguments is None:
+            return at
+        call.values = _strings_of(arguments, parameters)
+        call.repairs.append("JSON in place of parameters")
+        return end
+
+    def _json_call(self, opening: re.Match[str]) -> TextCall | None:
+        """Return a call as JSON with a name and arguments, which other models are trained on; None if it is text."""
+        if self._table is None:
+            return None
+        value, end = _json_at(self._text, opening.end())
+        if value is None:
+            return None
+        name, arguments = value.get("name"), value.get("arguments", value.get("parameters"))
+        if not isinstance(name, str) or name not in self._table or not isinstance(arguments, dict):
+            return None
+        closing = re.compile(r"\s{0,99}</tool_call>", re.IGNORECASE).match(self._text, end)
+        call = TextCall(name, _strings_of(arguments, self._table[name]), start=opening.start())
+        call.repairs.append("JSON in place of <function=NAME>")
+        call.end = closing.end() if closing else end
+        return call
+
+
+def _name_of(tag: re.Match[str]) -> str:
+    """Return the name of a parameter in its tag; a quoted one is JSON."""
+    quoted = tag["quoted"]
+    if quoted is None:
+        return str(tag["single"] or tag["plain"]).strip()
+    try:
+        return str(json.loads(f'"{quoted}"'))
+    except ValueError:
+        return quoted
+
+
+def _json_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """Return the JSON object that begins here and the position behind it; None if there is none."""
+    try:
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, at
+    return (value, end) if isinstance(value, dict) else (None, at)
+
+
+def _strings_of(arguments: Mapping[str, Any], parameters: Parameters) -> dict[str, str]:
+    return {name: _written(parameters.parameter(name), value) for name, value in arguments.items()}
+
+
+def _value(text: str) -> str:
+    text = text.removeprefix("\n").removesuffix("\n")
+    return _ESCAPED_TAG.sub(r"<\1", text) if "<\\" in text else text
