@@ -22,13 +22,13 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str:
 
     def rank(other: str) -> tuple[int, bool, float, str]:
         alike = SequenceMatcher(None, meant, other).ratio()
-        return _distance(meant, other), sorted(meant) != sorted(other), -alike, other
+        return edit_distance(meant, other), sorted(meant) != sorted(other), -alike, other
 
     match = min(get_close_matches(meant, plain, max(1, len(plain)), least), key=rank, default="")
     return plain.get(match, "")
 
 
-def _distance(one: str, other: str) -> int:
+def edit_distance(one: str, other: str) -> int:
     """Return the Damerau-Levenshtein distance by optimal string alignment, which edits no substring twice."""
     before: list[int] = []
     above = list(range(len(other) + 1))

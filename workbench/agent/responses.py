@@ -1,6 +1,8 @@
-"""The tool calls of a response, validated strictly and turned into actions.
+"""The tool calls of a response, validated and turned into actions.
 
-Nothing is repaired: arguments that are not plainly one JSON object never become an action; the model gets an error.
+What can be read in only one way is repaired before an action is made of it, so that the repaired call is what is rated,
+shown and run; the model is told. Anything else never becomes an action, above all a call that was cut off; the model
+gets an error that says what to send.
 """
 
 from __future__ import annotations
@@ -9,17 +11,20 @@ import json
 import math
 import re
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from workbench.agent.call_repair import is_open, repaired_names, risk_of, tool_named
+from workbench.agent.json_repair import AmbiguousArguments, repaired_json
 from workbench.llm.model import ModelResponse, ToolCall
 from workbench.protocol.presentation import Presentation
 from workbench.protocol.risk import Risk
 from workbench.text import first_line, visible, well_formed
+from workbench.tools.argument_repair import repaired_arguments
 from workbench.tools.arguments import ArgumentError
-from workbench.tools.older_calls import adapted
-from workbench.tools.registry import resolve_alias
+from workbench.tools.older_calls import AmbiguousCall, adapted, inferred
 from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
@@ -39,7 +44,39 @@ def read_arguments(text: str) -> dict[str, Any]:
             f"the arguments are too large: the limit is {MAX_ARGUMENTS:,} characters. "
             "Send the work in several smaller calls."
         )
-    value = _parse(text) if text.strip() else {}
+    return _cleaned(_parse(text) if text.strip() else {})
+
+
+def read_or_repaired(text: str) -> tuple[dict[str, Any], str]:
+    """Return the object that the text holds or can only mean, and what was repaired. Raises UnreadableArguments."""
+    try:
+        return read_arguments(text), ""
+    except UnreadableArguments:
+        try:
+            result = repaired_json(text, _parse_loosely)
+        except AmbiguousArguments as error:
+            raise UnreadableArguments(str(error)) from error
+        value, note = _unpacked(*result) if result else (None, "")
+        if not isinstance(value, dict):
+            raise
+    return _cleaned(value), note
+
+
+def _unpacked(value: Any, note: str) -> tuple[Any, str]:
+    """Return the object inside a JSON text, or inside a list of one."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        with suppress(ValueError, RecursionError):
+            return _parse_loosely(value), _joined(note, "JSON inside a text read as the object")
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return value[0], _joined(note, "a list of one object read as the object")
+    return value, note
+
+
+def _joined(*notes: str) -> str:
+    return ", ".join(filter(None, notes))
+
+
+def _cleaned(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UnreadableArguments(f"the arguments must be one JSON object like {{…}}, not {_KINDS[type(value)]}.")
     return {_text(name): _clean(part, 1) for name, part in value.items()}
@@ -53,6 +90,11 @@ _KINDS = {
     float: "a number",
     type(None): "null",
 }
+
+
+def _parse_loosely(text: str) -> Any:
+    """Parse JSON whose strings may hold line breaks and tabs. Raises ValueError."""
+    return json.loads(text, strict=False, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_number)
 
 
 def _parse(text: str) -> Any:
@@ -118,7 +160,6 @@ def _text(value: str) -> str:
     return value if value.isascii() and "\x00" not in value else well_formed(value)
 
 
-_RISKS: dict[object, Risk] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
 _EXTRAS = ("security_risk", "summary")
 _LISTED = 60
 _NO_ID_SIGN = re.compile(r"[^A-Za-z0-9_-]")
@@ -139,6 +180,8 @@ class ReadCall:
     risk: Risk = "UNKNOWN"
     error: str = ""
     presentation: Presentation | None = None
+    repairs: tuple[str, ...] = ()
+    """What was read in another way than the model wrote it."""
 
 
 def read_response(
@@ -187,18 +230,22 @@ def _unique(proposed: str, taken: set[str], used: Container[str]) -> str:
 
 
 def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDefinition], refusal: str) -> ReadCall:
-    name = resolve_alias(call.name.strip())
+    name, is_repaired = tool_named(call.name, tools)
     safe_name = name if name in tools else _NO_ID_SIGN.sub("_", name)[:64] or "unnamed"
-    read = ReadCall(call_id, safe_name, visible(call.name.strip()[:64], lines=False), {}, None, thought)
+    printable = visible(call.name.strip()[:64], lines=False)
+    notes = (*call.repairs, *([f"the tool name {printable!r} as `{name}`"] if is_repaired else []))
+    read = ReadCall(call_id, safe_name, printable, {}, None, thought, repairs=notes)
     if name not in tools:
         printable = visible(name[:80], lines=False)
         return _failed(read, f"there is no tool {printable!r}. {_there(name, tools)}")
     if refusal:
         return _failed(read, refusal)
     try:
-        arguments = read_arguments(call.arguments)
+        arguments, note = read_or_repaired(call.arguments)
     except UnreadableArguments as error:
         return _failed(read, str(error))
+    if note:
+        read = replace(read, repairs=(*read.repairs, f"its arguments as JSON: {visible(note, lines=False)}"))
     return _validated(read, tools[name], arguments)
 
 
@@ -211,22 +258,44 @@ def _there(name: str, tools: Mapping[str, ToolDefinition]) -> str:
 
 
 def _validated(read: ReadCall, tool: ToolDefinition, arguments: dict[str, Any]) -> ReadCall:
-    risk, summary = arguments.get("security_risk"), arguments.get("summary")
     own = tool.action_type.model_fields
+    parameters = [field.alias or name for name, field in own.items()]
+    arguments, notes = repaired_names(arguments, parameters, read.tool, is_open=is_open(tool))
+    risk, risk_note = risk_of(arguments.get("security_risk"))
+    summary = arguments.get("summary")
     arguments = {name: value for name, value in arguments.items() if name not in _EXTRAS or name in own}
-    arguments = adapted(tool.name, arguments, [field.alias or name for name, field in own.items()])
+    arguments = adapted(tool.name, arguments, parameters)
     call = replace(
         read,
         arguments=arguments,
         summary=first_line(summary, 200) if isinstance(summary, str) else "",
-        risk=_RISKS.get(risk, "UNKNOWN") if isinstance(risk, str) else "UNKNOWN",
-        presentation=tool.recorded_presentation(arguments),
+        risk=risk,
+        repairs=(*read.repairs, *notes, *risk_note),
     )
     try:
-        action = tool.action_from_arguments(arguments)
-    except ArgumentError as error:
-        return _failed(call, str(error))
-    return replace(call, action=action)
+        call, action = _action_of(call, tool, arguments)
+    except (ArgumentError, AmbiguousCall) as error:
+        return _failed(_presented(call, tool), str(error))
+    return replace(_presented(call, tool), action=action)
+
+
+def _action_of(call: ReadCall, tool: ToolDefinition, arguments: dict[str, Any]) -> tuple[ReadCall, Action]:
+    """Return the validated action of a call, and the call with its arguments repaired if that was necessary.
+
+    Raises ArgumentError, or AmbiguousCall if the arguments may mean several things.
+    """
+    repaired, inferences = inferred(tool.name, arguments)
+    repaired, notes = repaired_arguments(repaired, tool.schema)
+    notes = [*inferences, *notes]
+    action = tool.action_from_arguments(repaired)
+    if not notes:
+        return call, action
+    lines = tuple(visible(note, lines=False) for note in notes)
+    return replace(call, arguments=repaired, repairs=(*call.repairs, *lines)), action
+
+
+def _presented(call: ReadCall, tool: ToolDefinition) -> ReadCall:
+    return replace(call, presentation=tool.recorded_presentation(call.arguments))
 
 
 def _failed(read: ReadCall, why: str) -> ReadCall:

@@ -22,6 +22,8 @@ class ToolCall:
     arguments: str
     signature: str = ""
     """The provider's signature of the call, to be sent back with it."""
+    repairs: tuple[str, ...] = ()
+    """What was read in another way than it was written; empty for native calls."""
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,8 @@ class ActionProposed(EventBase):
     """One tool call in a response. `error` says why it cannot become an action; that text is then its observation.
 
     `function` is the tool's name as the model wrote it, `batch` the number of calls in the response. `presentation` is
-    set only for tools that are not built in.
+    set only for tools that are not built in. `repairs` says what was read in another way than the model wrote it; the
+    model gets it with the result.
     """
 
     action_id: str
@@ -202,6 +203,7 @@ class ActionProposed(EventBase):
     batch: int = 1
     error: str = ""
     presentation: Presentation | None = None
+    repairs: tuple[str, ...] = ()
 
 
 class ActionAssessed(EventBase):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
+from workbench.tools.execute_bash.keys import key_name
+
 Arguments: TypeAlias = dict[str, Any]
 
 OLDER_NAMES: dict[str, str] = {
@@ -86,3 +88,58 @@ def _finished(arguments: Arguments) -> Arguments:
 
 
 _SHAPES: dict[str, Callable[[Arguments], Arguments]] = {"execute_bash": _shell, "finish": _finished}
+
+
+class AmbiguousCall(ValueError):
+    """A call can be read in more than one way; the message tells the model what to send."""
+
+
+def inferred(tool: str, arguments: Arguments) -> tuple[Arguments, list[str]]:
+    """Return the arguments with what a call of this tool leaves out or writes in another form, and notes on it.
+
+    Raises AmbiguousCall if it may mean several things.
+    """
+    infer = _INFERRED.get(tool)
+    return infer(arguments) if infer else (arguments, [])
+
+
+_COMMANDS = {"old_str": "str_replace", "insert_line": "insert", "file_text": "create"}
+_OTHER_COMMANDS = {"undo": "undo_edit", "replace": "str_replace", "edit": "str_replace", "write": "create"}
+
+
+def _editor(arguments: Arguments) -> tuple[Arguments, list[str]]:
+    """Infer the command from its arguments, and adapt the names that other editors have for it."""
+    command = arguments.get("command")
+    if isinstance(command, str) and (name := _OTHER_COMMANDS.get(command.strip().lower())):
+        return {**arguments, "command": name}, [f"`command` {command!r} as {name!r}"]
+    if command is not None or "path" not in arguments:
+        return arguments, []
+    present = {name for name, value in arguments.items() if value is not None}
+    commands = [name for parameter, name in _COMMANDS.items() if parameter in present]
+    if not commands and present <= {"path", "view_range"}:
+        commands = ["view"]
+    if len(commands) != 1:
+        raise AmbiguousCall(
+            "`command` is missing, and the other arguments do not say which one is meant. Send one of: `view` with "
+            "`path`, `create` with `file_text`, `str_replace` with `old_str` and `new_str`, `insert` with "
+            "`insert_line` and `new_str`, `undo_edit` with `path`."
+        )
+    rest = {name: value for name, value in arguments.items() if name != "command"}
+    return {"command": commands[0], **rest}, [f"the missing `command` as {commands[0]!r}"]
+
+
+def _terminal(arguments: Arguments) -> tuple[Arguments, list[str]]:
+    """Write the name of a key that is typed as `execute_bash` names it."""
+    command = arguments.get("command")
+    if arguments.get("is_input") not in (True, "true", "True") or not isinstance(command, str) or len(command) > 40:
+        return arguments, []
+    name = key_name(command)
+    if not name or name == command:
+        return arguments, []
+    return {**arguments, "command": name}, [f"`command` {command!r} as the key {name}"]
+
+
+_INFERRED: dict[str, Callable[[Arguments], tuple[Arguments, list[str]]]] = {
+    "str_replace_editor": _editor,
+    "execute_bash": _terminal,
+}

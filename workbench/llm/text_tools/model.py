@@ -169,7 +169,7 @@ def _call(call: TextCall, parameters: Parameters) -> ToolCall:
     if call.is_cut:
         return ToolCall("", call.name, "the call was cut off before its end")
     arguments = {name: _value(text, parameters.parameter(name)) for name, text in call.values.items()}
-    return ToolCall("", call.name, as_json(arguments))
+    return ToolCall("", call.name, as_json(arguments), repairs=tuple(call.repairs))
 
 
 def _value(text: str, parameter: ToolParameter | None) -> Any:

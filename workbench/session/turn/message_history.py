@@ -116,6 +116,11 @@ def _refuse(name: str) -> None:
 _NAMED = 10
 
 
+def repair_note(event: ActionProposed) -> str:
+    """Return the note before the result of a call that was read in another way than the model wrote it."""
+    return well_formed(f"[Your call was read with {'; '.join(event.repairs)}.]") if event.repairs else ""
+
+
 def decision_note(event: ActionDecided) -> str:
     """Return the note before the result of an action that ran: the user's arguments for it, and the user's note."""
     if event.by != "person":
@@ -174,6 +179,7 @@ class MessageHistory:
         self._own: dict[str, str] = {}  # the user's commands that have no result yet
         self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
         self._decision_notes: dict[str, str] = {}  # action id -> what its decision tells the model
+        self._repair_notes: dict[str, str] = {}  # action id -> how its call was read
         self._nudge = 0
         self._model, self._model_since = "", 0
         self.last_condensation: LastCondensation | None = None
@@ -298,8 +304,12 @@ class MessageHistory:
         self._calls[event.action_id] = event.call_id
         self._positions[event.call_id] = len(self._positions)
         raw = _raw_call(self._response, event)
+        self._repair_notes[event.action_id] = repair_note(event)
         name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
-        function = {"name": name, "arguments": arguments_text(raw.arguments if raw else json.dumps(event.arguments))}
+        arguments = arguments_text(raw.arguments if raw else json.dumps(event.arguments))
+        if event.repairs and "unreadable_arguments" in arguments[:30]:
+            arguments = arguments_text(json.dumps(event.arguments))
+        function = {"name": name, "arguments": arguments}
         call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
         if raw and raw.signature and self._response and self._is_own(self._response):
             call[FIELDS] = {SIGNATURE: raw.signature}
@@ -329,6 +339,8 @@ class MessageHistory:
         before = self._decision_notes.pop(event.action_id, "")
         if before and event.ran:
             text = f"{before}\n{text}"
+        if repairs := self._repair_notes.pop(event.action_id, ""):
+            text = f"{repairs}\n{text}"
         if self._add_result(event.action_id, text, event.seq):
             pictures = pictures_of(event.observation)
             if pictures:

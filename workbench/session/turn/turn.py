@@ -210,7 +210,10 @@ def _answer(response: ModelResponse, last_seq: int, parts: ContextParts) -> Mode
         text=response.text,
         reasoning=response.reasoning,
         thinking=response.thinking,
-        tool_calls=tuple(RawToolCall(**asdict(call)) for call in response.tool_calls),
+        tool_calls=tuple(
+            RawToolCall(id=call.id, name=call.name, arguments=call.arguments, signature=call.signature)
+            for call in response.tool_calls
+        ),
         finish_reason=response.finish_reason,
         usage=Usage(**asdict(response.usage)),
         cost=response.cost,
@@ -237,4 +240,5 @@ def _proposal(answer: ModelResponded, call: ReadCall, position: int, batch: int)
         batch=batch,
         error=call.error,
         presentation=call.presentation,
+        repairs=call.repairs,
     )

@@ -4,35 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from string import ascii_lowercase
 
 from workbench.text import visible
 from workbench.tools.execute_bash.definition import CmdOutputMetadata, ExecuteBashObservation
+from workbench.tools.execute_bash.keys import ENTER, key_name
+from workbench.tools.execute_bash.keys import KEYS as KEYS
+from workbench.tools.execute_bash.keys import key as key
 from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.wait import Outcome
-
-ENTER = b"\n"
-KEYS: dict[str, bytes] = {
-    "ENTER": ENTER,
-    "TAB": b"\t",
-    "ESC": b"\x1b",
-    "UP": b"\x1b[A",
-    "DOWN": b"\x1b[B",
-    "RIGHT": b"\x1b[C",
-    "LEFT": b"\x1b[D",
-    "HOME": b"\x1b[H",
-    "END": b"\x1b[F",
-    "PGUP": b"\x1b[5~",
-    "PGDN": b"\x1b[6~",
-    "BS": b"\x7f",
-    **{f"C-{letter}": bytes([number]) for number, letter in enumerate(ascii_lowercase, start=1)},
-}
-
-
-def key(text: str) -> bytes | None:
-    """Return the bytes of the key that `text` names, or None."""
-    name = text.strip()
-    return KEYS.get(name) or KEYS.get(f"C-{name[2:].lower()}" if name.startswith("C-") else "")
 
 
 def typed(text: str, *, by_line: bool = True) -> bytes:
@@ -41,7 +20,7 @@ def typed(text: str, *, by_line: bool = True) -> bytes:
     A terminal in line mode expects a newline; a program that reads single keys expects what the Enter key sends.
     """
     enter = ENTER if by_line else b"\r"
-    if text.strip() == "ENTER":
+    if key_name(text) == "ENTER":
         return enter
     pressed = key(text)
     return pressed if pressed is not None else text.encode("utf-8", "replace").replace(ENTER, enter) + enter

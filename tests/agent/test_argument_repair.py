@@ -1,0 +1,409 @@
+"""Calls as models really send them: repaired where they can mean one thing, which the model is told, else refused."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.agent.responses import ReadCall, UnreadableArguments, read_arguments, read_or_repaired, read_response
+from workbench.llm.model import ModelResponse, ToolCall
+from workbench.tools import Action, ToolDefinition
+from workbench.tools.argument_repair import repaired_arguments
+from workbench.tools.context import ToolContext
+from workbench.tools.execute_bash.messages import key, typed
+from workbench.tools.registry import open_tools
+
+BASH, EDITOR, TASKS = "execute_bash", "str_replace_editor", "task_tracker"
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ToolDefinition]]:
+    names = (BASH, EDITOR, TASKS, "think", "finish", "glob", "grep")
+    opened = open_tools(ToolContext(str(tmp_path_factory.mktemp("work"))), names)
+    yield opened
+    for tool in opened.values():
+        tool.close()
+
+
+def read(tools, name, arguments, **more) -> ReadCall:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    (call,) = read_response(ModelResponse("r", "m", tool_calls=(ToolCall("c", name, text),), **more), tools, set())
+    return call
+
+
+LS = {"command": "ls"}
+JSON_SLIPS = {
+    "line-break": ('{"command": "a\nb"}', {"command": "a\nb"}, "line breaks and tabs"),
+    "tab": ('{"command": "a\tb"}', {"command": "a\tb"}, "line breaks and tabs"),
+    "carriage-return": ('{"command": "a\rb"}', {"command": "a\rb"}, "line breaks and tabs"),
+    "fence": ('```json\n{"command": "ls"}\n```', LS, "left out"),
+    "fence-open": ('```\n{"command": "ls"}', LS, "a code fence"),
+    "tag": ('{"command": "ls"}</tool_call>', LS, "`</tool_call>` behind it"),
+    "tags": ('{"command": "ls"}\n</parameter>\n</function>', LS, "behind it"),
+    "token": ('{"command": "ls"}<|im_end|>', LS, "behind it"),
+    "comma": ('{"command": "ls",}', LS, "trailing comma"),
+    "comma-in-list": ('{"command": "ls", "x": [1, 2,\n]}', None, "is not a parameter"),
+    "python": ("{'command': 'ls', 'is_input': False}", {"command": "ls", "is_input": False}, "Python literal"),
+    "python-words": ('{"command": "ls", "timeout": None}', {"command": "ls", "timeout": None}, "Python literal"),
+    "twice": ('{"command": "ls"}{"command": "ls"}', LS, "one object"),
+    "empty-first": ('{}{"command": "ls"}', LS, "one object"),
+    "text": (json.dumps(json.dumps(LS)), LS, "JSON inside a text"),
+    "list": ('[{"command": "ls"}]', LS, "a list of one object"),
+    "escape": ('{"command": "grep \\d+ \\s"}', {"command": "grep \\d+ \\s"}, "backslashes"),
+    "fence-and-tab": ('```json\n{"command": "a\tb",}\n```', {"command": "a\tb"}, "trailing comma"),
+    "arguments": ('{"arguments": {"command": "ls"}}', LS, "the object inside"),
+    "parameters": ('{"parameters": {"command": "ls"}, "security_risk": "LOW"}', LS, "the object inside"),
+    "name": ('{"name": "execute_bash", "arguments": {"command": "ls"}}', LS, "the object inside"),
+}
+
+
+@pytest.mark.parametrize("name", JSON_SLIPS)
+def test_arguments_that_are_no_plain_json_object(tools, name):
+    text, arguments, message = JSON_SLIPS[name]
+    call = read(tools, BASH, text)
+    if arguments is None:
+        assert message in call.error
+    else:
+        assert call.error == ""
+        assert call.arguments == arguments
+        assert message in " ".join(call.repairs)
+        assert call.action is not None
+        assert call.action.model_dump(exclude_unset=True) == arguments
+
+
+REFUSED_JSON = {
+    "cut": '{"command": "rm -rf /tm',
+    "cut-object": '{"command": "ls"',
+    "cut-list": '[{"command": "ls"}',
+    "cut-python": "{'command': 'ls'",
+    "cut-fence": '```json\n{"command": "ls"',
+    "words": '{"command": "ls"} done',
+    "different": '{"command": "ls"}{"command": "rm x"}',
+    "keys-twice": '{"command": "ls", "command": "rm x"}',
+    "keys-twice-python": "{'command': 'ls', 'command': 'rm x'}",
+    "ambiguous-escape": '{"command": "grep \\d\\b"}',
+    "two-in-list": '[{"command": "ls"}, {"command": "rm x"}]',
+    "call": "{'command': open('x')}",
+    "tuple": "{'command': ('ls', 'rm')}",
+    "bare-names": "{command: 'ls'}",
+    "nan": '{"command": "ls", "timeout": NaN,}',
+    "null": "null",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_JSON)
+def test_arguments_that_may_mean_several_things_are_refused(tools, name):
+    call = read(tools, BASH, REFUSED_JSON[name])
+    assert call.action is None
+    assert "was not run" in call.error
+    with pytest.raises(UnreadableArguments):
+        read_or_repaired(REFUSED_JSON[name])
+
+
+VIEW = {"command": "view", "path": "/a"}
+TASK = [{"title": "a"}]
+VALUE_SLIPS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "tasks-tag": (TASKS, {"command": "plan", "task_list": '[{"title": "a"}]</parameter>'}, {"task_list": TASK}),
+    "tasks-tags": (
+        TASKS,
+        {"command": "plan", "task_list": '[{"title": "a"}]\n</task_list>\n</x>'},
+        {"task_list": TASK},
+    ),
+    "tasks-break": (TASKS, {"command": "plan", "task_list": '[{"title": "a\nb"}]'}, {"task_list": [{"title": "a\nb"}]}),
+    "tasks-items": (TASKS, {"command": "plan", "task_list": ['{"title": "a"}']}, {"task_list": TASK}),
+    "range-tag": (EDITOR, {**VIEW, "view_range": "[1, 10]</parameter>"}, {"view_range": [1, 10]}),
+    "range-comma": (EDITOR, {**VIEW, "view_range": "1, 10"}, {"view_range": [1, 10]}),
+    "range-minus": (EDITOR, {**VIEW, "view_range": "1-10"}, {"view_range": [1, 10]}),
+    "range-to-end": (EDITOR, {**VIEW, "view_range": "20, -1"}, {"view_range": [20, -1]}),
+    "range-null": (EDITOR, {**VIEW, "view_range": "null"}, {}),
+    "lines": (EDITOR, {"command": "create", "path": "/a", "file_text": ["a", "b"]}, {"file_text": "a\nb"}),
+    "lines-with-ends": (
+        EDITOR,
+        {"command": "create", "path": "/a", "file_text": ["a\n", "b\n"]},
+        {"file_text": "a\nb\n"},
+    ),
+    "old-lines": (EDITOR, {"command": "str_replace", "path": "/a", "old_str": ["a", "b"]}, {"old_str": "a\nb"}),
+    "command-tag": (EDITOR, {**VIEW, "command": "view</command>"}, {}),
+    "command-case": (EDITOR, {**VIEW, "command": "View "}, {}),
+    "command-quotes": (EDITOR, {**VIEW, "command": '"view"'}, {}),
+    "command-undo": (EDITOR, {"command": "undo", "path": "/a"}, {"command": "undo_edit"}),
+    "command-replace": (EDITOR, {"command": "replace", "path": "/a", "old_str": "x"}, {"command": "str_replace"}),
+    "path-tag": (EDITOR, {"command": "view", "path": "/a</path>"}, {"path": "/a"}),
+    "path-tags": (EDITOR, {"command": "view", "path": "/a</parameter>\n</function>"}, {"path": "/a"}),
+    "no-command-replace": (EDITOR, {"path": "/a", "old_str": "x", "new_str": "y"}, {"command": "str_replace"}),
+    "no-command-insert": (EDITOR, {"path": "/a", "insert_line": 1, "new_str": "y"}, {"command": "insert"}),
+    "no-command-create": (EDITOR, {"path": "/a", "file_text": "x"}, {"command": "create"}),
+    "no-command-view": (EDITOR, {"path": "/a"}, {"command": "view"}),
+    "no-command-range": (EDITOR, {"path": "/a", "view_range": [1, 2]}, {"command": "view"}),
+    "input-empty": (BASH, {"command": "ls", "is_input": ""}, {}),
+    "timeout-null": (BASH, {"command": "ls", "timeout": "null"}, {}),
+    "timeout-unit": (BASH, {"command": "ls", "timeout": "5s"}, {"timeout": 5.0}),
+    "timeout-minutes": (BASH, {"command": "ls", "timeout": "2 min"}, {"timeout": 120.0}),
+    "timeout-tag": (BASH, {"command": "ls", "timeout": "5</timeout>"}, {"timeout": 5}),
+    "completed": ("finish", {"message": "x", "task_completed": "True"}, {"task_completed": "true"}),
+    "completed-boolean": ("finish", {"message": "x", "task_completed": True}, {"task_completed": "true"}),
+    "key": (BASH, {"command": "ctrl+c", "is_input": True}, {"command": "C-c"}),
+    "key-caret": (BASH, {"command": "^D", "is_input": "true"}, {"command": "C-d"}),
+}
+
+
+@pytest.mark.parametrize("name", VALUE_SLIPS)
+def test_an_argument_is_repaired_and_the_model_is_told(tools, name):
+    tool, arguments, changed = VALUE_SLIPS[name]
+    call = read(tools, tool, arguments)
+    assert call.error == ""
+    assert call.repairs
+    # What is proposed is what is rated, shown and run.
+    assert tools[tool].action_from_arguments(call.arguments) == call.action
+    assert changed.items() <= call.arguments.items()
+    assert call.arguments.keys() <= arguments.keys() | changed.keys()
+
+
+REFUSED_VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "text-for-tasks": (TASKS, {"command": "plan", "task_list": "a, b"}, "task_list"),
+    "one-task": (TASKS, {"command": "plan", "task_list": {"title": "a"}}, "task_list"),
+    "content-object": (EDITOR, {"command": "create", "path": "/a", "file_text": {"a": 1}}, "file_text"),
+    "content-mixed": (EDITOR, {"command": "create", "path": "/a", "file_text": ["a", 1]}, "file_text"),
+    "command-list": (BASH, {"command": ["ls", "-l"]}, "command"),
+    "no-command-new": (EDITOR, {"path": "/a", "new_str": "x"}, "Send one of: `view`"),
+    "no-command-two": (EDITOR, {"path": "/a", "file_text": "a", "old_str": "b"}, "Send one of: `view`"),
+    "unknown-command": (EDITOR, {"path": "/a", "command": "vieww"}, "did you mean 'view'"),
+    "timeout-words": (BASH, {"command": "ls", "timeout": "soon"}, "timeout"),
+    "other-name": (BASH, {"command": "ls", "securityy": "LOW"}, "securityy"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_VALUES)
+def test_an_argument_that_may_mean_several_things_is_refused_with_what_to_send(tools, name):
+    tool, arguments, message = REFUSED_VALUES[name]
+    call = read(tools, tool, arguments)
+    assert call.action is None
+    assert message in call.error
+
+
+UNCHANGED: dict[str, tuple[str, dict[str, Any]]] = {
+    "tag-in-text": (EDITOR, {"command": "create", "path": "/a", "file_text": "<p>x</p></file_text>"}),
+    "tag-in-edit": (EDITOR, {"command": "str_replace", "path": "/a", "old_str": "a</parameter>", "new_str": "</b>"}),
+    "tag-in-command": (BASH, {"command": "echo '</command>'"}),
+    "null-text": (EDITOR, {"command": "create", "path": "/a", "file_text": "null"}),
+    "list-text": (EDITOR, {"command": "create", "path": "/a", "file_text": "[1, 2]"}),
+    "no-input": (BASH, {"command": "ctrl+c"}),
+    "other-path": (EDITOR, {"command": "view", "path": "/a</b>"}),
+    "word": (BASH, {"command": "up", "is_input": True}),
+}
+
+
+@pytest.mark.parametrize("name", UNCHANGED)
+def test_an_argument_that_fits_is_not_changed(tools, name):
+    tool, arguments = UNCHANGED[name]
+    call = read(tools, tool, arguments)
+    assert (call.error, call.repairs) == ("", ())
+    assert call.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("security_rsik", "securityRisk", "security-risk", "Security_Risk", "security_risk ", "SECURITY_RISK", "risk"),
+        *("secuirty_risk", "security_risks"),
+    ],
+)
+def test_a_misspelt_risk_is_read_and_does_not_fail_the_call(tools, name):
+    call = read(tools, BASH, {"command": "ls", name: "HIGH"})
+    assert (call.error, call.risk, call.arguments) == ("", "HIGH", LS)
+    assert "`security_risk`" in call.repairs[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "risk"),
+    [
+        *(
+            ("low", "LOW"),
+            ("Low ", "LOW"),
+            ("low risk", "LOW"),
+            ("MEDIUM.", "MEDIUM"),
+            ("HIGHT", "HIGH"),
+            ("Hgih", "HIGH"),
+        ),
+        *(("meduim", "MEDIUM"), ("LOW|MEDIUM", "UNKNOWN"), ("LWO", "UNKNOWN"), ("", "UNKNOWN"), ("safe", "UNKNOWN")),
+        *((None, "UNKNOWN"), (1, "UNKNOWN"), ("not high", "UNKNOWN"), ("LOW\nHIGH", "UNKNOWN")),
+    ],
+)
+def test_a_risk_in_another_form(tools, value, risk):
+    call = read(tools, BASH, {"command": "ls", "security_risk": value})
+    assert (call.error, call.risk) == ("", risk)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "execute_bash</function>",
+            "execute_bash>",
+            "execute_bash<tool_call>",
+            "execute_bash\n<parameter",
+            "execute_bash()",
+        ),
+        *("functions.execute_bash", "Execute_Bash", "execute-bash", "executeBash", "execute_bash<|channel|>commentary"),
+        *("execute_bash:1", 'execute_bash"', "default_api.execute_bash", "<function=execute_bash>", "functions.bash"),
+    ],
+)
+def test_a_name_with_something_around_it_is_read(tools, name):
+    call = read(tools, name, LS)
+    assert (call.error, call.tool, call.arguments) == ("", BASH, LS)
+    assert "as `execute_bash`" in call.repairs[0]
+
+
+@pytest.mark.parametrize("name", ["execute_bsah", "rm", "", "<>", "execute", "<function=>", "execute_bash_2"])
+def test_a_misspelt_name_is_refused_with_the_names(tools, name):
+    call = read(tools, name, LS)
+    assert "there is no tool" in call.error
+    assert call.action is None
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+@pytest.mark.parametrize(
+    "text", ['{"command": "ls"}', '{"command": "ls",}', "{'command': 'ls'}", '{"command": "a\nb"}']
+)
+def test_a_call_of_a_cut_response_is_never_run(tools, reason, text):
+    call = read(tools, BASH, text, finish_reason=reason)
+    assert call.action is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ctrl+c",
+        "CTRL-c",
+        "Ctrl+C",
+        "C-c",
+        "c-c",
+        "C-C",
+        "^C",
+        "^c",
+        "<C-c>",
+        "<ctrl-c>",
+        "Control-C",
+        "control c",
+        "ctrl_c",
+    ],
+)
+def test_all_names_of_a_control_key_press_it(name):
+    assert (key(name), typed(name)) == (b"\x03", b"\x03")
+    assert key(name.replace("c", "d") if name[-1] == "c" else "Ctrl+D") in (b"\x04", b"\x03", None)
+
+
+@pytest.mark.parametrize(
+    "name", ["up", "enter", "Tab", "ctrl", "c", "C-", "ctrl+", "ctrl+cc", "cc", "C-1", "y", "<up", "a^C"]
+)
+def test_words_are_typed_as_text(name):
+    assert key(name) is None
+    assert typed(name) == name.encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pressed"),
+    [
+        ("<enter>", b"\n"),
+        ("<Up>", b"\x1b[A"),
+        ("<escape>", b"\x1b"),
+        ("<page_up>", b"\x1b[5~"),
+        ("<Backspace>", b"\x7f"),
+    ],
+)
+def test_keys_in_brackets_are_pressed(name, pressed):
+    assert key(name) == pressed
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=20)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(texts, values, max_size=3))
+@settings(deadline=None)
+def test_valid_arguments_are_never_changed_and_a_part_of_them_is_never_read(value):
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False), json.dumps(value, indent=1)):
+        assert read_or_repaired(text) == (value, "")
+        assert read_arguments(text) == value
+        for stop in range(1, len(text)):
+            with pytest.raises(UnreadableArguments):
+                read_or_repaired(text[:stop])
+
+
+@given(st.text() | st.text("{}[]\"',:\\ \n\t`</>abtrue1", max_size=60))
+@settings(deadline=None)
+def test_no_text_raises_another_exception(text):
+    message = ""
+    try:
+        value, _ = read_or_repaired(text)
+    except UnreadableArguments as error:
+        value, message = {}, str(error)
+    assert message or isinstance(value, dict)
+    assert len(message) < 500
+
+
+class Wide(Action):
+    """Parameters of each type."""
+
+    path: str = ""
+    number: int | None = None
+    ratio: float = 0.0
+    flag: bool = False
+    rows: list[int] | None = None
+    table: dict[str, int] | None = None
+
+
+@given(st.dictionaries(st.sampled_from(["path", "number", "ratio", "flag", "rows", "table", "x"]), values))
+@settings(deadline=None)
+def test_repair_of_any_values_is_total_and_changes_nothing_twice(arguments):
+    once, notes = repaired_arguments(arguments, Wide.to_mcp_schema())
+    assert repaired_arguments(once, Wide.to_mcp_schema())[0] == once
+    assert bool(notes) == (
+        once != arguments or any(type(once.get(key)) is not type(arguments[key]) for key in arguments)
+    )
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{",
+        '{"',
+        '{"a": "',
+        "}",
+        "</a>",
+        "</",
+        "```",
+        ",",
+        ", ",
+        "\\",
+        "\\d",
+        "{}",
+        "{} ",
+        "'",
+        "{'",
+        "[",
+        " ",
+        "\n",
+        "<|a|>",
+    ],
+)
+@pytest.mark.parametrize(
+    "start", ["", '{"command": "', "{'command': '", '{"command": "ls"}'], ids=["bare", "open", "python", "whole"]
+)
+def test_hostile_arguments_take_linear_time(tools, unit, start):
+    text = start + unit * (100_000 // len(unit))
+    begin = time.process_time()
+    call = read(tools, BASH, text)
+    assert time.process_time() - begin < 1.5
+    assert call.action is None or start
+    begin = time.process_time()
+    assert read(tools, EDITOR, {"command": text, "path": text, "view_range": text, "insert_line": text}).action is None
+    assert time.process_time() - begin < 1.5

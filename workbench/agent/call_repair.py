@@ -1,0 +1,105 @@
+"""Repair of what surrounds a call's arguments: the tool's name, misspelt extra parameters, wrappers, and the risk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from workbench.protocol.risk import Risk
+from workbench.suggest import edit_distance
+from workbench.tools.registry import resolve_alias
+from workbench.tools.tool import ToolDefinition
+
+_EXTRAS: Final = ("security_risk", "summary")
+_RISK_NAMES: Final = frozenset({"risk", "risk_level", "security", "security_level"})
+_WRAPPERS: Final = frozenset({"arguments", "parameters", "input", "params", "args", "kwargs"})
+_RISKS: Final[dict[str, Risk]] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
+_OPENING: Final = re.compile(r"<(?:function|invoke|tool)\b[^A-Za-z]{0,9}(?:name\s{0,9}=)?\s{0,9}[\"']?", re.IGNORECASE)
+_REST: Final = re.compile(r"[<>\n\"'(|\s].*|:\d{1,9}\Z", re.DOTALL)
+_NAMESPACE: Final = re.compile(r"(?:functions?|tools?|default_api|api|multi_tool_use)[.:/]", re.IGNORECASE)
+_MOST_EDITS: Final = 2
+
+
+def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, bool]:
+    """Return the tool that a name means, and whether the name had to be repaired; an unknown name is only stripped.
+
+    Tags, namespaces, case and separators around or in a name are repaired if one tool results, spelling is not.
+    """
+    plain = resolve_alias(name.strip())
+    if plain in tools:
+        return plain, False
+    head = name.strip()[:200]
+    opening = _OPENING.match(head)
+    head = _REST.sub("", head[opening.end() :] if opening else head)
+    namespace = _NAMESPACE.match(head)
+    head = head[namespace.end() :] if namespace else head
+    meant = {each for each in tools if _bare(each) == _bare(head)} | ({resolve_alias(head.lower())} & tools.keys())
+    return (meant.pop(), True) if head and len(meant) == 1 else (plain, False)
+
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def is_open(tool: ToolDefinition) -> bool:
+    """Return whether the tool takes parameters that its schema does not name."""
+    schema = tool.schema
+    return bool(schema.get("additionalProperties")) or bool(schema.get("patternProperties"))
+
+
+def repaired_names(
+    arguments: dict[str, Any], parameters: Collection[str], tool: str, *, is_open: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments without a wrapper and with the right names of risk and summary, and notes on that."""
+    notes: list[str] = []
+    if not is_open:
+        inside = _unwrapped(arguments, parameters, tool)
+        if inside is not arguments:
+            notes.append("the object inside as the arguments")
+            arguments = inside
+        for name in [each for each in arguments if each not in parameters and each not in _EXTRAS]:
+            meant = _extra(name)
+            if meant and meant not in arguments and meant not in parameters and isinstance(arguments[name], str):
+                arguments = {meant if key == name else key: value for key, value in arguments.items()}
+                notes.append(f"`{name[:40]}` as `{meant}`")
+    return arguments, notes
+
+
+def _unwrapped(arguments: dict[str, Any], parameters: Collection[str], tool: str) -> dict[str, Any]:
+    """Return the object in a single wrapper such as `arguments`; beside it only risk, summary and the tool's name."""
+    rest = {name: value for name, value in arguments.items() if name not in _EXTRAS or name in parameters}
+    if rest.get("name") == tool and "name" not in parameters:
+        del rest["name"]
+    if len(rest) != 1 or (name := next(iter(rest))) not in _WRAPPERS or name in parameters:
+        return arguments
+    inside = rest[name]
+    extras = {key: value for key, value in arguments.items() if key in _EXTRAS and key not in parameters}
+    return {**extras, **inside} if isinstance(inside, dict) else arguments
+
+
+def _extra(name: str) -> str:
+    """Return the extra parameter that a name misspells, or an empty string."""
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()[:40]).lower().replace("-", "_").replace(" ", "_")
+    if plain in _RISK_NAMES:
+        return "security_risk"
+    return next((each for each in _EXTRAS if edit_distance(plain, each) <= _MOST_EDITS), "")
+
+
+def risk_of(value: object) -> tuple[Risk, list[str]]:
+    """Return the risk that a model means, and a note if it wrote it in another way; UNKNOWN if that is not plain.
+
+    A misspelt word is never LOW.
+    """
+    if not isinstance(value, str):
+        return "UNKNOWN", []
+    if value in _RISKS:
+        return _RISKS[value], []
+    words = re.findall(r"[A-Za-z]{1,20}", value[:40].upper())
+    words = [word for word in words if word != "RISK"]
+    if len(words) != 1:
+        return "UNKNOWN", []
+    word = words[0]
+    near = [each for each in ("MEDIUM", "HIGH") if edit_distance(word, each) <= _MOST_EDITS]
+    meant = _RISKS.get(word) or (_RISKS[near[0]] if len(near) == 1 and len(word) >= 4 else None)
+    return (meant, [f"`security_risk` {value[:40]!r} as {meant}"]) if meant else ("UNKNOWN", [])

@@ -1,0 +1,138 @@
+"""Repair of a call's arguments that are not valid JSON but can be read in only one way.
+
+A text that ends early is never completed: each repair needs one whole object. What may mean two things is not repaired.
+All repairs take linear time.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+Parse: TypeAlias = Callable[[str], Any]
+"""Parses JSON with raw control characters in strings; raises ValueError."""
+
+_LONGEST: Final = 2_000_000
+_LONGEST_PYTHON: Final = 100_000
+_FENCE: Final = re.compile(r"\s*```[\w-]{0,20}\s*")
+_CLOSERS: Final = re.compile(r"(?:\s*(?:```|</[A-Za-z][\w:.-]{0,40}>|<\|[\w/]{1,40}\|>)){1,9}\s*\Z")
+_STRING_OR_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_JSON_ESCAPES: Final = frozenset('"\\/bfnrtu')
+_SPACES: Final = re.compile(r"\s*")
+_MOST_OBJECTS: Final = 4
+_PYTHON_ESCAPE: Final = re.compile(r"\\[\"'\\nrt]")
+
+
+class AmbiguousArguments(ValueError):
+    """The arguments can be read in more than one way; the message tells the model what to send."""
+
+
+def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
+    """Return the one value that the text can mean and what was repaired; None if there is none.
+
+    Raises AmbiguousArguments if there are several.
+    """
+    if len(text) > _LONGEST:
+        return None
+    plain, wrapping = _unwrapped(text)
+    for candidate, note in _candidates(plain):
+        try:
+            value = parse(candidate)
+        except RecursionError:
+            return None
+        except ValueError:
+            continue
+        return value, ", ".join(filter(None, [wrapping, note]))
+    return _several(plain, parse) or _python(plain)
+
+
+def _unwrapped(text: str) -> tuple[str, str]:
+    """Return the text without a code fence around it and tags behind it, and a note about them."""
+    fence = _FENCE.match(text)
+    plain = text[fence.end() :] if fence else text
+    tail = max(0, len(plain) - 400)
+    closers = _CLOSERS.search(plain, tail)
+    if closers and plain[: closers.start()].rstrip()[-1:] in ("}", "]", '"'):
+        return plain[: closers.start()], f"`{closers[0].strip()[:60]}` behind it left out"
+    return (plain, "a code fence left out") if fence else (text, "")
+
+
+def _candidates(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the readings of the text, the nearest to it first."""
+    yield text, "line breaks and tabs in strings kept as they stand" if _has_control(text) else ""
+    without_commas = _STRING_OR_COMMA.sub(lambda match: "" if match[0] == "," else match[0], text)
+    if without_commas != text:
+        yield without_commas, "a trailing comma left out"
+    escaped = _with_doubled_backslashes(without_commas)
+    if escaped != without_commas:
+        yield escaped, "backslashes that are no escapes kept as backslashes"
+
+
+def _has_control(text: str) -> bool:
+    return any(character in text for character in "\n\r\t")
+
+
+def _with_doubled_backslashes(text: str) -> str:
+    r"""Return the text with backslashes doubled that begin no escape of JSON, such as in `\d`.
+
+    Where others do begin one (`\b`, `\n`), it is not known which were meant; the text is then returned unchanged.
+    """
+    letters = {match[1] for match in _ESCAPE.finditer(text)}
+    if letters <= _JSON_ESCAPES or letters & (_JSON_ESCAPES - set('"\\/')):
+        return text
+    return _ESCAPE.sub(lambda match: match[0] if match[1] in _JSON_ESCAPES else f"\\{match[0]}", text)
+
+
+def _several(text: str, parse: Parse) -> tuple[Any, str] | None:
+    """Return the object that is in the text more than once, or behind empty ones."""
+    decoder, parts = json.JSONDecoder(strict=False), []
+    position = _skip_spaces(text, 0)
+    while position < len(text):
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return None
+        parts.append((value, text[position:end]))
+        position = _skip_spaces(text, end)
+        if len(parts) > _MOST_OBJECTS:
+            return None
+    objects = [part for value, part in parts if value != {}]
+    if len(parts) < 2 or not all(isinstance(value, dict) for value, _ in parts):
+        return None
+    if len({json.dumps(value, sort_keys=True) for value, _ in parts if value != {}}) > 1:
+        raise AmbiguousArguments(
+            f"the arguments hold {len(objects)} different objects. Send one call for each, with one JSON object."
+        )
+    return parse(objects[0] if objects else "{}"), f"one object read for the {len(parts)} that were sent"
+
+
+def _skip_spaces(text: str, position: int) -> int:
+    spaces = _SPACES.match(text, position)
+    return spaces.end() if spaces else position
+
+
+def _python(text: str) -> tuple[Any, str] | None:
+    """Return the value of a Python literal with JSON's types."""
+    if len(text) > _LONGEST_PYTHON or "\\" in _PYTHON_ESCAPE.sub("", text) or text.strip()[:1] != "{":
+        return None
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        if not all(_is_plain(node) for node in ast.walk(tree.body)):
+            return None
+        return ast.literal_eval(tree), "a Python literal read as JSON"
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Return whether a part of a literal has the type of a JSON value; names of an object occur once."""
+    if isinstance(node, ast.Dict):
+        names = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+        return len(set(names)) == len(node.keys)
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str | int | float | bool | None)
+    return isinstance(node, ast.List | ast.Load | ast.UnaryOp | ast.USub)

@@ -1,0 +1,187 @@
+"""Repair of single arguments that do not fit a tool's schema but can be read in only one way.
+
+Each repair returns a note for the model. A value that fits is never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+Arguments: TypeAlias = dict[str, Any]
+Schema: TypeAlias = Mapping[str, Any]
+
+_CLOSERS: Final = re.compile(r"(?:\s{0,99}</[A-Za-z][\w:.-]{0,40}>){1,9}\s{0,99}\Z")
+_LINES: Final = frozenset({"file_text", "old_str", "new_str"})
+"""Parameters whose lists of strings are lines."""
+_PATHS: Final = ("path", "_path", "directory")
+_NOTHING: Final = frozenset({"", "null", "none", "undefined"})
+_INTEGERS: Final = re.compile(r"\s*[\[(]?\s*(-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,99})\s*[\])]?\s*")
+_RANGE: Final = re.compile(r"\s*(\d{1,9})\s*-\s*(\d{1,9})\s*")
+_DURATION: Final = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|secs?|seconds?|m|mins?|minutes?)\s*", re.IGNORECASE)
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_MISSING: Final = object()
+
+
+def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments, list[str]]:
+    """Return the arguments with each value that does not fit replaced by what it can only mean, and notes on them.
+
+    `schema` has no references, as `ToolDefinition.schema`.
+    """
+    properties, required = schema.get("properties", {}), schema.get("required", ())
+    repaired: Arguments = {}
+    notes: list[str] = []
+    for name, value in arguments.items():
+        part = properties.get(name)
+        result = value if not isinstance(part, dict) else _repaired(name, value, part, is_required=name in required)
+        if result is value:
+            repaired[name] = value
+            continue
+        if result is not _MISSING:
+            repaired[name] = result
+        notes.append(_note(name, value, result))
+    return repaired, notes
+
+
+def _note(name: str, value: Any, result: Any) -> str:
+    meaning = "as left out" if result is _MISSING else f"as {_excerpt(result)}"
+    return f"`{name}` {_excerpt(value)} {meaning}"
+
+
+def _excerpt(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:28]} … {text[-28:]}"
+
+
+def _repaired(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
+    """Return the value that is meant, `_MISSING` for none, or the value itself."""
+    if isinstance(part.get("enum"), list):
+        return _of_enum(value, part["enum"])
+    kinds = kinds_of(part)
+    if not kinds or _fits(value, kinds):
+        return _without_tag(name, value) if "string" in kinds else _with_objects(value, part)
+    if isinstance(value, str):
+        text = _CLOSERS.sub("", value)
+        if not is_required and text.strip().lower() in _NOTHING:
+            return _MISSING
+        for kind in sorted(kinds):
+            result = _READERS[kind](name, text, part) if kind in _READERS else None
+            if result is not None:
+                return result
+    if isinstance(value, list):
+        return _of_list(name, value, part, kinds)
+    return value
+
+
+def kinds_of(part: Schema) -> frozenset[str]:
+    """Return the JSON types of a schema without references; empty if it does not say."""
+    declared = part.get("type")
+    if isinstance(declared, str):
+        return frozenset({declared})
+    if isinstance(declared, list):
+        return frozenset(declared)
+    kinds = [kinds_of(each) for each in part.get("anyOf") or part.get("oneOf") or () if isinstance(each, dict)]
+    return frozenset().union(*kinds) if all(kinds) else frozenset()
+
+
+def _fits(value: Any, kinds: frozenset[str]) -> bool:
+    types = tuple(each for kind in kinds for each in _TYPES.get(kind, ()))
+    return isinstance(value, types) and (not isinstance(value, bool) or "boolean" in kinds)
+
+
+def _without_tag(name: str, value: Any) -> Any:
+    """Return a path without the closing tag of its parameter."""
+    if not isinstance(value, str) or not name.endswith(_PATHS):
+        return value
+    closers = _CLOSERS.search(value, max(0, len(value) - 400))
+    tags = (f"</{name}>", "</parameter>", "</function>", "</invoke>", "</tool_call>")
+    is_meant = closers and all(tag in tags for tag in re.findall(r"</[^>]*>", closers[0]))
+    return value[: closers.start()] if closers and is_meant and closers.start() else value
+
+
+def _with_objects(value: Any, part: Schema) -> Any:
+    """Return a list whose objects are written as JSON text with the objects themselves."""
+    items = part.get("items")
+    if not isinstance(value, list) or not isinstance(items, dict) or kinds_of(items) != {"object"}:
+        return value
+    decoded = [_json(each, dict) if isinstance(each, str) else each for each in value]
+    return value if decoded == value or any(each is None for each in decoded) else decoded
+
+
+def _of_enum(value: Any, allowed: list[Any]) -> Any:
+    if value in allowed:
+        return value
+    if isinstance(value, bool):
+        return str(value).lower() if str(value).lower() in allowed else value
+    if not isinstance(value, str):
+        return value
+    plain = _CLOSERS.sub("", value).strip().strip("\"'`").casefold()
+    matches = [each for each in allowed if isinstance(each, str) and each.casefold() == plain]
+    return matches[0] if len(matches) == 1 else value
+
+
+def _of_list(name: str, value: list[Any], part: Schema, kinds: frozenset[str]) -> Any:
+    """Return a list of lines as the text that they make."""
+    if "string" not in kinds or name not in _LINES or not all(isinstance(line, str) for line in value):
+        return value
+    has_ends = bool(value) and all(line.endswith("\n") for line in value[:-1]) and len(value) > 1
+    return ("" if has_ends else "\n").join(value)
+
+
+def _read_list(name: str, text: str, part: Schema) -> Any:
+    value = _json(text, list)
+    if value is not None:
+        return value
+    items = part.get("items") or next((each["items"] for each in part.get("anyOf", ()) if "items" in each), None)
+    if not isinstance(items, dict) or items.get("type") != "integer":
+        return None
+    numbers, span = _INTEGERS.fullmatch(text), _RANGE.fullmatch(text)
+    if span:
+        return [int(span[1]), int(span[2])]
+    return [int(number) for number in numbers[1].split(",")] if numbers and "," in numbers[1] else None
+
+
+def _read_object(name: str, text: str, part: Schema) -> Any:
+    return _json(text, dict)
+
+
+def _read_number(name: str, text: str, part: Schema) -> Any:
+    """Return a number with its tag or, for a time limit, its unit removed."""
+    duration = _DURATION.fullmatch(text) if "timeout" in name else None
+    if duration:
+        unit = duration[2].lower()
+        return float(duration[1]) * _UNITS["ms" if unit == "ms" else unit[0]]
+    return _json(text, (int, float))
+
+
+def _read_boolean(name: str, text: str, part: Schema) -> Any:
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+_READERS: Final[dict[str, Callable[[str, str, Schema], Any]]] = {
+    "array": _read_list,
+    "object": _read_object,
+    "number": _read_number,
+    "integer": _read_number,
+    "boolean": _read_boolean,
+}
+
+
+def _json(text: str, kind: type | tuple[type, ...]) -> Any:
+    """Return the JSON value in a text if it has this type; line breaks in its strings may be unescaped."""
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None

@@ -1,0 +1,60 @@
+"""The keys that a model names for `is_input`: their bytes, and other ways to write their names."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_lowercase
+
+ENTER = b"\n"
+KEYS: dict[str, bytes] = {
+    "ENTER": ENTER,
+    "TAB": b"\t",
+    "ESC": b"\x1b",
+    "UP": b"\x1b[A",
+    "DOWN": b"\x1b[B",
+    "RIGHT": b"\x1b[C",
+    "LEFT": b"\x1b[D",
+    "HOME": b"\x1b[H",
+    "END": b"\x1b[F",
+    "PGUP": b"\x1b[5~",
+    "PGDN": b"\x1b[6~",
+    "BS": b"\x7f",
+    **{f"C-{letter}": bytes([number]) for number, letter in enumerate(ascii_lowercase, start=1)},
+}
+
+
+_SYNONYMS = {
+    "RETURN": "ENTER",
+    "ESCAPE": "ESC",
+    "BACKSPACE": "BS",
+    "PAGEUP": "PGUP",
+    "PAGEDOWN": "PGDN",
+    "ARROWUP": "UP",
+    "ARROWDOWN": "DOWN",
+    "ARROWLEFT": "LEFT",
+    "ARROWRIGHT": "RIGHT",
+}
+_CONTROL = re.compile(r"(?:(?:ctrl|control)[-+_ ]|c-|\^)([a-z])", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
+
+
+def key_name(text: str) -> str:
+    """Return the name of the key that `text` means, such as `C-c` for `ctrl+c`, `^C` and `<C-c>`, or an empty string.
+
+    Keys with a name that is also a word are meant only in upper case or in brackets: `up` is text, `<up>` is a key.
+    """
+    name = text.strip()
+    if name in KEYS:
+        return name
+    brackets = _IN_BRACKETS.fullmatch(name)
+    control = _CONTROL.fullmatch(brackets[1] if brackets else name)
+    if control:
+        return f"C-{control[1].lower()}"
+    named = brackets[1].upper().replace("_", "").replace("-", "") if brackets else ""
+    named = _SYNONYMS.get(named, named)
+    return named if named in KEYS else ""
+
+
+def key(text: str) -> bytes | None:
+    """Return the bytes of the key that `text` names, or None."""
+    return KEYS.get(key_name(text))
