@@ -385,6 +385,10 @@ UNPINNED = {
     "pipx run a": "a",
     "pipx run --spec git+https://x.example/a a": "git+https://x.example/a",
     "go run example.com/x@latest": "example.com/x@latest",
+    "uv run --with mcp server.py": "mcp",
+    "uv run https://x.example/server.py": "https://x.example/server.py",
+    "uvx --with-requirements https://x.example/list.txt server@1.0": "https://x.example/list.txt",
+    "deno run --import-map=https://x.example/map.json npm:a@1.2.3": "https://x.example/map.json",
     "sh -c 'npx -y a'": "a",
 }
 PINNED = """

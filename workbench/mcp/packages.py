@@ -71,7 +71,7 @@ _BESIDE: Final = words("--with -w")
 _FETCHING: Final = {
     **dict.fromkeys(words("uvx npx bunx pnpx"), frozenset({""})),
     **dict.fromkeys(words("pnpm yarn"), frozenset({"dlx"})),
-    "uv": frozenset({"tool"}),
+    "uv": frozenset({"tool", "run"}),
     "pipx": frozenset({"run"}),
     "npm": words("exec x"),
     "bun": frozenset({"x"}),
@@ -154,7 +154,10 @@ def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
     if launch is None or not ("" in verbs or launch.verb in verbs):
         return ()
     named = launch.values(_SOURCES[launch.name in ("uv", "uvx")], own=True)
-    packages = [*(named or [launch.operand]), *launch.values(_BESIDE, own=True)]
+    lists = (each for each in launch.values(_LIST, own=True) if "://" in each)
+    # what `uv run` names is a script or a program of the project, unless it is an address
+    is_own = (launch.name, launch.verb) == ("uv", "run") and "://" not in launch.operand
+    packages = [*(named or [launch.operand] * (not is_own)), *launch.values(_BESIDE, own=True), *lists]
     is_open = (each for each in packages if _is_fetched(each, launch.name) and not _is_exact(each, launch.name))
     return tuple(dict.fromkeys(is_open))[:10]
 
