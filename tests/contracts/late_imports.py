@@ -16,6 +16,7 @@ HEAVY: Final = {
     "anyio": "comes with the SDK of the protocol",
     "asyncio": "slow to load, and the engine has no event loop",
     "bs4": "pages of the web are rare",
+    "charset_normalizer": "files in an encoding that cannot be told are rare",
     "ctypes": "loads a library of the system, for calls that Python lacks",
     "httpcore": "comes with the clients of models",
     "httpx": "a session may end without a request",

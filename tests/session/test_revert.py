@@ -49,6 +49,27 @@ def test_reverted_file_keeps_its_encoding_and_line_endings(harness, written, raw
     assert written.read_bytes() == raw
 
 
+@pytest.mark.parametrize(
+    ("encoding", "before", "after"),
+    [
+        ("cp1251", "Привет, мир\n", "я\n"),
+        ("koi8-r", "ю\n", "Привет, мир\n"),
+        ("shift_jis", "日本語のテキスト\n", "世\n"),
+        ("gbk", "你好，世界\n", "你\n"),
+        ("euc_kr", "안녕하세요\n", "세\n"),
+        ("utf-16-le", "Привет, мир\n", "п\n"),
+    ],
+    ids=["cp1251", "koi8-r", "shift_jis", "gbk", "euc_kr", "utf-16-le"],
+)
+def test_a_revert_is_written_in_the_encoding_in_which_the_file_holds_what_was_shown(
+    harness, written, encoding, before, after
+):
+    """A content too short to tell its encoding is compared with the text that was shown."""
+    written.write_bytes(after.encode(encoding))
+    harness().session.files.revert(files((written, after, before)))
+    assert written.read_bytes() == before.encode(encoding)
+
+
 def test_file_changed_since_it_was_shown_prevents_the_whole_revert(harness, written):
     other = written.parent / "b.txt"
     other.write_text("something else\n")

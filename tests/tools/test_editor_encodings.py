@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.tools.editor import Editor
+from workbench.tools.str_replace_editor.files import Files
 
 CODINGS = [
     ("utf-8", b""),
@@ -93,11 +94,142 @@ def test_one_byte_encodings_are_preserved(editor, project, encoding, sign):
     assert encoding in editor.done("view", path)
 
 
-def test_character_missing_in_the_encoding_is_refused(editor, project):
+OTHERS = {
+    "cp1251": ("Привет, мир! Это обычный текст.", "мир", "дом"),
+    "koi8-r": ("Привет, мир! Это обычный текст.", "мир", "дом"),
+    "cp1252": ("Les élèves français – “où êtes-vous ?”", "élèves", "œuvres"),
+    "shift_jis": ("こんにちは世界。日本語のテキスト。", "世界", "東京"),
+    "euc_jp": ("こんにちは世界。日本語のテキスト。", "世界", "東京"),
+    "iso2022_jp": ("こんにちは世界。日本語のテキスト。", "世界", "東京"),
+    "euc_kr": ("안녕하세요 세계. 한국어 텍스트입니다.", "세계", "서울"),
+    "gbk": ("你好，世界。这是一个中文文件。", "世界", "北京"),
+    "big5": ("你好，世界。這是一個中文檔案。", "世界", "台北"),
+    "utf-16": ("Привет, мир!", "мир", "дом 猫"),
+    "utf-16-le": ("Привет, мир! Это текст.", "мир", "дом 猫"),
+    "utf-16-be": ("こんにちは世界。", "世界", "дом"),
+    "utf-32": ("Привет, мир!", "мир", "дом 猫"),
+    "utf-32-be": ("Привет, мир! Это текст.", "мир", "дом 猫"),
+}
+LACKING = {
+    **dict.fromkeys(("cp1251", "koi8-r", "cp1252", "latin-1"), "猫"),
+    **dict.fromkeys(("shift_jis", "euc_jp", "gbk", "big5", "euc_kr"), "🙂"),
+}
+
+
+@pytest.mark.parametrize("encoding", OTHERS)
+def test_a_file_is_shown_edited_and_restored_in_its_encoding(editor, project, encoding):
+    text, old, new = OTHERS[encoding]
     path = project / "a.txt"
-    path.write_bytes("café\n".encode("latin-1"))
-    assert "U+2192" in editor.refused("str_replace", path, old_str="caf", new_str="→")
-    assert path.read_bytes() == b"caf\xe9\n"
+    raw = f"first\n{text}\nlast\n".encode(encoding)
+    path.write_bytes(raw)
+    view = editor.done("view", path)
+    assert text in view
+    assert "encoding " in view
+    assert "edits keep that" in view
+    (preview,) = editor.preview("str_replace", path, old_str=old, new_str=new)
+    assert (text in preview.before, new in preview.after) == (True, True)
+    editor.done("str_replace", path, old_str=old, new_str=new)
+    assert path.read_bytes() == f"first\n{text.replace(old, new)}\nlast\n".encode(encoding)
+    assert text.replace(old, new) in editor.done("view", path)
+    editor.done("insert", path, insert_line=0, new_str=old)
+    editor.done("undo_edit", path)
+    editor.done("undo_edit", path)
+    assert path.read_bytes() == raw
+
+
+@pytest.mark.parametrize("encoding", LACKING)
+def test_a_character_that_the_encoding_lacks_is_refused_with_the_two_choices(editor, project, encoding):
+    path = project / "a.txt"
+    raw = f"{OTHERS.get(encoding, ('café',))[0]}\nold\n".encode(encoding)
+    path.write_bytes(raw)
+    message = editor.refused("str_replace", path, old_str="old", new_str=f"new {LACKING[encoding]}")
+    assert f"U+{ord(LACKING[encoding]):04X}" in message
+    assert encoding in message
+    assert "without that character" in message
+    assert "ask the user" in message
+    assert "UTF-8" not in message
+    assert path.read_bytes() == raw
+
+
+@pytest.mark.parametrize("encoding", OTHERS)
+def test_a_hunk_is_written_in_the_encoding_of_the_file(project, encoding):
+    """The user may accept a part of a change: the file then gets the text that was shown to them."""
+    text, old, new = OTHERS[encoding]
+    path = project / "a.txt"
+    path.write_bytes(f"{text}\n".encode(encoding))
+    files = Files(str(project), None)
+    files.write(files.holding(path, f"{text}\n", f"{text.replace(old, new)}\n"))
+    assert path.read_bytes() == f"{text.replace(old, new)}\n".encode(encoding)
+
+
+def test_a_character_that_would_come_back_as_another_is_refused(editor, project):
+    path = project / "a.txt"
+    raw = "これは日本語のテキストです。\nold\n".encode("shift_jis")
+    path.write_bytes(raw)
+    assert "U+00A5" in editor.refused("str_replace", path, old_str="old", new_str="¥")
+    assert path.read_bytes() == raw
+
+
+@pytest.mark.parametrize("has_state", [True, False], ids=["restarted", "running"])
+def test_the_encoding_stays_when_an_edit_removes_what_told_it(project, tmp_path, has_state):
+    """A file of ASCII that was in cp1251 before is written in cp1251, also after a restart."""
+    path, state = project / "a.txt", tmp_path / "state"
+    path.write_bytes("# Привет, мир\nx = 1\n".encode("cp1251"))
+    editor = Editor(project, state)
+    editor.done("view", path)
+    editor.done("str_replace", path, old_str="Привет, мир", new_str="none")
+    assert path.read_bytes() == b"# none\nx = 1\n"
+    editor = Editor(project, state) if has_state else editor
+    editor.done("str_replace", path, old_str="none", new_str="я")
+    assert path.read_bytes() == "# я\nx = 1\n".encode("cp1251")
+    editor.done("undo_edit", path)
+    editor.done("undo_edit", path)
+    assert path.read_bytes() == "# Привет, мир\nx = 1\n".encode("cp1251")
+
+
+def test_a_file_that_another_program_converts_is_read_anew(editor, project):
+    path = project / "a.txt"
+    path.write_bytes("Привет, мир\n".encode("cp1251"))
+    editor.done("view", path)
+    path.write_bytes("Привет, мир\n".encode())
+    editor.done("view", path)
+    editor.done("str_replace", path, old_str="мир", new_str="猫")
+    assert path.read_bytes() == "Привет, 猫\n".encode()
+
+
+TWENTY = [
+    *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "latin-1"),
+    *("cp1252", "cp1251", "koi8-r", "cp866", "shift_jis", "cp932", "euc_jp", "euc_kr", "gbk", "gb18030", "big5"),
+    *("cp1250", "iso8859-7", "cp1254"),
+]
+plain_files = st.lists(st.tuples(st.text(max_size=12), ends), max_size=6).map(
+    lambda rows: "".join(line + end for line, end in rows)
+)
+
+
+@given(head=plain_files, tail=plain_files, new=st.text(max_size=6), encoding=st.sampled_from(TWENTY))
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_any_text_in_any_encoding_keeps_every_byte_outside_an_edit(head, tail, new, encoding):
+    head, tail = (part.encode(encoding, "ignore").decode(encoding) for part in (head, tail))
+    before, after = f"{head}<old>".encode(encoding), tail.encode(encoding.replace("-sig", ""))
+    if encoding in {"utf-16", "utf-32"}:
+        after = tail.encode(f"{encoding}-le")
+    raw = before + after
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "file.txt"
+        path.write_bytes(raw)
+        editor = Editor(Path(directory))
+        result = editor.run("str_replace", path, old_str="<old>", new_str=f"<{new}>")
+        written = path.read_bytes()
+        if result.is_error:
+            assert written == raw
+            return
+        start = f"{head}<".encode(encoding)
+        end = ">".encode("utf-16-le" if encoding == "utf-16" else "utf-32-le" if encoding == "utf-32" else encoding)
+        assert written.startswith(start)
+        assert written.endswith(end.removeprefix(codecs.BOM_UTF8) + after)
+        editor.done("undo_edit", path)
+        assert path.read_bytes() == raw
 
 
 def test_damaged_utf8_is_refused_and_left_unchanged(editor, project):

@@ -29,6 +29,27 @@ def test_range_shows_only_its_lines(editor, project, view_range, lines):
     assert numbered(view) == {line: str(line) for line in lines}
 
 
+@pytest.mark.parametrize(
+    ("content", "view_range", "length"),
+    [("a\nb\n", [1, 50], "2 lines"), ("a\n", [1, 2], "1 line"), ("a\nb\n", [1, 2], ""), ("a\nb\n", [2, -1], "")],
+    ids=["behind", "one-line", "exact", "open"],
+)
+def test_a_range_that_ends_behind_the_file_says_how_long_the_file_is(editor, project, content, view_range, length):
+    (project / "a.txt").write_text(content)
+    view = editor.done("view", project / "a.txt", view_range=view_range)
+    assert (f"[the file has {length}]" in view) == bool(length)
+
+
+@pytest.mark.parametrize(
+    ("content", "view_range", "length"),
+    [("a\nb\n", [5, 6], "has 2 lines"), ("a\n", [2, -1], "has 1 line:"), ("", [2, 3], "is empty (0 lines)")],
+    ids=["two", "one", "empty"],
+)
+def test_a_range_that_begins_behind_the_file_says_how_long_the_file_is(editor, project, content, view_range, length):
+    (project / "a.txt").write_text(content)
+    assert length in editor.refused("view", project / "a.txt", view_range=view_range)
+
+
 @pytest.mark.parametrize("view_range", [[0, 2], [6, 7], [3, 2], [1], [1, 2, 3], [-1, 2], [2, -5]])
 def test_invalid_range_is_explained(editor, project, view_range):
     (project / "a.txt").write_text("1\n2\n3\n4\n5\n")

@@ -173,7 +173,7 @@ def test_files_against_head_are_those_that_differ_or_give_a_reason(tmp_path: Pat
     assert (changes["changed"].before, changes["changed"].after) == ("a\n", "b\n")
     assert (changes["gone"].before, changes["gone"].after) == ("g\n", None)
     assert (changes["new\nline"].before, changes["new\nline"].after) == (None, "n\n")
-    assert changes["picture"].note == "not text in UTF-8, 2 bytes → 3 bytes"
+    assert changes["picture"].note == "not text, 2 bytes → 3 bytes"
     assert "same" not in changes
 
 

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.files.encodings import UTF_8, Coding, has_binary_data, reading_as, readings
 from workbench.files.root_directory import SYSTEM, Root
 
 MAX_BYTES = 10_000_000
-_BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_CONTROLS = bytes(sign for sign in range(32) if sign not in b"\t\n\v\f\r\b\x1b")
+_HIGH = bytes(range(0x80, 0x100))
 
 
 class EditorError(Exception):
     """A command cannot be executed; the message tells the model why and what to do."""
-
-
-@dataclass(frozen=True)
-class Coding:
-    """The encoding of a text file and its byte order mark."""
-
-    encoding: str = "utf-8"
-    bom: bytes = b""
-
-    def decode(self, raw: bytes) -> str:
-        """Return the text of the bytes, with its line ends unchanged."""
-        return raw[len(self.bom) :].decode(self.encoding)
-
-    def encode(self, text: str) -> bytes:
-        """Return the bytes of the text. Raises EditorError for a character that the encoding lacks."""
-        try:
-            return self.bom + text.encode(self.encoding)
-        except UnicodeEncodeError as error:
-            sign = f"U+{ord(text[error.start]):04X}"
-            raise EditorError(
-                f"The character {sign} cannot be written in this file: its encoding is {self.encoding}. "
-                "Leave that character out, or convert the file to UTF-8 first."
-            ) from error
 
 
 def why_unusable(path: str, error: OSError | ValueError) -> str:
@@ -105,20 +73,56 @@ def _kind(mode: int) -> str:
     return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
 
 
-def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
-    """Return the encoding and the text. Raises EditorError if no known encoding converts the bytes without loss."""
-    for coding in _codings(raw):
-        text = _decode(coding, raw)
-        if text is not None:
-            return coding, text
-    if b"\0" in raw or len(raw.translate(None, _CONTROLS)) < len(raw):
+def decoded(path: Path, raw: bytes, remembered: Coding | None = None) -> tuple[Coding, str]:
+    """Return the encoding and the text, in the `remembered` encoding if the bytes can be read so.
+
+    Raises EditorError if no known encoding converts the bytes without loss.
+    """
+    text = remembered.reading(raw) if remembered is not None else None
+    if remembered is not None and text is not None:
+        return remembered, text
+    for coding, text in readings(raw):
+        return coding, text
+    if has_binary_data(raw):
         raise EditorError(f"{path} is a binary file; this tool works on text only.")
     raise EditorError(f"{path} cannot be read without loss: it is neither UTF-8 nor another known encoding.")
 
 
-def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
+def decoded_versions(path: Path, before: bytes | None, after: bytes | None) -> tuple[str | None, str | None]:
+    """Return the texts of two versions of a file (None: no file), both in the encoding of the one that shows it better.
+
+    Raises EditorError if one of them cannot be read without loss.
+    """
+    if before is None or after is None:
+        return tuple(None if raw is None else decoded(path, raw)[1] for raw in (before, after))  # type: ignore[return-value]
+    versions = [decoded(path, before), decoded(path, after)]
+    codings = [coding for coding, _ in versions]
+    if codings[0] != codings[1]:
+        shows_more = int(_high_bytes(after) > _high_bytes(before))
+        for index, raw in enumerate((before, after)):
+            if index != shows_more and codings[index].source == "guessed":
+                text = codings[shows_more].reading(raw)
+                versions[index] = (codings[shows_more], text) if text is not None else versions[index]
+    return versions[0][1], versions[1][1]
+
+
+def reading_of(path: Path, raw: bytes, text: str) -> tuple[Coding, str]:
+    """Return the encoding in which the bytes are this text; otherwise the likeliest one, and the text in that.
+
+    Raises EditorError if no known encoding converts the bytes without loss.
+    """
+    coding = reading_as(raw, text)
+    return (coding, text) if coding is not None else decoded(path, raw)
+
+
+def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
     """Return the bytes to write. Raises EditorError for a text that the file cannot hold or `decoded` cannot read."""
-    raw = coding.encode(text)
+    try:
+        raw = coding.encode(text)
+    except UnicodeEncodeError as error:
+        raise EditorError(_not_in(coding, text[error.start])) from error
+    if coding.source and coding.decode(raw) != text:
+        raise EditorError(_not_in(coding, _changed_character(text, coding.decode(raw))))
     if len(raw) > MAX_BYTES:
         raise EditorError(f"{path} would become larger than {MAX_BYTES // 1_000_000} MB; write it in parts.")
     if b"\0" in raw and not coding.encoding.startswith(("utf-16", "utf-32")):
@@ -126,27 +130,20 @@ def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
     return raw
 
 
-def _codings(raw: bytes) -> Iterator[Coding]:
-    """Yield the possible encodings, the most likely first.
-
-    One-byte encodings are tried only if the bytes contain neither UTF-8 sequences (they would be damaged UTF-8) nor
-    binary data.
-    """
-    yield from (Coding(encoding, bom) for bom, encoding in _BOMS if raw.startswith(bom))
-    if b"\0" in raw:
-        return
-    yield Coding()
-    if len(raw.translate(None, _CONTROLS)) < len(raw):
-        return
-    if all(sign.isascii() or sign == "\ufffd" for sign in raw.decode("utf-8", "replace")):
-        has_c1 = any(0x80 <= sign <= 0x9F for sign in raw.translate(None, bytes(range(0x80))))
-        yield Coding("cp1252" if has_c1 else "latin-1")
+def _not_in(coding: Coding, character: str) -> str:
+    """Return the refusal of a character that an encoding lacks, with the two choices."""
+    label = f"{character} (U+{ord(character):04X})" if character.isprintable() else f"U+{ord(character):04X}"
+    return (
+        f"The character {label} cannot be written in this file: its encoding is {coding.encoding}. Nothing was "
+        "changed. There are two choices: write the text without that character, or ask the user whether the file may "
+        "get another encoding, which affects every program that reads it."
+    )
 
 
-def _decode(coding: Coding, raw: bytes) -> str | None:
-    try:
-        text = coding.decode(raw)
-        # Strict UTF-8 always survives a round trip; for other encodings it is checked.
-        return text if coding.encoding == "utf-8" or coding.encode(text) == raw else None
-    except (UnicodeDecodeError, EditorError):
-        return None
+def _changed_character(text: str, result: str) -> str:
+    """Return the first character that the encoding replaced with another one."""
+    return next((was for was, now in zip(text, result, strict=False) if was != now), text[-1])
+
+
+def _high_bytes(raw: bytes) -> int:
+    return len(raw) - len(raw.translate(None, _HIGH))

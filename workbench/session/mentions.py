@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
+from workbench.files.text_file import EditorError, decoded
 from workbench.protocol.events import (
     Event,
     FileText,
@@ -143,10 +144,9 @@ def _text(file: Path) -> str | None:
             return "".join(f"{each.name}{'/' if each.is_dir() else ''}\n" for each in sorted(file.iterdir())[:500])
         if not file.is_file() or file.stat().st_size > 4 * LONGEST:
             return None
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return decoded(file, file.read_bytes())[1].replace("\r\n", "\n")
+    except (OSError, EditorError):
         return None
-    return None if "\0" in text else text
 
 
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)

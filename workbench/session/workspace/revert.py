@@ -16,8 +16,9 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
+from workbench.files.encodings import Coding, reading_as
 from workbench.files.root_directory import SYSTEM, Root, real_path
-from workbench.files.text_file import Coding, EditorError, decoded, encoded, read_bytes
+from workbench.files.text_file import EditorError, decoded, encoded, read_bytes, reading_of
 from workbench.protocol.events import FileDelta
 from workbench.protocol.stand_ins import stands_for
 from workbench.session.workspace.metadata import Metadata
@@ -92,7 +93,7 @@ def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _Checke
         stored = _stored(file, versions)
         if file.cut:
             return _checked_bytes(file, root, stored)
-        states, now = _read(stored.path if stored else Path(file.path), root)
+        states, now = _read(stored.path if stored else Path(file.path), root, file.before)
     except (OSError, ValueError, EditorError, SnapshotError) as error:
         raise RevertError(f"{_name(file)} could not be read: {_why(error)}") from error
     if now != file.before:
@@ -111,7 +112,7 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Chec
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")
     raw = _bytes_at(path, root)
-    if not (file.before is None if raw is None else _is_content(file.before, path, raw, _blob_of(raw))):
+    if not (file.before is None if raw is None else _is_content(file.before, raw, _blob_of(raw))):
         raise _changed(file)
     return _CheckedFile(path, root, raw, stored=stored)
 
@@ -120,14 +121,9 @@ def _changed(file: FileDelta) -> RevertError:
     return RevertError(f"{_name(file)} has changed since it was shown; look at it again. Nothing was written")
 
 
-def _is_content(content: str | None, path: Path, raw: bytes, blob: str) -> bool:
+def _is_content(content: str | None, raw: bytes, blob: str) -> bool:
     """Return whether a delta's content is that of these bytes: either its stand-in line or its text matches."""
-    if stands_for(content, blob):
-        return True
-    try:
-        return decoded(path, raw)[1] == content
-    except EditorError:
-        return False
+    return stands_for(content, blob) or (content is not None and reading_as(raw, content) is not None)
 
 
 def _bytes_at(path: Path, root: Root) -> bytes | None:
@@ -184,12 +180,15 @@ def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
     change, metadata = entry
     matches = bool(file.cut) and stands_for(file.after, change.after)
     if not matches and not change.has_link:
-        matches = _is_content(file.after, path, repository.contents([change.after])[change.after], change.after)
+        matches = _is_content(file.after, repository.contents([change.after])[change.after], change.after)
     return _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if matches else None
 
 
-def _read(path: Path, workspace: Root) -> tuple[_CheckedFile, str | None]:
-    """Return the file and its text. Raises EditorError if a path in the workspace now leads out of it."""
+def _read(path: Path, workspace: Root, expected: str | None) -> tuple[_CheckedFile, str | None]:
+    """Return the file and its text, in the encoding in which it is the text that was shown if there is one.
+
+    Raises EditorError if a path in the workspace now leads out of it.
+    """
     real = Path(real_path(path))
     if real != path and path.is_relative_to(workspace.path) and not workspace.holds(real):
         raise EditorError("it leads out of the workspace now")
@@ -198,7 +197,7 @@ def _read(path: Path, workspace: Root) -> tuple[_CheckedFile, str | None]:
         raw = read_bytes(real, root)
     except FileNotFoundError:
         return _CheckedFile(real, root), None
-    coding, text = decoded(real, raw)
+    coding, text = reading_of(real, raw, expected) if expected is not None else decoded(real, raw)
     return _CheckedFile(real, root, raw, coding), text
 
 

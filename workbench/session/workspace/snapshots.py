@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from workbench.files.git import NO_GIT
 from workbench.files.root_directory import real_path
-from workbench.files.text_file import EditorError, decoded
+from workbench.files.text_file import EditorError, decoded, decoded_versions
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.protocol.stand_ins import NOT_STORED, TOO_LARGE, stand_in, stands_for
@@ -86,7 +87,7 @@ def _delta(
     repository: SnapshotRepository, change: Change, raw: Mapping[str, bytes], sizes: Mapping[str, int]
 ) -> FileDelta:
     path = well_formed(str(repository.workspace / change.path))
-    before, after = (_text(blob, raw, sizes) for blob in (change.before, change.after))
+    before, after = _versions(change, raw, sizes)
     is_skipped = not change.after and change.path in repository.skipped
     if isinstance(before, _NoText) or isinstance(after, _NoText) or change.has_link or is_skipped:
         cut = TOO_LARGE if is_skipped else _reason(change, before, after)
@@ -101,6 +102,16 @@ class _NoText:
     """The reason why there is no text to show."""
 
     reason: str
+
+
+def _versions(
+    change: Change, raw: Mapping[str, bytes], sizes: Mapping[str, int]
+) -> tuple[str | _NoText | None, str | _NoText | None]:
+    """Return the texts before and after, in one encoding if both versions can be read in it."""
+    if change.before in raw and change.after in raw:
+        with suppress(EditorError):
+            return decoded_versions(_NOWHERE, raw[change.before], raw[change.after])
+    return _text(change.before, raw, sizes), _text(change.after, raw, sizes)
 
 
 def _text(blob: str, raw: Mapping[str, bytes], sizes: Mapping[str, int]) -> str | _NoText | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.files.text_file import EditorError, decoded, read_bytes, why_unusable
+from workbench.files.text_file import EditorError, read_bytes, why_unusable
 from workbench.text import well_formed
 from workbench.tools.context import ConversationState, merges_changes, state_directory_of, workspace_of
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
@@ -209,9 +209,9 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         if image is not None:
             text = TextContent(text=f"The image {action.path}:")
             return StrReplaceEditorObservation(content=(text, image), command="view", path=action.path, prev_exist=True)
-        coding, content = decoded(path, raw)
+        coding, content = self._files.decoded(path, raw)
         listing = show_file(action.path, content, coding, action.view_range)
-        self._files.remember(path, raw)
+        self._files.remember(path, raw, coding=coding)
         return _view_result(action, listing)
 
 

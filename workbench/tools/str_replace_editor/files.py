@@ -10,26 +10,27 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from workbench.files import atomic
+from workbench.files.encodings import Coding
 from workbench.files.root_directory import SYSTEM, Root, approved_paths, is_pending, pending_content, real_path
 from workbench.files.text_file import (
-    Coding,
     EditorError,
     decoded,
     digest,
     encoded,
     name_of,
     read_bytes,
+    reading_of,
 )
 from workbench.suggest import nearest
 from workbench.tools.blob_store import BlobStore
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.undo_history import LastViewed, Step, UndoSteps
+from workbench.tools.str_replace_editor.undo_history import LastViewed, Step, UndoSteps, Viewed
 
 _ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")
 _COMPARED = 2_000
@@ -51,6 +52,7 @@ class Plan:
     """Set if the file was changed since the model viewed it; `after` then contains both changes."""
     mode: int = 0
     """The mode of a deleted file, for restoring it."""
+    coding: Coding | None = None
 
 
 class Files:
@@ -114,35 +116,55 @@ class Files:
         """Return the plan of an edit. Raises OSError, or EditorError, also if the file has changed and cannot be
         merged.
         """
-        raw = self._read(path)
-        digest_before, viewed = digest(raw), self._blobs.get(_digest_name(path))
-        coding, before = decoded(path, raw)
+        raw, coding, before = self._read(path)
+        digest_before, viewed = digest(raw), self._viewed(path)
         stale = None
-        if viewed is None or viewed == digest_before.encode() or is_pending(path):
+        if viewed is None or viewed.digest == digest_before or is_pending(path):
             edited = edit(before)
         else:
-            edited, stale = self._merged(path, before, viewed.decode(), edit)
-        return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, digest_before, stale)
+            edited, stale = self._merged(path, before, viewed, edit)
+        raw_after = encoded(path, edited.text, coding)
+        return Plan(path, raw, raw_after, before, edited.text, edited, digest_before, stale, coding=coding)
 
-    def _read(self, path: Path) -> bytes:
-        """Return the content, including pending changes of earlier actions. Raises EditorError, OSError."""
+    def _read(self, path: Path) -> tuple[bytes, Coding, str]:
+        """Return the content, its encoding and its text, including pending changes of earlier actions.
+
+        Raises EditorError, OSError.
+        """
         if not is_pending(path):
-            return read_bytes(self.existing(path), self.root_of(path))
+            raw = read_bytes(self.existing(path), self.root_of(path))
+            return raw, *self.decoded(path, raw)
         text = pending_content(path)
         if text is None:
             raise EditorError(f"{path} does not exist once the action before this one has run.")
-        return encoded(
-            path, text, decoded(path, read_bytes(path, self.root_of(path)))[0] if path.exists() else Coding()
-        )
+        coding = self.decoded(path, read_bytes(path, self.root_of(path)))[0] if path.exists() else Coding()
+        return encoded(path, text, coding), coding, text
 
-    def _merged(
-        self, path: Path, theirs: str, viewed_digest: str, edit: Callable[[str], Edited]
-    ) -> tuple[Edited, Stale]:
+    def decoded(self, path: Path, raw: bytes) -> tuple[Coding, str]:
+        """Return the encoding and the text of a content of this file.
+
+        The encoding in which the file was viewed or written is kept where the content does not tell another one.
+        Raises EditorError if no known encoding converts the bytes without loss.
+        """
+        viewed = self._viewed(path)
+        if viewed is None or viewed.coding is None:
+            return decoded(path, raw)
+        if viewed.digest == digest(raw):
+            return decoded(path, raw, viewed.coding)
+        coding, text = decoded(path, raw)
+        is_open = coding.source == "guessed" or (coding == Coding() and raw.isascii())
+        return (viewed.coding, text) if is_open and viewed.coding.reading(raw) == text else (coding, text)
+
+    def _viewed(self, path: Path) -> Viewed | None:
+        entry = self._blobs.get(_digest_name(path))
+        return Viewed.from_bytes(entry) if entry is not None else None
+
+    def _merged(self, path: Path, theirs: str, viewed: Viewed, edit: Callable[[str], Edited]) -> tuple[Edited, Stale]:
         """Apply the edit to the content last viewed and merge the result with the current content. Raises
         EditorError.
         """
         changed = f"{path} has changed since it was last shown to you."
-        base = self._last_viewed.text(path, viewed_digest) if self._last_viewed else None
+        base = self._last_viewed.text(path, viewed) if self._last_viewed else None
         try:
             ours = edit(base).text if base is not None else None
         except EditorError as error:
@@ -171,23 +193,24 @@ class Files:
         path = real
         if before is None:
             return self.creation(path, after) if after is not None else Plan(path, None, None, None, None)
-        raw = self._read(path)
-        coding, text = decoded(path, raw)
+        raw, coding, text = self._read(path)
+        if text != before:
+            coding, text = reading_of(path, raw, before)
         if text != before:
             raise EditorError(f"{path} does not hold the text that was shown.")
         if after is None:
             mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
             return Plan(path, raw, None, before, None, digest_before=digest(raw), mode=mode)
         raw_after = raw if after == before else encoded(path, after, coding)
-        return Plan(path, raw, raw_after, before, after, Edited.between(before, after), digest(raw))
+        return Plan(path, raw, raw_after, before, after, Edited.between(before, after), digest(raw), coding=coding)
 
-    def remember(self, path: Path, raw: bytes | None, content_digest: str = "") -> None:
+    def remember(self, path: Path, raw: bytes | None, content_digest: str = "", coding: Coding | None = None) -> None:
         """Store that the model knows this content, whose digest is `content_digest`; None means there is no file."""
         with suppress(OSError):  # then the file has to be viewed again before the next edit
             if self._last_viewed:
                 self._last_viewed.put(path, raw)
             if raw is not None:
-                self._blobs.put(_digest_name(path), (content_digest or digest(raw)).encode())
+                self._blobs.put(_digest_name(path), Viewed(content_digest or digest(raw), coding).to_bytes())
             else:
                 self._blobs.drop(_digest_name(path))
 
@@ -217,7 +240,7 @@ class Files:
         except OSError:
             self._forget_if_unchanged(plan)
             raise
-        self.remember(plan.path, plan.raw_after, step.digest_after)
+        self.remember(plan.path, plan.raw_after, step.digest_after, plan.coding)
 
     def undoing(self, path: Path) -> Plan:
         """Return the plan to undo the last edit. Raises EditorError if there is none or the file has changed since."""
@@ -236,25 +259,27 @@ class Files:
                 f"{path} was changed by something else after the last edit, and taking that edit back would lose the "
                 "change. View the file and make the opposite edit with `str_replace`."
             )
-        before = decoded(path, raw)[1]
+        coding, before = self.decoded(path, raw)
         if not step.digest_before:
             return Plan(path, raw, None, before, None)
         earlier = step.undone(raw)
-        after = decoded(path, earlier)[1]
-        return Plan(path, raw, earlier, before, after, Edited.between(before, after))
+        is_certain = not coding.source
+        coding, after = decoded(path, earlier, None if is_certain else coding)
+        return Plan(path, raw, earlier, before, after, Edited.between(before, after), coding=coding)
 
     def apply_undo(self, plan: Plan) -> None:
         """Carry out a plan of `undoing`. Raises OSError."""
         self._write(plan)
         with suppress(OSError):  # the step is skipped the next time
             self._undo.drop(plan.path)
-        self.remember(plan.path, plan.raw_after)
+        self.remember(plan.path, plan.raw_after, coding=plan.coding)
 
     def revert(self, plans: Sequence[Plan]) -> list[Path]:
         """Restore files that were just written, last one first; return those that could not be restored."""
         lost = []
         for plan in reversed(plans):
             back = Plan(plan.path, plan.raw_after, plan.raw_before, plan.after, plan.before, mode=plan.mode)
+            back = replace(back, coding=plan.coding)
             try:
                 self.apply_undo(back) if plan.raw_after is not None else self._write(back)
             except OSError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.files.encodings import Coding
 from workbench.files.merge import Merged, merge
 from workbench.files.text_file import EditorError, decoded, digest, name_of
 from workbench.tools.blob_store import BlobStore
@@ -15,6 +17,37 @@ LARGEST = 1_000_000
 """The size, in bytes, of the largest file that is stored; a larger one that changed must be viewed again before an
 edit.
 """
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """The digest of the content that the model has viewed, and its encoding unless that is UTF-8.
+
+    The encoding is stored because an edit may remove the characters by which it was recognised.
+    """
+
+    digest: str
+    coding: Coding | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form."""
+        coding = self.coding
+        if coding is None or coding == Coding():
+            return self.digest.encode()
+        return json.dumps([self.digest, coding.encoding, coding.bom.hex(), coding.source]).encode()
+
+    @classmethod
+    def from_bytes(cls, entry: bytes) -> Viewed:
+        """Return what was stored; of a damaged entry, a digest that no content has."""
+        if not entry.startswith(b"["):
+            return cls(entry.decode("ascii", "replace"))
+        try:
+            viewed_digest, encoding, bom, source = json.loads(entry)
+            codecs.lookup(encoding)
+            coding = Coding(encoding, bytes.fromhex(bom), source)
+        except (ValueError, TypeError, LookupError):
+            return cls("")
+        return cls(viewed_digest, coding)
 
 
 class LastViewed:
@@ -32,13 +65,13 @@ class LastViewed:
         else:
             self._blobs.drop(_name(path))
 
-    def text(self, path: Path, viewed_digest: str) -> str | None:
-        """Return the stored content as text; None unless its digest is `viewed_digest`."""
+    def text(self, path: Path, viewed: Viewed) -> str | None:
+        """Return the stored content as text; None unless it is what was viewed."""
         raw = self._blobs.get(_name(path))
-        if raw is None or digest(raw) != viewed_digest:
+        if raw is None or digest(raw) != viewed.digest:
             return None
         try:
-            return decoded(path, raw)[1]
+            return decoded(path, raw, viewed.coding)[1]
         except EditorError:
             return None
 

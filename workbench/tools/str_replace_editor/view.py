@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from workbench.files.encodings import Coding
 from workbench.files.images import HEAD, MOST_BYTES, kind_of
-from workbench.files.text_file import Coding, EditorError
+from workbench.files.text_file import EditorError
 from workbench.text import cut_middle
 from workbench.tools.schema import ImageContent
 from workbench.tools.str_replace_editor.edits import Edited
@@ -35,7 +36,8 @@ def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | 
     lines = split_lines(text)
     first, last = _checked_range(view_range, len(lines)) if view_range is not None else (1, len(lines))
     body = number_lines(lines[first - 1 : last], first) if lines else "(the file is empty)"
-    return f"Here's the result of running `cat -n` on {path}:\n{body}\n{_notes(text, coding)}"
+    length = _beyond(view_range, len(lines))
+    return f"Here's the result of running `cat -n` on {path}:\n{body}\n{length}{_notes(text, coding)}"
 
 
 def show_change(edited: Edited) -> str:
@@ -71,10 +73,23 @@ def _checked_range(view_range: Sequence[int], count: int) -> tuple[int, int]:
         raise EditorError(f"{argument}, but it must be two numbers: [first, last].")
     first, last = view_range
     if not 1 <= first <= max(count, 1):
-        raise EditorError(f"{argument}, but the file has {count} lines: the first must be from 1 to {max(count, 1)}.")
+        if count == 0:
+            raise EditorError(f"{argument}, but the file is empty (0 lines).")
+        raise EditorError(f"{argument}, but the file has {_lines(count)}: the first must be from 1 to {count}.")
     if last != -1 and last < first:
         raise EditorError(f"{argument}: the last line is before the first one. Use -1 for the end of the file.")
     return first, count if last == -1 else min(last, count)
+
+
+def _lines(count: int) -> str:
+    return f"{count} line" if count == 1 else f"{count} lines"
+
+
+def _beyond(view_range: Sequence[int] | None, count: int) -> str:
+    """Return a line with the length of the file if the range ends behind it; empty otherwise."""
+    if view_range is None or view_range[1] <= count:
+        return ""
+    return f"[the file has {_lines(count)}]\n" if count else ""
 
 
 def _notes(text: str, coding: Coding) -> str:
@@ -82,7 +97,8 @@ def _notes(text: str, coding: Coding) -> str:
     are usual.
     """
     crlf, newlines = text.count("\r\n"), text.count("\n")
-    notes = [f"encoding {coding.encoding}"] if coding.encoding != "utf-8" else []
+    source = f" ({coding.source})" if coding.source else ""
+    notes = [f"encoding {coding.encoding}{source}"] if coding.encoding != "utf-8" else []
     if crlf:
         notes.append("CRLF line ends" if crlf == newlines else "mixed line ends")
     if newlines and not text.endswith("\n"):

@@ -84,11 +84,13 @@ def _file(path: Path, before: bytes | None) -> FileState:
         return FileState(str(path), None, None, note=why)
     if max(len(before or b""), len(after or b"")) > LARGEST:
         return FileState(str(path), None, None, note=f"too large to be compared here, {sizes}")
+    from workbench.files.text_file import EditorError, decoded_versions
+
     try:
-        return FileState(str(path), _text(before), _text(after))
-    except UnicodeDecodeError:
+        return FileState(str(path), *decoded_versions(path, before, after))
+    except EditorError:
         same = before == after
-        return FileState(str(path), None, None, note="" if same else f"not text in UTF-8, {sizes}")
+        return FileState(str(path), None, None, note="" if same else f"not text, {sizes}")
 
 
 def _on_disk(path: Path) -> tuple[bytes | None, str]:
@@ -106,10 +108,6 @@ def _on_disk(path: Path) -> tuple[bytes | None, str]:
         return None, ""
     except OSError as error:
         return None, f"cannot be read: {error.strerror}"
-
-
-def _text(content: bytes | None) -> str | None:
-    return None if content is None else content.decode("utf-8")
 
 
 def _size(content: bytes | None) -> str:

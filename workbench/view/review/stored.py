@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
-from workbench.files.text_file import EditorError, decoded
+from workbench.files.text_file import EditorError, decoded_versions
 from workbench.protocol.stand_ins import blob_named
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.view.state import FileState
@@ -20,16 +20,19 @@ def with_stored_content(file: FileState, workspace: Path) -> FileState:
     """Return the file with its texts from the versions, or unchanged if these cannot be read; blocks while git runs."""
     repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
     try:
-        before, after = (_text(repository, content) for content in (file.before, file.after))
+        before, after = (_raw(repository, content) for content in (file.before, file.after))
+        versions = decoded_versions(repository.workspace, before, after)
     except (WorkbenchError, EditorError, OSError):
         return file
-    return replace(file, before=before, after=after, note="")
+    return replace(
+        file,
+        before=file.before if before is None else versions[0],
+        after=file.after if after is None else versions[1],
+        note="",
+    )
 
 
-def _text(repository: SnapshotRepository, content: str | None) -> str | None:
-    """Return the text that a stand-in line replaces, or the content itself if it is not such a line."""
+def _raw(repository: SnapshotRepository, content: str | None) -> bytes | None:
+    """Return the bytes of the text that a stand-in line replaces; None if the content is not such a line."""
     blob = blob_named(content)
-    if not blob:
-        return content
-    raw = next(iter(repository.contents([blob]).values()))
-    return decoded(repository.workspace, raw)[1]
+    return next(iter(repository.contents([blob]).values())) if blob else None
