@@ -86,8 +86,8 @@ class HttpServer:
             handler.close_connection = True
             return None
         request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
-        if self.mode == "401":
-            return self.send(handler, 401)
+        if self.mode in ("401", "403", "500"):
+            return self.send(handler, int(self.mode))
         if self.mode == "redirect":
             return self.send(handler, 307, Location=self.target)
         lost = handler.headers.get("Mcp-Session-Id") not in (None, str(self.sessions))

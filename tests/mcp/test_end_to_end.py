@@ -137,7 +137,7 @@ def test_failing_server_is_a_warning_and_delays_nothing(sandbox: Sandbox):
     done, _, requests = run(sandbox)
     assert done.returncode == 0, done.stderr
     assert "the MCP server odd of" in done.stderr
-    assert "there is no 'colour'" in done.stderr
+    assert "`colour` is not used" in done.stderr
     assert (
         "the MCP server gone cannot be used: it ended before it responded; it wrote: /no/such: No such" in done.stderr
     )

@@ -98,6 +98,25 @@ def test_call_over_sse_works(place, sse):
     place.clients.pop().close()
 
 
+def test_url_without_a_type_falls_back_to_sse(place, sse):
+    tool = place.tool(server=web(place, sse))
+    assert ask(tool, "hello").text == "echo: hello"
+    place.clients.pop().close()
+
+
+@pytest.mark.parametrize("status", ["401", "403", "500"])
+def test_refusing_server_is_not_asked_over_sse(place, status):
+    with HttpServer(status) as server:
+        with pytest.raises(ServerFailed, match=f"HTTP {status}"):
+            place.client(web(place, server.url)).connect().result(60)
+        assert "GET" not in {method for method, _, _ in server.requests}
+
+
+def test_server_of_a_named_type_is_asked_over_that_only(place, sse):
+    with pytest.raises(ServerFailed, match="web cannot be used"):
+        place.client(web(place, sse, type="http")).connect().result(60)
+
+
 def test_invalid_certificate_is_reported_and_nothing_is_sent(place):
     with Site(tls=True) as site:
         settings = web(place, site.url("/mcp", "127.0.0.1"), headers={"Authorization": "Bearer secret-12345"})

@@ -47,8 +47,8 @@ def test_unusable_server_is_reported_and_leaves_none_running(tmp_path):
     with pytest.raises(ServerFailed, match="the MCP server bad cannot be used"):
         create_mcp_tools(table, timeout=60)
     wait_for(lambda: not children() - before, "the good one to end")
-    with pytest.raises(UsageError, match="there is no 'colour'"):
-        create_mcp_tools({"odd": {"command": "x", "colour": "red"}})
+    with pytest.raises(UsageError, match="its type 'ws' is not supported"):
+        create_mcp_tools({"odd": {"type": "ws", "url": "wss://example.org"}})
     with pytest.raises(UsageError, match="must be a table"):
         create_mcp_tools({"mcpServers": [1]})
 

@@ -26,7 +26,7 @@ async def test_trust_screen_shows_what_would_be_started(tmp_path):
     assert lines[0] == "tracker: npx -y some tracker --token ${TOKEN}"
     assert lines[1] == "web: https://example.org/\\e[31mmcp · with X-Key: ${OPENAI_API_KEY}"
     assert lines[2] == "node: node x.js · with NODE_OPTIONS=--require ./y.js, K=${\\e[31mK}"
-    assert lines[3].startswith("odd: left out: there is no 'colour'")
+    assert lines[3].startswith("odd: x · `colour` is not used")
     assert (len(lines), lines[-1]) == (9, "and 2 more")
     assert started_by(question, ".ohw/rules.toml") == []
     app = workbench_app(FakeClient(), directory=tmp_path)

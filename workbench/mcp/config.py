@@ -10,13 +10,15 @@ import hashlib
 import json
 import os
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
+from workbench.mcp.config_keys import Normalized, normalized
 from workbench.processes.spawn import absolute_path
 from workbench.secrets.masker import MASKER
 from workbench.secrets.secret_names import PASSED_ON, child_environment, holds_secret
@@ -27,22 +29,16 @@ START_SECONDS = 10.0
 CALL_SECONDS = 60.0
 ASK_SECONDS = 600.0
 FIRST_WAIT_SECONDS = 1.0
-_KINDS: Mapping[str, Kind] = {
-    "stdio": "stdio",
-    "http": "http",
-    "streamable-http": "http",
-    "streamable_http": "http",
-    "streamableHttp": "http",
-    "sse": "sse",
+_NOT_IDENTITY = {
+    *("is_on", "source", "oauth", "uses_oauth", "sampling", "elicitation"),
+    *("workspace", "problem", "notices", "hidden_tools", "only_tools", "tries_sse"),
 }
-_STRINGS = ("command", "url", "cwd", "type", "transport", "description")
-_NUMBERS = ("timeout", "startTimeout", "askTimeout", "firstWait")
-_SWITCHES = ("enabled", "disabled", "sampling", "elicitation")
-_KEYS = (*_STRINGS, *_NUMBERS, "args", "env", "headers", *_SWITCHES, "oauth")
-_NOT_IDENTITY = ("is_on", "source", "oauth", "uses_oauth", "sampling", "elicitation")
-_OAUTH = {"clientId": str, "clientSecret": str, "callbackPort": int}
+"""Fields that do not make another server: approvals are stored under the hash of the others."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
-_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?:env:|input:)?([\w./-]+)(?::-([^}]*))?\}")
+"""A variable as shells write it, or as Cursor and VS Code do: `${env:NAME}`, `${input:name}`, `${workspaceFolder}`."""
+_TABLES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp",), ("context_servers",), ("extensions",))
+"""Where files of other programs have their table of servers."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,17 @@ class ServerConfig:
     """Whether the server may request model responses; the user approves each request."""
     elicitation: bool = True
     """Whether the server may ask the user questions."""
+    workspace: str = ""
+    """The working directory of the session, for `${workspaceFolder}`."""
+    problem: str = ""
+    """Why the server is off although it is configured; empty if it can be used."""
+    notices: tuple[str, ...] = ()
+    """What the configuration says and has no effect."""
+    hidden_tools: frozenset[str] = frozenset()
+    only_tools: frozenset[str] = frozenset()
+    """The only tools that are offered; empty if all are."""
+    tries_sse: bool = False
+    """Whether the older transport (SSE) is tried if the URL does not speak the newer one."""
 
     @property
     def key(self) -> str:
@@ -85,6 +92,10 @@ class ServerConfig:
             if name not in _NOT_IDENTITY and not name.endswith("_seconds")
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
+
+    def offers(self, tool: str) -> bool:
+        """Return whether the configuration leaves this tool of the server on."""
+        return tool not in self.hidden_tools and (not self.only_tools or tool in self.only_tools)
 
     @property
     def target(self) -> str:
@@ -125,105 +136,146 @@ def find_servers(
 def read_file(file: Path) -> dict[str, Any]:
     """Return the servers in a `.mcp.json` by name, not validated yet. Raises UsageError if the file cannot be read."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(without_comments(file.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read the MCP servers in {file}: {error}") from error
-    table = data.get("mcpServers", {}) if isinstance(data, dict) else None
+    for keys in _TABLES:
+        table = data
+        for key in keys:
+            table = table.get(key) if isinstance(table, dict) else None
+        if table is not None:
+            return _by_name(table, file)
+    if isinstance(data, dict) and all(map(_is_server, data.values())):
+        return data
+    raise UsageError(f'{file} must hold {{"mcpServers": {{…}}}}')
+
+
+def without_comments(text: str) -> str:
+    """Return JSON from JSON with comments and trailing commas; strings stay as they are."""
+    return _TRAILING.sub(_strings_only, _COMMENT.sub(_strings_only, text))
+
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
+
+
+def _strings_only(match: re.Match[str]) -> str:
+    return match[1] or ""
+
+
+def _is_server(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value.keys() & {"command", "url", "cmd", "uri", "serverUrl", "httpUrl"})
+
+
+def _by_name(table: Any, file: Path) -> dict[str, Any]:
+    """Return the servers by name, from a table or a list of servers with a name each. Raises UsageError."""
+    if isinstance(table, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in table):
+        return {each["name"]: each for each in table}
     if not isinstance(table, dict):
         raise UsageError(f'{file} must hold {{"mcpServers": {{…}}}}')
     return table
 
 
 def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: bool) -> ServerConfigs:
-    servers, problems = [], []
+    servers: dict[str, ServerConfig] = {}
+    problems = []
     for name, value in table.items():
         try:
-            servers.append(read_server(name, value, source, directory, runs_there=runs_there))
+            server = read_server(name, value, source, directory, runs_there=runs_there)
         except UsageError as error:
             problems.append(f"the MCP server {name} of {source} is ignored: {error}")
-    return ServerConfigs(tuple(servers), tuple(problems))
+            continue
+        number = 2
+        while server.name in servers:
+            server = replace(server, name=f"{allowed_name(name)[:38]}-{number}")
+            number += 1
+        servers[server.name] = server
+        problems += [f"the MCP server {server.name} of {source}: {line}" for line in server.notices]
+        problems += [f"the MCP server {server.name} of {source} is off: {server.problem}"] if server.problem else []
+    return ServerConfigs(tuple(servers.values()), tuple(problems))
+
+
+def allowed_name(name: str) -> str:
+    """Return the name under which a server is used: letters, digits, `-`, `_` and `.`, at most 41."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-_.")[:41]
+    return name if _NAME.fullmatch(name) else plain or "server"
 
 
 def read_server(name: str, value: Any, source: str, directory: str, *, runs_there: bool = False) -> ServerConfig:
     """Return the configuration of one server. Raises UsageError with the reason if it is invalid.
 
     A `cwd` in `value` is relative to `directory`. Without a `cwd`, a server runs in `directory` if `runs_there` is
-    true, which is for projects that the user trusts.
+    true, which is for projects that the user trusts, and for files in the formats of other programs.
     """
-    if not _NAME.fullmatch(name):
-        raise UsageError("its name must be letters, digits, `-`, `_` and `.`, at most 41")
     if not isinstance(value, Mapping):
         raise UsageError("it must be a table")
-    _check(value)
-    kind = _kind(value)
-    written = value.get("cwd") or "." * runs_there
-    cwd = str(Path(directory, Path(written).expanduser())) if written else ""
+    result = normalized(value, is_foreign=runs_there)
+    table, renamed = result.table, allowed_name(name)
+    kind: Kind = table["type"]
+    if not result.problem:
+        _check_target(kind, table)
+    is_local = kind == "stdio"
     return ServerConfig(
-        name=name,
+        name=renamed,
         kind=kind,
         source=source,
-        command=value.get("command", "") if kind == "stdio" else "",
-        args=tuple(value.get("args", ())) if kind == "stdio" else (),
-        env=dict(value.get("env", {})) if kind == "stdio" else {},
-        cwd=cwd if kind == "stdio" else "",
-        url="" if kind == "stdio" else value.get("url", ""),
-        headers={} if kind == "stdio" else dict(value.get("headers", {})),
-        oauth=value["oauth"] if isinstance(value.get("oauth"), Mapping) else {},
-        uses_oauth=value.get("oauth") is not False,
-        is_on=value.get("enabled", True) and not value.get("disabled", False),
-        start_seconds=float(value.get("startTimeout", START_SECONDS)),
-        call_seconds=float(value.get("timeout", CALL_SECONDS)),
-        ask_seconds=float(value.get("askTimeout", ASK_SECONDS)),
-        first_wait_seconds=float(value.get("firstWait", FIRST_WAIT_SECONDS)),
-        sampling=value.get("sampling", True),
-        elicitation=value.get("elicitation", True),
+        command=table.get("command", "") if is_local else "",
+        args=tuple(table.get("args", ())) if is_local else (),
+        env=table.get("env", {}) if is_local else {},
+        cwd=_directory_of(table, directory, runs_there=runs_there) if is_local else "",
+        url="" if is_local else table.get("url", ""),
+        headers={} if is_local else table.get("headers", {}),
+        oauth=table["oauth"] if isinstance(table.get("oauth"), Mapping) else {},
+        uses_oauth=table.get("oauth") is not False,
+        is_on=_is_on(table) and not result.problem,
+        start_seconds=float(table.get("startTimeout", START_SECONDS)),
+        call_seconds=float(table.get("timeout", CALL_SECONDS)),
+        ask_seconds=float(table.get("askTimeout", ASK_SECONDS)),
+        first_wait_seconds=float(table.get("firstWait", FIRST_WAIT_SECONDS)),
+        sampling=table.get("sampling", True),
+        elicitation=table.get("elicitation", True),
+        workspace=directory,
+        problem=result.problem,
+        notices=_notices(name, renamed, result),
+        hidden_tools=frozenset(result.hidden_tools),
+        only_tools=frozenset(result.only_tools),
+        tries_sse=result.tries_sse,
     )
 
 
-def _check(value: Mapping[str, Any]) -> None:
-    for key, part in value.items():
-        if key not in _KEYS:
-            raise UsageError(f"there is no {key!r}; there are {', '.join(_KEYS)}")
-        if key in _STRINGS and not isinstance(part, str):
-            raise UsageError(f"{key} must be text")
-        if key in _NUMBERS and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 86_400):
-            raise UsageError(f"{key} must be a number of seconds")
-        if key in _SWITCHES and not isinstance(part, bool):
-            raise UsageError(f"{key} must be true or false")
-        if key in ("env", "headers") and not _are_strings(part):
-            raise UsageError(f"{key} must be a table of strings")
-    _check_args_and_oauth(value)
+def _notices(name: str, renamed: str, result: Normalized) -> tuple[str, ...]:
+    return (*([f"its name here, for {name!r}"] if renamed != name else []), *result.notices)
 
 
-def _check_args_and_oauth(value: Mapping[str, Any]) -> None:
-    args = value.get("args", [])
-    if not (isinstance(args, list) and all(isinstance(each, str) for each in args)):
-        raise UsageError("args must be a list of strings")
-    if not _is_oauth(value.get("oauth", True)):
-        raise UsageError(f"oauth must be true, false or a table of {', '.join(_OAUTH)}")
+def _directory_of(table: Mapping[str, Any], directory: str, *, runs_there: bool) -> str:
+    written = table.get("cwd") or "." * runs_there
+    return str(Path(directory, Path(written).expanduser())) if written else ""
 
 
-def _are_strings(part: Any) -> bool:
-    return isinstance(part, Mapping) and all(isinstance(each, str) for each in part.values())
+def _is_on(table: Mapping[str, Any]) -> bool:
+    return bool(table.get("enabled", True)) and not table.get("disabled", False)
 
 
-def _is_oauth(part: Any) -> bool:
-    if not isinstance(part, Mapping):
-        return isinstance(part, bool)
-    return all(name in _OAUTH and type(value) is _OAUTH[name] for name, value in part.items())
-
-
-def _kind(value: Mapping[str, Any]) -> Kind:
-    word = value.get("type", value.get("transport", "stdio" if "command" in value else "http"))
-    if word not in _KINDS:
-        raise UsageError(f"there is no type {word!r}; there are stdio, http and sse")
-    kind = _KINDS[word]
+def _check_target(kind: Kind, table: Mapping[str, Any]) -> None:
     needed = "command" if kind == "stdio" else "url"
-    if not value.get(needed):
+    if not table.get(needed):
         raise UsageError(f"{kind} needs a {needed}")
-    if kind != "stdio" and not value["url"].startswith(("http://", "https://", "${")):
+    if kind != "stdio" and not table["url"].startswith(("http://", "https://", "${")):
         raise UsageError("url must start with http:// or https://")
-    return kind
+
+
+def variables_of(server: ServerConfig, env: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the variables that the configuration may name: those of the environment, and some of editors."""
+    own = {
+        "workspaceFolder": server.workspace,
+        "workspaceRoot": server.workspace,
+        "workspaceFolderBasename": Path(server.workspace).name,
+        "userHome": env.get("HOME", str(Path.home())),
+        "pathSeparator": os.sep,
+        "/": os.sep,
+    }
+    return ChainMap(dict(env), own)
 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
@@ -231,10 +283,12 @@ def expanded(text: str, env: Mapping[str, str]) -> str:
 
     def value(match: re.Match[str]) -> str:
         name, default = match.groups()
-        if name in env:
-            return env[name]
+        spoken = re.sub(r"\W", "_", name).upper()
+        if name in env or spoken in env:
+            return env[name] if name in env else env[spoken]
         if default is None:
-            raise UsageError(f"the environment variable {name} is not set")
+            asked = f" (it asks for the input {name})" if match[0].startswith("${input:") else ""
+            raise UsageError(f"the environment variable {spoken if asked else name} is not set{asked}")
         return default
 
     return _VARIABLE.sub(value, text)
@@ -252,6 +306,7 @@ _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
     """Return a server's environment. Raises UsageError if its configuration refers to a variable that is not set."""
+    variables = variables_of(server, env)
     passed = {
         name: value
         for name, value in child_environment(env).items()
@@ -264,7 +319,7 @@ def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str
     }
     if "PATH" in passed:
         passed["PATH"] = absolute_path(passed["PATH"])
-    return {**passed, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
+    return {**passed, "TERM": "dumb", **{name: expanded(value, variables) for name, value in server.env.items()}}
 
 
 def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
@@ -276,7 +331,7 @@ def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
     if server.oauth.get("clientSecret"):
         secrets["clientSecret"] = _expanded_or_empty(server.oauth["clientSecret"], env)
     for name, value in server.env.items():
-        inner = re.findall(r"\$\{(\w+)", value)
+        inner = re.findall(r"\$\{(?:env:|input:)?([\w-]+)", value)
         if holds_secret(name) or any(holds_secret(each) for each in inner):
             secrets[name] = _expanded_or_empty(value, env)
     for name, value in (*_in_arguments(server.args), *_in_query(server.url)):

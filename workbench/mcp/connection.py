@@ -11,12 +11,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.errors import (
     CallRefused,
     CallTimedOut,
+    OtherTransport,
     ServerFailed,
     ServerGone,
     SessionLost,
@@ -73,6 +75,8 @@ class Connection:
 
     def __init__(self, server: ServerConfig, listener: ConnectionListener) -> None:
         self.server = server
+        self._transport = server
+        """The configuration with the transport that the server speaks."""
         self.tail = StderrTail(listener.log_line)
         self._listener = listener
         self._owner: asyncio.Task[None] | None = None
@@ -171,14 +175,25 @@ class Connection:
                 self._why_gone, self._kind = why, kind
             leave.set()
 
-        try:
-            return await entered(stack, self.server, self.tail, gone, self._listener, mode="legacy")
-        except BaseException as error:
-            if getattr(getattr(cause_of(error), "error", None), "code", None) != _BAD_VERSION:
-                raise
-        leave.clear()
-        self._why_gone = ""
-        return await entered(stack, self.server, self.tail, gone, self._listener, mode="auto")
+        mode: Literal["legacy", "auto"] = "legacy"
+        while True:
+            try:
+                return await entered(stack, self._transport, self.tail, gone, self._listener, mode=mode)
+            except BaseException as error:
+                if not self._changes_transport(error):
+                    if mode == "auto" or _code_of(error) != _BAD_VERSION:
+                        raise
+                    mode = "auto"
+            leave.clear()
+            self._why_gone, self._kind = "", ServerGone
+
+    def _changes_transport(self, error: BaseException) -> bool:
+        """Use the older transport from now on if the server asks for it; any other error begins with the newer one."""
+        is_older = isinstance(cause_of(error), OtherTransport)
+        self._transport = replace(self.server, kind="sse") if is_older else self.server
+        if is_older:
+            self._listener.log_line("· it does not speak streamable HTTP; trying SSE")
+        return is_older
 
     async def _pause(self) -> None:
         if self._failures >= len(_PAUSES):
@@ -222,3 +237,9 @@ class Connection:
                 self._owner.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([self._owner], timeout=12)
+
+
+def _code_of(error: BaseException) -> int | None:
+    """Return the code of the protocol's error that caused this one."""
+    code: int | None = getattr(getattr(cause_of(error), "error", None), "code", None)
+    return code

@@ -12,6 +12,10 @@ class ServerFailed(WorkbenchError):
     """The server cannot be started or reached; nothing was sent to it."""
 
 
+class OtherTransport(ServerFailed):
+    """The URL answers requests of the newer HTTP transport as servers with the older one (SSE) do."""
+
+
 class StartChanged(ServerFailed):
     """The start files of the server differ from the approved ones; a retry does not help."""
 

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -21,8 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from workbench import __version__
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
-from workbench.mcp.config import ServerConfig, expanded, server_environment
-from workbench.mcp.errors import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
+from workbench.mcp.config import ServerConfig, expanded, server_environment, variables_of
+from workbench.mcp.errors import OtherTransport, ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.stdio import LINE_LIMIT, MOST_FILES, OTHERS, StderrTail, TooLong, started_files, stdio_transport
 from workbench.mcp.token_store import Signed, TokenStore
 
@@ -115,8 +115,12 @@ async def entered(
     *,
     mode: Literal["legacy", "auto"],
 ) -> Client:
-    """Return a connected client, which `stack` closes. Raises the SDK's errors and those of `_check_start`."""
+    """Return a connected client, which `stack` closes. Raises the SDK's errors and those of `_check_start`.
+
+    Raises OtherTransport if the server does not speak the newer transport and the configuration leaves that open.
+    """
     client: Client
+    answers: list[httpx2.Response] = []
     if server.kind == "stdio":
         await asyncio.to_thread(_check_start, server, heard)
 
@@ -129,7 +133,7 @@ async def entered(
 
     elicited, sampled, listed = (_answering(heard, kind) for kind in ("elicitation", "sampling", "roots"))
     client = Client(
-        _transport(server, tail, gone, heard.locations),
+        _transport(server, tail, gone, heard.locations, answers),
         mode=mode,
         client_info=t.Implementation(name="ohw", version=__version__),
         message_handler=on_message,
@@ -138,13 +142,38 @@ async def entered(
         elicitation_callback=elicited if server.elicitation else None,
         sampling_callback=sampled if server.sampling else None,
     )
-    await stack.enter_async_context(client)
-    # Some servers send requests that the client did not announce: these handlers tell the server and the user why such
-    # a request is refused.
+    with _noticing_older(server, answers):
+        await stack.enter_async_context(client)
+    _refuse_rest(client, elicited, sampled, listed)
+    return client
+
+
+def _refuse_rest(client: Client, elicited: Any, sampled: Any, listed: Any) -> None:
+    """Handle requests that the client did not announce, so that the server and the user learn why they are refused."""
     own = {"_elicitation_callback": elicited, "_sampling_callback": sampled, "_list_roots_callback": listed}
     for name, callback in own.items():
         setattr(client.session, name, callback)
-    return client
+
+
+@contextmanager
+def _noticing_older(server: ServerConfig, answers: Sequence[httpx2.Response]) -> Iterator[None]:
+    """Raise OtherTransport for an error in the block if the first answer and the configuration suggest SSE."""
+    try:
+        yield
+    except BaseException as error:
+        if server.tries_sse and server.kind == "http" and answers and _is_older(answers[0]):
+            raise OtherTransport("it speaks the older HTTP transport (SSE)") from error
+        raise
+
+
+def _is_older(answer: httpx2.Response) -> bool:
+    """Return whether the answer to the first request shows that its sender does not speak the newer transport.
+
+    A required sign-in, a refusal and a failing server are no such answers.
+    """
+    if answer.is_success:
+        return not answer.headers.get("content-type", "").startswith(("application/json", "text/event-stream"))
+    return answer.status_code in (400, 404, 405, 406, 415, 501)
 
 
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
@@ -158,10 +187,11 @@ def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
 
 def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
     """Return a local server's command, working directory (empty if none is configured) and environment."""
-    argv = [expanded(word, os.environ) for word in (server.command, *server.args)]
+    env = variables_of(server, os.environ)
+    argv = [expanded(word, env) for word in (server.command, *server.args)]
     theirs = server_environment(server, os.environ)
     _check_program(argv[0], theirs)
-    return argv, expanded(server.cwd, os.environ), theirs
+    return argv, expanded(server.cwd, env), theirs
 
 
 def _answering(heard: ConnectionListener, kind: str) -> Any:
@@ -178,9 +208,9 @@ def _answering(heard: ConnectionListener, kind: str) -> Any:
 
 
 def _transport(
-    server: ServerConfig, tail: StderrTail, gone: Gone, locations: Locations
+    server: ServerConfig, tail: StderrTail, gone: Gone, locations: Locations, answers: list[httpx2.Response]
 ) -> AbstractAsyncContextManager[Any]:
-    env = os.environ
+    env = variables_of(server, os.environ)
     if server.kind == "stdio":
         argv, directory, theirs = _command(server)
         return (
@@ -201,7 +231,7 @@ def _transport(
             return _http_client(gone, headers, timeout, auth, _refusals(server, gone, auth))
 
         return sse_client(url, headers, _HTTP_SECONDS, _silence(server), httpx_client_factory=http_client, auth=auth)
-    return _streamable(server, url, headers, gone, auth)
+    return _streamable(server, url, headers, gone, auth, answers=answers)
 
 
 @asynccontextmanager
@@ -260,8 +290,15 @@ def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable
 
 
 def _streamable(
-    server: ServerConfig, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
+    server: ServerConfig,
+    url: str,
+    headers: dict[str, str],
+    gone: Gone,
+    auth: Signed | None,
+    *,
+    answers: list[httpx2.Response],
 ) -> AbstractAsyncContextManager[Any]:
+    """Return the newer transport; the first answer to a request is added to `answers`."""
     refusals = _refusals(server, gone, auth)
 
     async def check(response: httpx2.Response) -> None:
@@ -269,6 +306,8 @@ def _streamable(
         code = response.status_code
         if response.request.method != "POST":
             return
+        if not answers:
+            answers.append(response)
         await refusals(response)
         if code in (403, 404) or code >= 500:
             is_lost = code == 404 and "mcp-session-id" in response.request.headers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import threading
@@ -31,6 +32,8 @@ from workbench.secrets.masker import MASKER
 from workbench.tools.registry import list_registered_tools, resolve_alias
 from workbench.tools.selection import ToolState
 from workbench.tools.tool import ToolDefinition
+
+logger = logging.getLogger(__name__)
 
 
 def named(
@@ -71,6 +74,10 @@ def create_mcp_tools(
         for name, values in servers.items():
             entry = {"startTimeout": timeout, **values} if isinstance(values, Mapping) else values
             server = read_server(name, entry, "the program", str(folder or Path.cwd()), runs_there=True)
+            if server.problem:
+                raise UsageError(f"the MCP server {name} cannot be used: {server.problem}")
+            for line in server.notices:
+                logger.warning("the MCP server %s: %s", name, line)
             if server.is_on:
                 leases.append(_Lease(server))
                 undo.callback(leases[-1].end)
@@ -85,7 +92,9 @@ def create_mcp_tools(
 
 def _tools_of(leases: Sequence[_Lease]) -> list[MCPToolDefinition]:
     by_client = {lease.client: lease for lease in leases}
-    offered = [(lease.client, tool) for lease in leases for tool in lease.tools]
+    offered = [
+        (lease.client, tool) for lease in leases for tool in lease.tools if lease.client.server.offers(tool["name"])
+    ]
     return [
         MCPToolDefinition(name, tool, client.server.name, _LeasedExecutor(client, tool, by_client[client]))
         for name, client, tool in named(offered)
@@ -264,7 +273,7 @@ class SessionServers:
         return MCPToolDefinition(name, tool, client.server.name, executor, is_approved=is_approved)
 
     def _is_enabled(self, name: str, client: MCPClient, tool: Definition) -> bool:
-        if self._table.get(name) is False:
+        if self._table.get(name) is False or not client.server.offers(tool["name"]):
             return False
         only_reading = self._table.get("set") == "plan"
         return not only_reading or self._tool(name, client, tool).is_read_only
@@ -339,8 +348,10 @@ class ListedServers:
         ]
         states = []
         for name, client, tool in named(offered, list_registered_tools()):
-            is_on = self._table.get(name) is not False
-            why = f"of the MCP server {client.server.name}" + ("" if is_on else ", disabled in [tools]")
+            is_offered = client.server.offers(tool["name"])
+            is_on = self._table.get(name) is not False and is_offered
+            where = "[tools]" if is_offered else "its configuration"
+            why = f"of the MCP server {client.server.name}" + ("" if is_on else f", disabled in {where}")
             is_approved = tool["name"] in self._pins.entry(client.server).approved
             definition = MCPToolDefinition(name, tool, client.server.name, is_approved=is_approved)
             states.append(ToolState(name, is_on, why, client.server.source, (definition,)))
@@ -352,7 +363,7 @@ class ListedServers:
             entry = self._pins.entry(server)
             name = f"MCP server {server.name}"
             if not server.is_on:
-                states.append(ToolState(name, False, "disabled", server.source))
+                states.append(ToolState(name, False, server.problem or "disabled", server.source))
             elif not entry.listed:
                 why = entry.failure or "not started, so its tools are unknown; `ohw tools --mcp` starts it"
                 states.append(ToolState(name, False, MASKER.masked(why), server.source))

@@ -75,7 +75,7 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
     lines = []
     for server, config in list(table.items())[:_MOST_SERVERS]:
         try:
-            start = _start_of(read_server(server, config, name, str(question.directory)))
+            start = _start_of(read_server(server, config, name, str(question.directory), runs_there=True))
         except WorkbenchError as error:
             start = f"left out: {error}"
         lines.append(visible(f"{server}: {start}", lines=False))
@@ -86,7 +86,9 @@ def _start_of(server: ServerConfig) -> str:
     """Return the command or URL of a server as written, with the variables and headers that it would get."""
     more = [*(f"{name}={value}" for name, value in server.env.items())]
     more += [f"{name}: {value}" for name, value in server.headers.items()]
-    return f"{server.target} · with {', '.join(more)}" if more else server.target
+    start = f"{server.target} · with {', '.join(more)}" if more else server.target
+    start = f"off, {server.problem}: {start}" if server.problem else start
+    return " · ".join([start, *server.notices])
 
 
 def contents(question: TrustQuestion) -> str:

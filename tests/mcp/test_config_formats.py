@@ -1,0 +1,227 @@
+"""Configurations as other programs write them: every server loads, what has no effect is named, nothing lowers an
+approval."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.errors import UsageError
+from workbench.mcp.config import (
+    ServerConfig,
+    ServerConfigs,
+    expanded,
+    find_servers,
+    read_file,
+    read_server,
+    secrets_of,
+    server_environment,
+    variables_of,
+)
+from workbench.tools.trust import fingerprint
+
+FILES = Path(__file__).parent / "configs"
+URL = "https://mcp.example.com/mcp"
+
+
+def loaded(name: str, workspace: Path) -> ServerConfigs:
+    """The servers of a file as the `.mcp.json` of a trusted directory."""
+    (workspace / ".mcp.json").write_bytes((FILES / name).read_bytes())
+    return find_servers({}, workspace / "settings.toml", workspace, [fingerprint(workspace)])
+
+
+EXPECTED: dict[str, tuple[dict[str, tuple[str, str, bool]], list[str]]] = {
+    "claude-code.json": (
+        {
+            "github": ("http", "https://api.githubcopilot.com/mcp/", True),
+            "db": ("stdio", "npx -y @bytebase/dbhub --dsn ${DB_URL:-sqlite:///x}", True),
+            "helper": ("http", URL, True),
+            "sign-in": ("http", "https://mcp.example.com/other", True),
+            "socket": ("http", "wss://mcp.example.com/socket", False),
+        },
+        ["`timeout` is read as milliseconds, 600 s", "`headersHelper` is", "`oauth.authServerMetadataUrl`", "'ws'"],
+    ),
+    "claude-desktop.json": (
+        {
+            "filesystem": ("stdio", "npx -y @modelcontextprotocol/server-filesystem /tmp", True),
+            "my-server": ("stdio", "uvx mcp-server-time", True),
+        },
+        ["'my server'"],
+    ),
+    "cursor.json": (
+        {
+            "local": ("stdio", "${userHome}/bin/server ${workspaceFolder} --port 8080", True),
+            "remote": ("http", URL, True),
+        },
+        ["`envFile` is", "`oauth.scopes` is"],
+    ),
+    "vscode.json": (
+        {
+            "github": ("http", "https://api.githubcopilot.com/mcp/", True),
+            "playwright": ("stdio", "npx -y @microsoft/mcp-server-playwright", True),
+        },
+        ["`gallery`, `version` are", "`dev` is"],
+    ),
+    "fastmcp.json": (
+        {
+            "weather": ("http", "https://weather.example.com/mcp", True),
+            "assistant": ("stdio", "python ./assistant.py", True),
+            "signed": ("http", URL, True),
+        },
+        ["`icon` is not used; `timeout` is read as milliseconds, 30 s", "`tools.search`, `include_tags` are"],
+    ),
+    "goose.json": (
+        {
+            "fetch": ("stdio", "uvx mcp-server-fetch", True),
+            "remote": ("http", URL, False),
+            "developer": ("http", "", False),
+        },
+        ["its type 'builtin' is not supported"],
+    ),
+    "cline.json": (
+        {"tracker": ("stdio", "npx -y tracker", True), "remote": ("http", URL, True)},
+        ["`autoApprove` is without effect", "`alwaysAllow` is without effect"],
+    ),
+    "roo.json": (
+        {"tracker": ("stdio", "npx -y tracker two words", True)},
+        ["`alwaysAllow` is without effect: what may run is decided here; `watchPaths` is not used"],
+    ),
+    "windsurf.json": (
+        {"figma": ("http", "https://figma.example.com/sse", True), "empty": ("stdio", "run", True)},
+        [],
+    ),
+    "gemini.json": (
+        {"local": ("stdio", "node server.js", True), "remote": ("http", URL, True)},
+        ["`trust` is without effect", "`authProviderType` is not used"],
+    ),
+    "zed.json": ({"custom": ("stdio", "run --x", True), "nested": ("stdio", "run --y", True)}, ["`settings` is"]),
+    "opencode.json": ({"local": ("stdio", "npx -y server", True), "remote": ("http", URL, True)}, []),
+    "codex.json": (
+        {"local": ("stdio", "run", True), "remote": ("http", URL, True)},
+        ["`default_tools_approval_mode` is without effect"],
+    ),
+    "list.json": ({"a": ("stdio", "run", True)}, ["`token` is"]),
+    "bare.json": (
+        {"scope-pkg": ("stdio", "run", True), "scope-pkg-2": ("http", URL, True)},
+        ["'@scope/pkg'", "milliseconds"],
+    ),
+}
+
+
+def test_each_file_is_expected():
+    assert {file.name for file in FILES.iterdir()} == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED, ids=[name.removesuffix(".json") for name in EXPECTED])
+def test_a_file_of_another_program_loads_whole(name, tmp_path):
+    servers, notices = EXPECTED[name]
+    configs = loaded(name, tmp_path)
+    assert {each.name: (each.kind, each.target, each.is_on) for each in configs.servers} == servers
+    text = "\n".join(configs.problems)
+    assert [notice for notice in notices if notice not in text] == []
+    assert len(configs.problems) <= 2 * len(servers)
+    assert bool(configs.problems) == bool(notices)
+
+
+def server(name: str, of: str, workspace: Path) -> ServerConfig:
+    return next(each for each in loaded(of, workspace).servers if each.name == name)
+
+
+def test_values_are_understood_as_the_other_program_means_them(tmp_path):
+    fetch = server("fetch", "goose.json", tmp_path)
+    assert (dict(fetch.env), fetch.call_seconds) == ({"A": "b", "API_KEY": "${API_KEY}"}, 300)
+    weather = server("weather", "fastmcp.json", tmp_path)
+    assert (dict(weather.headers), weather.call_seconds) == ({"Authorization": "Bearer secret-token"}, 30)
+    assert secrets_of(weather, {}) == {"Authorization": "secret-token"}
+    remote = server("remote", "codex.json", tmp_path)
+    assert dict(remote.headers) == {"A": "b", "C": "${HEADER}", "Authorization": "Bearer ${TOKEN}"}
+    assert server("local", "codex.json", tmp_path).start_seconds == 20
+    assert dict(server("my-server", "claude-desktop.json", tmp_path).env) == {"PORT": "8080", "DEBUG": "true"}
+    assert server("remote", "cursor.json", tmp_path).oauth == {"clientId": "abc", "clientSecret": "${env:SECRET}"}
+    assert dict(server("scope-pkg-2", "bare.json", tmp_path).headers) == {"A": "b"}
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "offered", "hidden"),
+    [
+        ("tracker", "roo.json", ["create_issue"], ["delete_issue"]),
+        ("local", "gemini.json", ["read"], ["list", "write"]),
+        ("assistant", "fastmcp.json", ["search"], ["delete"]),
+        ("local", "codex.json", ["a"], ["b"]),
+    ],
+    ids=["roo", "gemini", "fastmcp", "codex"],
+)
+def test_tools_that_are_switched_off_are_not_offered(tmp_path, name, of, offered, hidden):
+    config = server(name, of, tmp_path)
+    assert [config.offers(tool) for tool in (*offered, *hidden)] == [True] * len(offered) + [False] * len(hidden)
+
+
+def test_variables_of_editors_are_expanded(tmp_path):
+    config = server("local", "cursor.json", tmp_path)
+    variables = variables_of(config, {"HOME": "/home/me"})
+    assert (
+        expanded(" ".join((config.command, *config.args)), variables) == f"/home/me/bin/server {tmp_path} --port 8080"
+    )
+    assert server_environment(config, {"HOME": "/home/me"})["KEY"] == "/home/me"
+    asking = server("playwright", "vscode.json", tmp_path)
+    assert server_environment(asking, {"API_KEY": "x"})["API_KEY"] == "x"
+    with pytest.raises(UsageError, match=r"variable API_KEY is not set \(it asks for the input api-key\)"):
+        server_environment(asking, {})
+
+
+@pytest.mark.parametrize(
+    "key", ["autoApprove", "alwaysAllow", "trust", "autoStart", "permissions", "allowedTools", "yolo"]
+)
+@pytest.mark.parametrize("value", [True, ["*"], {"allow": "*"}, "always"], ids=["switch", "list", "table", "word"])
+def test_no_key_of_another_program_lowers_an_approval(key, value):
+    plain = read_server("x", {"command": "run"}, "f", "/w", runs_there=True)
+    config = read_server("x", {"command": "run", key: value}, "f", "/w", runs_there=True)
+    (notice,) = config.notices
+    assert f"`{key}` is without effect: what may run is decided here" in notice
+    assert {**vars(config), "notices": ()} == vars(plain)
+
+
+KEYS = {
+    "stdio": {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
+    "http": {"url": "https://x/mcp", "headers": {"A": "b"}, "timeout": 30},
+    "typed": {"type": "streamable-http", "url": "https://x/mcp", "oauth": {"clientId": "a"}},
+    "sse": {"transport": "sse", "url": "https://x/sse", "enabled": False},
+    "cwd": {"command": "run", "cwd": "sub", "disabled": True, "description": "d", "sampling": False},
+    "literal": {"command": "${env:HOME}/x", "args": ["${workspaceFolder}"]},
+}
+HASHES = {
+    "stdio": ("dd4659066c10851a41d17d9d58660494", "eb9b44c7dd6d4f9a312fdd2b0d41d559"),
+    "http": ("dd3187019e2e643752535296c03066ec", "dd3187019e2e643752535296c03066ec"),
+    "typed": ("942a93001b006f4bfe306c5eedae6ec1", "942a93001b006f4bfe306c5eedae6ec1"),
+    "sse": ("f65e33c58fde00abed204ececc267869", "f65e33c58fde00abed204ececc267869"),
+    "cwd": ("454f40f503e8ef8871556e5f8bbb56be", "454f40f503e8ef8871556e5f8bbb56be"),
+    "literal": ("8b54124948ddef325b5dbfdf7e4a2a2d", "142641eb842b2ef823b5fb5eb0bed23d"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_the_identity_of_a_server_never_changes(name):
+    """Approvals are stored under it; these hashes are those of the first release of this format."""
+    keys = tuple(read_server("x", KEYS[name], "f", "/w", runs_there=each).key for each in (False, True))
+    assert keys == HASHES[name]
+
+
+KNOWN_KEYS = sorted(
+    {key for file in FILES.iterdir() for table in read_file(file).values() for key in table} | {"hiddenTools", "token"}
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 10**12) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(table=st.dictionaries(st.sampled_from(KNOWN_KEYS), json_values, max_size=6), is_foreign=st.booleans())
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_any_value_of_any_key_leaves_a_server_that_can_be_read(table, is_foreign):
+    config = read_server("x", {**table, "command": "run"}, "f", "/w", runs_there=is_foreign)
+    assert config.command == "run" or config.problem or config.kind != "stdio"
+    assert all("\n" not in notice for notice in config.notices)
+    assert 0 < config.call_seconds <= 86_400
+    assert config.key == read_server("x", {**table, "command": "run"}, "f", "/w", runs_there=is_foreign).key

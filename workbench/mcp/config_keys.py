@@ -1,0 +1,340 @@
+"""Rewrites the configuration of a server as other programs write it into the keys that `config` reads.
+
+FastMCP, Claude Code, Cursor, VS Code, Cline, Roo, Windsurf, Gemini, Goose, Zed, opencode, Codex, Continue and others
+write the same facts in different ways. A key that means nothing here is left out with a notice; it never makes a server
+unusable, and none that grants an approval in another program (`autoApprove`, `alwaysAllow`, `trust`) has an effect.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+LONGEST_SECONDS = 86_400
+_MILLISECONDS = 1_000
+"""In files of other programs, a timeout from here on is in milliseconds, as most of them write it."""
+
+_SYNONYMS: Final = {
+    **dict.fromkeys(("serverUrl", "httpUrl", "uri", "server_url", "endpoint"), "url"),
+    "cmd": "command",
+    **dict.fromkeys(("envs", "environment"), "env"),
+    **dict.fromkeys(("working_directory", "workingDirectory", "workdir"), "cwd"),
+    "transportType": "transport",
+    **dict.fromkeys(("http_headers", "httpHeaders"), "headers"),
+    **dict.fromkeys(("tool_timeout_sec", "timeout_sec", "call_timeout"), "timeout"),
+    **dict.fromkeys(("startup_timeout_sec", "startupTimeout", "initTimeout", "init_timeout"), "startTimeout"),
+    "startup_timeout_ms": "startTimeout",
+    **dict.fromkeys(("disabledTools", "disabled_tools", "excludeTools", "exclude_tools"), "hiddenTools"),
+    **dict.fromkeys(("enabledTools", "enabled_tools", "includeTools", "include_tools"), "onlyTools"),
+    "env_keys": "envKeys",
+    **dict.fromkeys(("bearer_token_env_var", "bearerTokenEnvVar"), "tokenVariable"),
+    **dict.fromkeys(("env_http_headers", "envHttpHeaders"), "headerVariables"),
+    **dict.fromkeys(("api_key", "apiKey"), "token"),
+}
+_NEEDLESS: Final = {
+    *("$schema", "_comment", "comment", "//", "name", "title", "displayName", "display_name"),
+    *("keep_alive", "alwaysLoad", "sse_read_timeout", "bundled", "source"),
+}
+"""Keys that say nothing, or what is so anyway: a server is kept running, and all of its tools are offered."""
+_APPROVALS: Final = {
+    *("autoApprove", "alwaysAllow", "trust", "autoStart", "auto_approve", "always_allow", "autoApproveAll", "yolo"),
+    *("allowedTools", "allow", "permissions", "approval", "approval_mode", "default_tools_approval_mode", "trusted"),
+}
+_TYPES: Final = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "streamablehttp": "http",
+    "sse": "sse",
+    "remote": "",
+}
+"""The transport of each type, without its hyphens; a remote server has one of two."""
+_NUMBERS: Final = ("timeout", "startTimeout", "askTimeout", "firstWait")
+_SWITCHES: Final = ("enabled", "disabled", "sampling", "elicitation")
+_STRINGS: Final = ("command", "url", "cwd", "description")
+_OAUTH: Final = {"clientid": "clientId", "clientsecret": "clientSecret", "callbackport": "callbackPort"}
+_KEY_LENGTH = 40
+
+
+@dataclass
+class Normalized:
+    """A server in the keys of `config`, what was left out of it, and why it cannot be used, if so."""
+
+    table: dict[str, Any] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    problem: str = ""
+    hidden_tools: tuple[str, ...] = ()
+    only_tools: tuple[str, ...] = ()
+    tries_sse: bool = False
+
+    @property
+    def notices(self) -> Iterator[str]:
+        """One line that names all keys without effect, and one for each value that was read in a certain way."""
+        approvals = [key for key in self.ignored if key in _APPROVALS]
+        others = [key for key in self.ignored if key not in _APPROVALS]
+        parts = [f"{_listed(approvals)} without effect: what may run is decided here"] if approvals else []
+        parts += [f"{_listed(others)} not used"] if others else []
+        if parts or self.notes:
+            yield "; ".join([*parts, *self.notes])
+
+
+def normalized(value: Mapping[str, Any], *, is_foreign: bool) -> Normalized:
+    """Return a server as `config` reads it; in a foreign file, timeouts are written as other programs do."""
+    result = Normalized()
+    entries = dict(_renamed(value, result))
+    for key, part in entries.items():
+        _READERS.get(key, _other)(key, part, result)
+    _read_type(entries, result)
+    for key in _NUMBERS:
+        if key in result.table:
+            _read_seconds(key, is_foreign=is_foreign, result=result)
+    return result
+
+
+def _listed(keys: Iterable[str]) -> str:
+    names = [f"`{key[:_KEY_LENGTH]}`" for key in dict.fromkeys(keys)]
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _renamed(value: Mapping[str, Any], result: Normalized) -> Iterator[tuple[str, Any]]:
+    """Yield each entry under our key; an absent value (null) and a second key with the same meaning are left out."""
+    for key, part in value.items():
+        name = _SYNONYMS.get(key, key)
+        if part is None or key in _NEEDLESS:
+            continue
+        if name != key and name in value:
+            result.ignored.append(key)
+            continue
+        if key == "startup_timeout_ms" and isinstance(part, int | float):
+            part = part / 1_000
+        yield name, part
+
+
+Reader = Callable[[str, Any, Normalized], None]
+
+
+def _other(key: str, _: Any, result: Normalized) -> None:
+    result.ignored.append(key)
+
+
+def _string(key: str, part: Any, result: Normalized) -> None:
+    if isinstance(part, str | int | float) and not isinstance(part, bool):
+        text = str(part)
+        result.table[key] = text.strip() if key == "url" else text
+    else:
+        result.ignored.append(key)
+
+
+def _command(_: str, part: Any, result: Normalized) -> None:
+    """Read a program, a list of a program and its arguments, or a table of both."""
+    if isinstance(part, Mapping):
+        for key, inner in part.items():
+            name = "command" if key == "path" else key
+            if name in ("command", "args", "env"):
+                _READERS[name](name, inner, result)
+            else:
+                result.ignored.append(f"command.{key}")
+    elif isinstance(part, list) and part:
+        words = [str(word) for word in part]
+        result.table["command"] = words[0]
+        result.table["args"] = words[1:] + list(result.table.get("args", []))
+    else:
+        _string("command", part, result)
+
+
+def _args(_: str, part: Any, result: Normalized) -> None:
+    if isinstance(part, str):
+        try:
+            words = shlex.split(part)
+        except ValueError:
+            words = part.split()
+    elif isinstance(part, list) and all(isinstance(each, str | int | float) for each in part):
+        words = [_plain(each) for each in part]
+    else:
+        result.ignored.append("args")
+        return
+    result.table["args"] = [*result.table.get("args", []), *words]
+
+
+def _pairs(key: str, part: Any, result: Normalized) -> None:
+    """Read a table of strings; numbers and switches are written out, and entries without a value are left out."""
+    if not isinstance(part, Mapping):
+        result.ignored.append(key)
+        return
+    values = {name: _plain(value) for name, value in part.items() if isinstance(value, str | int | float)}
+    result.ignored += [f"{key}.{name}" for name, value in part.items() if name not in values and value is not None]
+    result.table[key] = {**result.table.get(key, {}), **values}
+
+
+def _plain(value: str | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _switch(key: str, part: Any, result: Normalized) -> None:
+    words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+    value = part if isinstance(part, bool) else words.get(str(part).strip().lower())
+    if value is None:
+        result.ignored.append(key)
+    else:
+        result.table[key] = value
+
+
+def _number(key: str, part: Any, result: Normalized) -> None:
+    try:
+        number = float(part) if not isinstance(part, bool) else 0.0
+    except (TypeError, ValueError, OverflowError):
+        number = 0.0
+    if 0 < number < float("inf"):
+        result.table[key] = number
+    else:
+        result.ignored.append(key)
+
+
+def _read_seconds(key: str, *, is_foreign: bool, result: Normalized) -> None:
+    """Convert milliseconds, and keep the value below a day."""
+    number = result.table[key]
+    if number >= (_MILLISECONDS if is_foreign else LONGEST_SECONDS + 1):
+        number /= 1_000
+        result.notes.append(f"`{key}` is read as milliseconds, {number:g} s")
+    result.table[key] = min(number, LONGEST_SECONDS)
+
+
+def _auth(_: str, part: Any, result: Normalized) -> None:
+    """Read a token, the word `oauth`, or a table with the registered client."""
+    if isinstance(part, Mapping):
+        _oauth("oauth", part, result)
+    elif part == "oauth" or isinstance(part, bool):
+        result.table.setdefault("oauth", part is not False)
+    elif isinstance(part, str):
+        _token("auth", part, result)
+    else:
+        result.ignored.append("auth")
+
+
+def _token(key: str, part: Any, result: Normalized) -> None:
+    if not isinstance(part, str) or not part:
+        result.ignored.append(key)
+        return
+    value = part if re.match(r"(?i)(?:bearer|basic|token) ", part) else f"Bearer {part}"
+    headers = result.table.setdefault("headers", {})
+    if not any(name.lower() == "authorization" for name in headers):
+        result.table["headers"] = {**headers, "Authorization": value}
+
+
+def _token_variable(key: str, part: Any, result: Normalized) -> None:
+    _token(key, f"${{{part}}}" if isinstance(part, str) and part else None, result)
+
+
+def _variables(key: str, part: Any, result: Normalized) -> None:
+    """Read names of variables: a list for the environment, or a table from headers to variables."""
+    target = "env" if key == "envKeys" else "headers"
+    if isinstance(part, list) and key == "envKeys":
+        part = {name: name for name in part if isinstance(name, str)}
+    if isinstance(part, Mapping):
+        _pairs(target, {name: f"${{{variable}}}" for name, variable in part.items()}, result)
+    else:
+        result.ignored.append(key)
+
+
+def _oauth(key: str, part: Any, result: Normalized) -> None:
+    if isinstance(part, bool):
+        result.table[key] = part
+        return
+    if not isinstance(part, Mapping):
+        result.ignored.append(key)
+        return
+    client: dict[str, Any] = {}
+    for name, value in part.items():
+        ours = _OAUTH.get(str(name).replace("_", "").lower())
+        expected = int if ours == "callbackPort" else str
+        if ours is not None and isinstance(value, expected) and not isinstance(value, bool):
+            client[ours] = value
+        elif value is not None:
+            result.ignored.append(f"oauth.{name}")
+    result.table[key] = client
+
+
+def _request_options(key: str, part: Any, result: Normalized) -> None:
+    if not isinstance(part, Mapping):
+        result.ignored.append(key)
+        return
+    for name, inner in part.items():
+        if name == "headers":
+            _pairs("headers", inner, result)
+        else:
+            result.ignored.append(f"{key}.{name}")
+
+
+def _names(key: str, part: Any, result: Normalized) -> None:
+    """Read the names of tools to hide, or of those to offer only; `*` stands for all."""
+    if not isinstance(part, list):
+        result.ignored.append(key)
+        return
+    names = tuple(name for name in part if isinstance(name, str))
+    if key == "hiddenTools":
+        result.hidden_tools += names
+    elif "*" not in names:
+        result.only_tools += names
+
+
+def _tools(key: str, part: Any, result: Normalized) -> None:
+    """Read a list of the tools to offer, or a table that switches tools off; other changes of tools are left out."""
+    if isinstance(part, list):
+        _names("onlyTools", part, result)
+        return
+    if not isinstance(part, Mapping):
+        result.ignored.append(key)
+        return
+    for name, change in part.items():
+        is_off = change is False or (isinstance(change, Mapping) and change.get("enabled") is False)
+        if is_off:
+            result.hidden_tools += (str(name),)
+        if isinstance(change, Mapping) and change.keys() - {"enabled"}:
+            result.ignored.append(f"tools.{name}")
+
+
+def _no_op(_: str, __: Any, ___: Normalized) -> None:
+    """The type is read last, because it depends on the other keys."""
+
+
+_READERS: Final[dict[str, Reader]] = {
+    **dict.fromkeys(_STRINGS, _string),
+    **dict.fromkeys(_NUMBERS, _number),
+    **dict.fromkeys(_SWITCHES, _switch),
+    **dict.fromkeys(("env", "headers"), _pairs),
+    **dict.fromkeys(("type", "transport"), _no_op),
+    **dict.fromkeys(("hiddenTools", "onlyTools"), _names),
+    **dict.fromkeys(("envKeys", "headerVariables"), _variables),
+    "command": _command,
+    "args": _args,
+    "auth": _auth,
+    "token": _token,
+    "tokenVariable": _token_variable,
+    "oauth": _oauth,
+    "requestOptions": _request_options,
+    "tools": _tools,
+}
+
+
+def _read_type(entries: Mapping[str, Any], result: Normalized) -> None:
+    """Determine the transport: the type if there is one, else a command starts a program and a URL is reached.
+
+    A server whose type is not supported stays in the list, switched off with the reason.
+    """
+    word, table = entries.get("type", entries.get("transport", "")), result.table
+    if not isinstance(word, str):
+        result.ignored.append("type")
+        word = ""
+    name = re.sub(r"[-_ ]", "", word).lower()
+    has_command, has_url = bool(table.get("command")), bool(table.get("url"))
+    if name and name not in _TYPES:
+        result.problem = f"its type {word[:_KEY_LENGTH]!r} is not supported"
+    kind = _TYPES.get(name, "")
+    if not kind or not (has_command if kind == "stdio" else has_url):
+        result.tries_sse = has_url and not has_command
+        kind = "stdio" if has_command else "http"
+    table["type"] = kind
