@@ -1,9 +1,11 @@
 import io
 
+import pytest
+
 from tests.session.conftest import harness as harness
 from tests.session.fake_agent import calls, says
 from workbench.plain.headless import Narrator
-from workbench.protocol.events import ActionProposed
+from workbench.protocol.events import ActionProposed, SessionStarted
 from workbench.protocol.live import EngineState
 from workbench.session.results import not_run
 
@@ -37,6 +39,40 @@ def test_unreadable_call_is_explained_once():
     assert out.getvalue().splitlines() == ["▸ nosuch", f"  ✗ {why}"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "line"),
+    [
+        ("execute_bash", {"command": "ls -l\nwc x"}, "▸ execute_bash: ls -l …"),
+        (
+            "str_replace_editor",
+            {"command": "create", "path": "/w/a.py", "file_text": "x"},
+            "▸ str_replace_editor: a.py new",
+        ),
+        ("str_replace_editor", {"command": "view", "path": "/w/a.py"}, "▸ str_replace_editor: a.py"),
+        ("edit_file", {"path": "/w/a.py", "start": 3, "end": 9, "content": "x"}, "▸ edit_file: a.py 3-9"),
+        ("glob", {"pattern": "**/*.py"}, "▸ glob: **/*.py"),
+        ("grep", {"pattern": "def x"}, "▸ grep: def x"),
+        ("think", {"thought": "first this"}, "▸ think: first this"),
+        ("finish", {"message": "Done."}, "▸ finish: Done."),
+        ("web_read", {"url": "https://example.org/a"}, "▸ web_read: https://example.org/a"),
+        ("delegate", {"agent": "scout", "inputs": "look for x"}, "▸ delegate: scout: look for x"),
+        ("count_words", {"text": "one two"}, "▸ count_words text=one two"),
+        ("no_arguments", {}, "▸ no_arguments"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
+)
+def test_every_call_is_narrated_with_its_arguments(tool, arguments, line):
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    started = SessionStarted(id="i", workspace="/w", model="m", mode="medium")
+    proposed = ActionProposed(
+        action_id="a", response_id="r", call_id="a", tool=tool, function=tool, arguments=arguments, summary="a summary"
+    )
+    for event in (started, proposed):
+        narrator.event(event)
+    assert out.getvalue().splitlines()[1] == line
+
+
 def test_each_question_open_at_the_end_is_named_with_its_risk(harness):
     ask = ("ask_human", {"question": "Which?", "options": ["red", "blue"]})
     one = harness(calls(("note", {"text": "a"}, "HIGH"), ("note", {"text": "b"}, "MEDIUM"), ask), says("ok"))
@@ -45,7 +81,7 @@ def test_each_question_open_at_the_end_is_named_with_its_risk(harness):
     out = io.StringIO()
     Narrator(out.write).close("abc", [(action, "") for action in one.session.questions()], "")
     assert out.getvalue().splitlines() == [
-        "1. HIGH may note run?  a call",
-        "2. MEDIUM may note run?  a call",
+        "1. HIGH may note run?  note text=a",
+        "2. MEDIUM may note run?  note text=b",
         "stopped at 2 questions. Answer them with `ohw resume abc`",
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.sample_images import png
 from tests.sandbox import wait_for
-from tests.session.fake_agent import faults_of, says
+from tests.session.fake_agent import calls, faults_of, says
 from workbench.session.mentions import MOST_IMAGES, UnusableImage
 from workbench.session.session import CommandError
 from workbench.session.turn.message_history import messages
@@ -114,3 +114,22 @@ def test_message_that_started_the_run_cannot_be_withdrawn(at_work, harness):
     one.session.send("again")
     with pytest.raises(CommandError, match="just started"):
         one.session.messages.withdraw(one.log()[-1].seq)
+
+
+def test_a_queued_message_counts_as_sent_once_a_request_includes_it(harness):
+    sent_in_request: list[int] = []
+
+    def first(messages, on_delta, cancel):
+        one.session.send("queued")
+        return calls(("note", {"text": "a"}))
+
+    def second(messages, on_delta, cancel):
+        sent_in_request.append(one.live[-1].sent)
+        return says("all done")
+
+    one = harness(first, second)
+    one.session.send("begin")
+    one.run()
+    queued = next(event.seq for event in one.log() if getattr(event, "text", "") == "queued")
+    assert sent_in_request[0] >= queued
+    assert one.session.state.sent == sent_in_request[0]

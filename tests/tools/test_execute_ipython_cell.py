@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,18 @@ def test_pip_installs_for_this_session_not_for_the_workbench(tool, place):
     (package / "backend.py").write_text(BACKEND)
     seen = run(tool, f"%pip install -q --no-index --no-deps {package}")
     assert not seen.is_error, seen.text
+    before = run(tool, f"%pip -q install --no-index --no-deps {package}")  # the option before the command
+    assert not before.is_error, before.text
+    assert find_spec("tiny_of_test") is None
     seen = run(tool, "import tiny_of_test\nprint(tiny_of_test.VALUE)\ntiny_of_test.__file__")
     assert seen.text.startswith("42\n"), seen.text
     assert "/cells/packages/" in seen.text or "ohw-cells-" in seen.text
+
+
+@pytest.mark.parametrize("words", ["--version", "-V", "", "--help", "list", "freeze", "show pytest", "-q list"])
+def test_pip_answers_what_it_has_to_say_of_itself(tool, words):
+    seen = run(tool, f"%pip {words}")
+    assert not seen.is_error, seen.text
 
 
 BACKEND = """

@@ -61,6 +61,19 @@ async def test_two_of_three_hunks_are_skipped(size: tuple[int, int]) -> None:
     assert decided(app) == Decision("edited", hunks=(1,), written=(FileText(path="/w/a.py", text=text),))
 
 
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+@pytest.mark.parametrize(("key", "hunk"), [("j", 0), ("k", 2)])
+async def test_the_first_step_goes_to_an_end_wherever_the_diff_was_scrolled_to(
+    size: tuple[int, int], key: str, hunk: int
+) -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=size) as pilot:
+        await seen(pilot, app, clock)
+        await pilot.press(key)
+        await until(pilot, lambda: diff(app).current == hunk)
+        assert diff(app).current == hunk
+
+
 async def test_hunk_skipped_and_included_again_is_a_plain_approval() -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=(120, 40)) as pilot:

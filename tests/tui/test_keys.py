@@ -11,7 +11,7 @@ from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
 from workbench.tui.screens.approval import ApprovalScreen
-from workbench.tui.widgets.key_hints import KeyHints, bound_keys
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys, joined_keys
 
 GUIDE = Path(__file__).parents[2] / "workbench/guide/settings.md"
 
@@ -119,3 +119,19 @@ async def test_question_shows_the_users_keys():
         await wait_until(pilot, lambda: "w edit" in text_on(app))
         assert "t full text" in text_on(app)
         await wait_until(pilot, lambda: "y approve" in text_on(app))
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (["F2", "F3", "F4"], "F2–F4"),
+        (["F7", "F3", "F4"], "F7 F3 F4"),
+        (["F2", "F4", "F6"], "F2 F4 F6"),
+        (["F4", "F3", "F2"], "F4 F3 F2"),
+        (["Ctrl+T", "F3", "F4"], "Ctrl+T F3 F4"),
+        (["F2", "F3"], "F2 F3"),
+    ],
+    ids=lambda value: value.replace(" ", "_") if isinstance(value, str) else "",
+)
+def test_a_dash_joins_only_keys_that_follow_each_other(keys: list[str], shown: str) -> None:
+    assert joined_keys(keys) == shown

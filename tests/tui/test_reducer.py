@@ -130,6 +130,15 @@ def test_response_that_names_its_last_event_marks_messages_as_read():
     assert [item.text for item in state.queued] == ["and that"]
 
 
+def test_a_message_leaves_the_queue_when_the_request_that_includes_it_is_sent():
+    script = Script().start().user("first").user("and this").user("and that")
+    state = script.state()
+    changed = apply(state, live.EngineState(state="thinking", sent=3))
+    assert [item.text for item in state.queued] == ["and that"]
+    assert [(item.text, item.queued) for item in changed.updated if isinstance(item, UserItem)] == [("and this", False)]
+    assert not apply(state, live.EngineState(state="thinking", sent=3)).updated
+
+
 def test_stored_answer_replaces_the_streamed_one():
     state = Script().start().user("hi").state()
     apply(state, live.ReasoningDelta(text="hm"))

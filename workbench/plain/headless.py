@@ -49,6 +49,7 @@ from workbench.session.state import OpenAction
 from workbench.session.sub_agents import SubAgent
 from workbench.text import first_line, visible
 from workbench.tools.ask_human.question import read_question
+from workbench.view.formatting.actions import headline
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -62,17 +63,19 @@ class Narrator:
         self._write = write
         self._color = color
         self._last_detail = ""
+        self._workspace = ""
 
     def event(self, event: Event) -> None:
         """Write about an event if the user should know about it."""
         match event:
             case SessionStarted():
+                self._workspace = event.workspace
                 directory = visible(event.workspace, lines=False)
                 self._print(f"session {event.id} in {directory}, model {event.model}, mode {event.mode}", _DIM)
             case ModelResponded() if event.text.strip():
                 self._print(event.text.strip())
             case ActionProposed():
-                self._print(f"▸ {event.tool}" if event.error else f"▸ {event.tool}: {_what(event)}", _BOLD)
+                self._print(f"▸ {self._call(event)}", _BOLD)
             case ActionDecided() if event.verdict == "rejected":
                 self._print(f"  rejected by {event.rule or event.by}", _RED)
             case ActionObserved():
@@ -92,7 +95,7 @@ class Narrator:
             self._print(f"compacted events {event.first} to {event.last}", _DIM)
         elif isinstance(event, DelegateStep):
             if isinstance(event.event, ActionProposed):
-                self._print(f"  {event.agent} ▸ {event.event.tool}: {_what(event.event)}")
+                self._print(f"  {event.agent} ▸ {self._call(event.event)}")
         else:
             self._print(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 
@@ -125,10 +128,20 @@ class Narrator:
             return
         for number, (action, agent) in enumerate(questions, 1):
             risk = action.assessed.risk if action.assessed is not None and not action.asks_user else ""
-            what = "" if action.asks_user else f"  {_what(action.proposed)}"
+            what = "" if action.asks_user else f"  {self._subject(action.proposed)}"
             self._print(" ".join(filter(None, (f"{number}.", risk, self._asked(action, agent)))) + what, _BOLD)
             self._why(action)
         self._print(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
+
+    def _call(self, event: ActionProposed) -> str:
+        """Return a proposed call in one line; of one that could not be read, only the tool's name."""
+        subject = "" if event.error else self._subject(event)
+        if not subject or subject.split()[0] == event.tool:  # without a template, the subject begins with the name
+            return subject or event.tool
+        return f"{event.tool}: {subject}"
+
+    def _subject(self, event: ActionProposed) -> str:
+        return first_line(headline(event.tool, event.arguments, event.presentation, self._workspace), 160)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
         """Return one line about who asks what; a question from the agent itself is first written in full."""
@@ -170,12 +183,6 @@ class Narrator:
 
 def _without_seconds(detail: str) -> str:
     return re.sub(r" in \d+ s$", "", detail)
-
-
-def _what(event: ActionProposed) -> str:
-    subject = event.arguments.get("command") or event.arguments.get("question") or event.summary
-    path = event.arguments.get("path")
-    return first_line(f"{subject} {path}" if path else str(subject), 160)
 
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}

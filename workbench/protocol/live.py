@@ -38,6 +38,8 @@ class EngineState(LiveBase):
     queued: int = 0
     address: str = ""
     """Host and port of the model's server, if it is not the provider's own."""
+    sent: int = 0
+    """The last event that the latest request to the model includes: messages up to it are no longer queued."""
 
 
 class Notice(LiveBase):

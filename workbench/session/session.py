@@ -195,6 +195,7 @@ class SessionParts:
             loops=loops,
             open_model=options.open_model,
             on_live=options.on_live,
+            host_of=options.host_of,
             resources=options.resources,
         )
 
@@ -226,8 +227,9 @@ class Session:
         """The current state as front ends show it."""
         state = self._log.state
         phase = "acting" if self.user_commands.is_waiting else self.phase
+        host = self._parts.options.host_of(state.model)
         return EngineState(
-            state=phase, detail=self.unsaved, queued=state.queued, address=self._parts.options.host_of(state.model)
+            state=phase, detail=self.unsaved, queued=state.queued, address=host, sent=self._parts.turn.sent
         )
 
     @property

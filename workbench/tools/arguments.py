@@ -128,14 +128,17 @@ def _one(names: Sequence[str], noun: str, detail: ErrorDetails) -> str:
         return f"`{where}` is not a {noun}" + (f" (did you mean `{near}`?)" if near else "")
     message = detail["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
-    return f"`{where}` {_verdict(message, detail['input'])}" if where else message
+    return f"`{where}` {_verdict(message, detail)}" if where else message
 
 
-def _verdict(message: str, value: object) -> str:
+def _verdict(message: str, detail: ErrorDetails) -> str:
+    value = detail["input"]
     if isinstance(value, dict | list):
         return f"is wrong: {message}"
     excerpt = visible(repr(value)[:60], lines=False)
-    near = nearest(str(value)[:60], _quoted(message)) if isinstance(value, str) else ""
+    # Only these messages list what is allowed; others may quote the value itself.
+    is_choice = isinstance(value, str) and detail["type"] in ("literal_error", "enum")
+    near = nearest(str(value)[:60], _quoted(message)) if is_choice else ""
     return f"is {excerpt}: {message}" + (f" (did you mean '{near}'?)" if near else "")
 
 

@@ -67,7 +67,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     state.work_detail = event.detail
     state.model_url = event.address
     state.unsaved = event.detail.startswith("not saved")
-    return Changed(status=True)
+    return Changed(updated=_leave_queue(state, lambda item: item.seq <= event.sent), status=True)
 
 
 def link_lost(state: SessionState, lost: Disconnected) -> Changed:
@@ -188,12 +188,17 @@ def _count(state: SessionState, event: ModelResponded | HistoryCondensed | Model
 def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
     """Remove from the queue the messages that this model request included, and return them."""
     began = event.at - timedelta(seconds=event.latency)
-    read: list[Item] = []
-    while state.queued and _was_read(state.queued[0], event, began):
+    return _leave_queue(state, lambda item: _was_read(item, event, began))
+
+
+def _leave_queue(state: SessionState, was_sent: Callable[[UserItem], bool]) -> list[Item]:
+    """Remove from the front of the queue the messages that were sent to the model, and return them."""
+    sent: list[Item] = []
+    while state.queued and was_sent(state.queued[0]):
         item = state.queued.popleft()
         item.queued = False
-        read.append(item)
-    return read
+        sent.append(item)
+    return sent
 
 
 def _was_read(item: UserItem, event: ModelResponded, began: datetime) -> bool:

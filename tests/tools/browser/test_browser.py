@@ -20,7 +20,7 @@ import pytest
 from tests.tools.shells import eventually
 from tests.tools.web.site import Site, Visit, free_port
 from workbench.errors import UsageError
-from workbench.tools import BrowserTool, Tool, ToolContext, resolve_tool
+from workbench.tools import ArgumentError, BrowserTool, Tool, ToolContext, resolve_tool
 from workbench.tools.browser import installation as finding
 from workbench.tools.browser.impl import BrowserExecutor
 
@@ -36,6 +36,12 @@ FORM = b"""<title>Order</title><h1>Order</h1><form action="/done">
 <button onclick="this.textContent = 'Pressed'">Count</button>
 <iframe srcdoc="<button onclick='parent.document.title = 1'>Inside</button>"></iframe>
 <div style="height: 3000px"></div><a href="/last">Last</a>"""
+
+
+PDF = (
+    b"%PDF-1.3\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
+)
 
 
 def page(body: bytes, kind: str = "text/html; charset=utf-8", **headers: str):
@@ -54,6 +60,9 @@ def site() -> Iterator[Site]:
     pages = {
         "/": page(FORM),
         "/done": lambda visit: visit.answer(f"<title>Done</title>{visit.path}".encode()),
+        "/doc.pdf": page(PDF, "application/pdf"),
+        "/blank": page(b""),
+        "/to-private": lambda visit: visit.send_on("http://10.1.2.3/"),
         "/two": page(b"<title>Second</title><h1>Two</h1>"),
         "/report": page(b"a,b\n", "text/csv", content_disposition='attachment; filename="../../.profile"'),
         "/half": half,
@@ -158,13 +167,40 @@ def test_downloads_are_saved_in_the_workspace_under_a_safe_name(tool, site, plac
 
 def test_private_addresses_are_not_reached_even_by_redirects(tool, site):
     seen = use(tool, "goto('http://10.1.2.3/')")
-    assert "10.1.2.3:80 was not reached" in seen.text
-    assert "`private` in [tools.browser]" in seen.text
+    assert seen.is_error
+    assert "10.1.2.3:80 was not reached" in seen.error
+    assert "`private` in [tools.browser])]" in seen.text  # no hint follows: to go there is what was refused
+    assert seen.text.count("was not reached") == 1
     seen = use(tool, f"goto('{site.url('/away')}')")
     assert "10.1.2.3:80 was not reached" in seen.text
     seen = use(tool, f"goto('{site.url('/elsewhere')}')")
     assert re.search(r"127.0.0.1:\d+ was not reached: .*; goto\('http://127.0.0.1:\d+/…'\) opens it", seen.text)
     assert "This address may not be reached" in seen.text
+
+
+def test_where_a_redirect_was_refused_the_call_failed(tool, site):
+    seen = use(tool, f"goto('{site.url('/to-private')}')")
+    assert seen.is_error
+    assert "10.1.2.3:80 was not reached" in seen.error
+
+
+@pytest.mark.parametrize("bid", ["e9999", "f9e1", "f1e999", "f999999e1"])
+def test_an_element_that_is_not_there_is_named_also_in_frames(tool, site, bid):
+    use(tool, f"goto('{site.url()}')")
+    assert f"there is no element {bid} on the page now" in use(tool, f"click('{bid}')").error
+
+
+@pytest.mark.parametrize("bid", ["button-1", "textbox-2", "#id", "Send"])
+def test_what_is_no_id_is_not_suggested_as_one(tool, bid):
+    with pytest.raises(ArgumentError) as refused:
+        tool.action_from_arguments({"code": f"click('{bid}')"})
+    assert "ids look like e12" in str(refused.value)
+    assert "did you mean" not in str(refused.value)
+
+
+def test_a_page_without_elements_names_its_type(tool, site):
+    assert "this is a PDF" in use(tool, f"goto('{site.url('/doc.pdf')}')").text
+    assert "(the page is empty)" in use(tool, f"goto('{site.url('/blank')}')").text
 
 
 REACHING = """<title>{title}</title><h1>{title}</h1><img src="{to}/img"><iframe src="{to}/frame"></iframe>

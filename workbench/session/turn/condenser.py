@@ -18,7 +18,6 @@ from workbench.protocol.events import (
     HistoryCondensed,
     Usage,
 )
-from workbench.protocol.live import EngineState, LiveEvent
 from workbench.session.actions.decide import CommandError
 from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
 from workbench.session.log import Log
@@ -90,13 +89,13 @@ class Condenser:
         context: ModelContext,
         limits: Limits,
         thread: WorkerThread,
-        on_live: Callable[[LiveEvent], None],
+        show: Callable[[str], None],
     ) -> None:
         self._log = log
         self._context = context
         self._limits = limits
         self._thread = thread
-        self._on_live = on_live
+        self._show = show
 
     def before_call(self, model: Model, cancel: Cancel) -> bool:
         """Condense if necessary; return whether that took the place of the call."""
@@ -155,9 +154,6 @@ class Condenser:
         """Show retries and waits at once; the summary is shown when it is complete."""
         if delta.kind == "status":
             self._show(delta.text)
-
-    def _show(self, detail: str) -> None:
-        self._on_live(EngineState(state="thinking", detail=detail, queued=self._log.state.queued))
 
 
 def condensation_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:

@@ -60,9 +60,12 @@ class ModelTurn:
         loops: LoopWatch,
         open_model: Callable[[str], Model] | None,
         on_live: Callable[[LiveEvent], None],
+        host_of: Callable[[str], str],
         resources: ResourceSource | None = None,
     ) -> None:
-        """`resources` reads the resources that messages mention."""
+        """`host_of` returns the server of a model if it is not the provider's own; `resources` reads the resources
+        that messages mention.
+        """
         self._log = log
         self._context = context
         self._resources = resources
@@ -73,9 +76,12 @@ class ModelTurn:
         self._loops = loops
         self._open_model = open_model
         self._on_live = on_live
+        self._host_of = host_of
+        self.sent = 0
+        """The last event that the latest request includes."""
         self._model = log.state.model
         self._thread = WorkerThread("session-model")
-        self._condenser = Condenser(log, context, limits, self._thread, on_live)
+        self._condenser = Condenser(log, context, limits, self._thread, self._show)
 
     def advance(self, cancel: Cancel) -> None:
         """Call the model once and record its response, or condense the history; a limit or failure ends the run."""
@@ -91,7 +97,7 @@ class ModelTurn:
             with log.lock:
                 self._agent.plan = state.mode == "plan"
                 messages, last_seq = self._context.history.request(), log.last_seq
-            response = self._call(messages, cancel)
+            response = self._call(messages, last_seq, cancel)
         except CallAbandoned:
             return
         except ModelError as error:
@@ -113,13 +119,16 @@ class ModelTurn:
         self._show("")
         self._log.commit(*read)
 
-    def _call(self, messages: list[Message], cancel: Cancel) -> ModelResponse | None:
+    def _call(self, messages: list[Message], last_seq: int, cancel: Cancel) -> ModelResponse | None:
         """Return the model's response, or None if the history was condensed instead or the call was interrupted."""
         model = self._agent.model
         if self._condenser.before_call(model, cancel):
             return None
         if self._log.state.only_condenses:
             raise ModelError(NOTHING_TO_CONDENSE)
+        self.sent = last_seq
+        if self._log.state.queued:
+            self._show("")
         try:
             return run(Job(self._thread, lambda: self._respond(messages, cancel)), cancel, GRACE)
         except ContextOverflow:
@@ -170,7 +179,9 @@ class ModelTurn:
         return self._agent.respond(messages, on_delta, cancel)
 
     def _show(self, detail: str) -> None:
-        self._on_live(EngineState(state="thinking", detail=detail, queued=self._log.state.queued))
+        state = self._log.state
+        queued, host = state.queued, self._host_of(state.model)
+        self._on_live(EngineState(state="thinking", detail=detail, queued=queued, address=host, sent=self.sent))
 
     def _record(self, response: ModelResponse, last_seq: int, cancel: Cancel) -> None:
         with self._log.lock:

@@ -67,6 +67,11 @@ class Gate:
         finally:
             self._going = set()
 
+    def refusal_of(self, url: str) -> str:
+        """Return why the URL's server was not reached; empty if it was not blocked."""
+        start = _not_reached(*_endpoint(url))
+        return next((words for words in self.refused if words.startswith(start)), "")
+
     def expect(self, url: str) -> None:
         """Permit requests to the URL's host, because a page makes one; requests that no page made, such as those to the
         browser's vendor, are blocked.
@@ -170,10 +175,16 @@ class Gate:
             self.refused[words] = None
 
     def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
-        hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
-        hint = "; only its own pages reach it" if (host, port) in self._named else hint
-        self._note_refusal(f"{host}:{port} was not reached: {why}{hint}" if why else "")
+        hint = ""
+        if _is_own(host) and (host, port) not in self._going:
+            own_goto = f"goto('http://{host}:{port}/…') opens it by its address"
+            hint = f"; {'only its own pages reach it' if (host, port) in self._named else own_goto}"
+        self._note_refusal(f"{_not_reached(host, port)}{why.rstrip('.')}{hint}" if why else "")
         writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
+
+
+def _not_reached(host: str, port: int) -> str:
+    return f"{host}:{port} was not reached: "
 
 
 def _answer(status: int, reason: str, text: str) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.processes.leftovers import prefix
 from workbench.processes.rpc import RpcWorker
 from workbench.processes.spawn import small_python
+from workbench.text import visible
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
 from workbench.tools.browser.installation import Missing, cache_environment, find_chromium
@@ -147,7 +148,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         lines += [f"[{note}]" for note in answer["notes"]]
         lines += [f"Address: {self.url}", *([f"Title: {answer['title']}"] if answer.get("title") else [])]
         lines += ["Tabs:", *(f"  {number}. {each}" for number, each in enumerate(tabs, 1))] if len(tabs) > 1 else []
-        lines += ["", tree or "(the page is empty)"]
+        lines += ["", tree or _without_elements(str(answer.get("type", "")))]
         content: list[TextContent | ImageContent] = [TextContent(text="\n".join(lines))]
         if answer.get("picture"):
             content.append(ImageContent(data=answer["picture"], mime_type="image/jpeg"))
@@ -192,3 +193,12 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
 def _short_tmpdir() -> dict[str, str]:
     """Return a short TMPDIR: Chromium creates a socket there, and the length of a socket's path is limited."""
     return {} if len(tempfile.gettempdir()) < _SHORT else {"TMPDIR": "/tmp"}
+
+
+def _without_elements(media_type: str) -> str:
+    """Return the text that stands for the elements of a page without any."""
+    if media_type.endswith("/pdf"):
+        return "(this is a PDF, whose text the browser cannot read; web_read reads it by its address)"
+    if media_type and media_type not in ("text/html", "application/xhtml+xml"):
+        return f"(this is {visible(media_type[:80], lines=False)} and has no elements to read)"
+    return "(the page is empty)"

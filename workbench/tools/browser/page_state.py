@@ -150,7 +150,15 @@ async def capture(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
         if isinstance(error, TimeoutError) or not page.is_closed():
             await tabs.renew()
         return {"url": tabs.front.url, "title": "", "tabs": await _listed(tabs), "tree": "", "picture": ""}
-    return {"url": page.url, "title": title, "tabs": await _listed(tabs), "tree": tree, "picture": picture}
+    page_state = {"url": page.url, "title": title, "tabs": await _listed(tabs), "tree": tree, "picture": picture}
+    return page_state if tree else {**page_state, "type": await _content_type(page)}
+
+
+async def _content_type(page: Page) -> str:
+    """Return the media type of the page's document; empty if it cannot be queried."""
+    with contextlib.suppress(Error, TimeoutError):
+        return str(await asyncio.wait_for(page.evaluate("document.contentType"), _PATIENCE))
+    return ""
 
 
 async def _tree(page: Page) -> str:

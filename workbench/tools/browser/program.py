@@ -52,7 +52,11 @@ async def do(tabs: Tabs, call: BrowserCall) -> None:
 
 async def _locate(tabs: Tabs, bid: str) -> Locator:
     locator = tabs.front.locator(f"aria-ref={bid}")
-    if not await locator.count():
+    try:
+        count = await locator.count()
+    except Error:
+        count = 0  # the frame of its id is gone, or has never been there
+    if not count:
         raise Failed(f"there is no element {bid} on the page now; take the id from the tree below")
     return locator
 
@@ -73,9 +77,11 @@ async def _goto(tabs: Tabs, arguments: Mapping[str, Any]) -> None:
     url = arguments["url"]
     try:
         with tabs.gate.going(url):
-            await tabs.front.goto(url, wait_until="commit", timeout=tabs.seconds * 1000)
+            response = await tabs.front.goto(url, wait_until="commit", timeout=tabs.seconds * 1000)
     except Error as error:
-        raise Failed(_why(str(error), url)) from None
+        raise Failed(tabs.gate.refusal_of(url) or _why(str(error), url)) from None
+    if refusal := tabs.gate.refusal_of(response.url if response is not None else url):
+        raise Failed(refusal)
 
 
 def _why(message: str, url: str) -> str:
@@ -214,7 +220,9 @@ async def _answered(tabs: Tabs, request: dict[str, Any], send: Any) -> None:
         page = await capture(tabs, pictures=request["pictures"])
     except asyncio.CancelledError:
         page = {}
-    await send({"id": request["id"], "error": error, **page, **tabs.notes()})
+    events = tabs.notes()
+    notes = [note for note in events["notes"] if note not in error]
+    await send({"id": request["id"], "error": error, **page, **events, "notes": notes})
 
 
 async def _done(tabs: Tabs, request: dict[str, Any]) -> str:

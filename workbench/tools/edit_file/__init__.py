@@ -7,8 +7,9 @@ from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "edit_file"
-MANIFEST = Manifest(
-    "definition:LLMBasedFileEditTool", "edit", Presentation(icon="±", activity="editing", headline="{path:path}")
+_PRESENTATION = Presentation(
+    icon="±", noun="edit", activity="editing", headline="{path:path}[ {start}-{end}]", result="changes"
 )
+MANIFEST = Manifest("definition:LLMBasedFileEditTool", "edit", _PRESENTATION)
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

@@ -34,6 +34,9 @@ _LARGEST_PICTURE, _MOST_PICTURES = 5_000_000, 8
 _TRANSFORMS_OFF = {"classic_prompt", "ipython_prompt"}
 """Input transformers that would change lines that look like prompts."""
 
+_PIP_COMMANDS = ("install", "uninstall", "list", "show", "freeze", "check", "tree")
+"""The commands of `%pip` that need to know the interpreter."""
+
 
 class Channel:
     """The connection to the workbench."""
@@ -147,21 +150,29 @@ def open_shell(channel: Channel) -> CellShell:
 
 def _pip(shell: CellShell, line: str) -> None:
     """Run `%pip` for this interpreter, with uv if it has no pip; install into the private directory if there is one."""
-    words = shlex.split(line)
-    private = os.environ.get("OHW_CELL_PACKAGES", "")
-    if words[:1] == ["install"] and private:
-        words[1:1] = ["--target", private]
-    if importlib.util.find_spec("pip") is not None:
-        command = [sys.executable, "-m", "pip", *words]
-    elif shutil.which("uv"):
-        command = ["uv", "pip", words[0] if words else "--help", "--python", sys.executable, *words[1:]]
-    else:
-        raise RuntimeError("this interpreter has no pip and there is no uv; `python -m ensurepip` may help")
+    command = _pip_command(shlex.split(line))
     sys.stdout.flush()
     shell.system_raw(shlex.join(command))
     if shell.user_ns.get("_exit_code"):
         raise RuntimeError(f"pip ended with exit code {shell.user_ns['_exit_code']}")
     importlib.invalidate_caches()
+
+
+def _pip_command(words: list[str]) -> list[str]:
+    """Return the command of `%pip WORDS`. Options before pip's own command are moved behind it, where uv takes them."""
+    at = next((at for at, word in enumerate(words) if word in _PIP_COMMANDS), None)
+    if at is not None:
+        private = os.environ.get("OHW_CELL_PACKAGES", "") if words[at] == "install" else ""
+        words = [words[at], *(["--target", private] if private else []), *words[:at], *words[at + 1 :]]
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", *words]
+    if not shutil.which("uv"):
+        raise RuntimeError("this interpreter has no pip and there is no uv; `python -m ensurepip` may help")
+    if words[:1] in (["--version"], ["-V"]):
+        return ["uv", "--version"]
+    if at is None:
+        return ["uv", "pip", *(words or ["--help"])]
+    return ["uv", "pip", words[0], "--python", sys.executable, *words[1:]]
 
 
 def error_text(error: BaseException | None) -> str:

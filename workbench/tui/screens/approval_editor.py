@@ -134,8 +134,7 @@ class ProposalEditor:
         diff = self._box.diff
         if diff is None or not self._proposal.count:
             return -1
-        if diff.current < 0:
-            diff.action_step(1)
+        diff.choose_in_view()
         return diff.current
 
     def _select(self) -> tuple[str, str]:

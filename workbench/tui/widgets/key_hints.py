@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,7 +64,7 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
     hints = [(keys[name], words) for name, words in [*names, ("help", "help")] if name in keys]
     panels = [keys[name] for name in ("timeline", "tasks", "changes") if name in keys]
     if panels:
-        hints.append((_span(panels), "panels"))
+        hints.append((joined_keys(panels), "panels"))
     return hints + [(keys[name], words) for name, words in _ELSEWHERE if name in keys]
 
 
@@ -90,6 +91,8 @@ def _in_panel(screen: Screen[Any]) -> list[Hint]:
     return [*named[:4], ("leave", "prompt")]
 
 
-def _span(keys: list[str]) -> str:
-    is_run = all(key[0] == "F" and key[1:].isdigit() for key in keys) and len(keys) > 2
+def joined_keys(keys: list[str]) -> str:
+    """Return the keys in one part; a dash joins the ends only of function keys that follow each other."""
+    numbers = [int(key[1:]) if re.fullmatch(r"F\d+", key) else 0 for key in keys]
+    is_run = len(keys) > 2 and numbers[0] > 0 and numbers == list(range(numbers[0], numbers[0] + len(keys)))
     return f"{keys[0]}–{keys[-1]}" if is_run else " ".join(keys)

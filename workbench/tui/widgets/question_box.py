@@ -33,6 +33,21 @@ _ROWS_FOR_BOTH = 14
 """Number of free rows needed to keep the text being edited in sight above the editor."""
 
 
+class QuestionDiff(DiffView):
+    """The diff of a question: the first step goes to the first or last hunk, wherever the diff was scrolled to."""
+
+    def action_step(self, by: int) -> None:
+        """Go to the next or previous hunk."""
+        if self.current < 0 and self.geometry.hunk_count:
+            self.current, by = (0 if by > 0 else self.geometry.hunk_count - 1), 0
+        super().action_step(by)
+
+    def choose_in_view(self) -> None:
+        """Make the hunk in view the current one, unless there is a current one."""
+        if self.current < 0:
+            super().action_step(1)
+
+
 class QuestionBox(Vertical):
     """Shows one waiting action in full, with parts that scroll if they do not fit. It decides nothing itself."""
 
@@ -62,7 +77,7 @@ class QuestionBox(Vertical):
         yield self._batch
         yield self._what
         if self._files:
-            diff = DiffView(self._files, wrapped=True, id="diff")
+            diff = QuestionDiff(self._files, wrapped=True, id="diff")
             diff.can_focus = False
             diff.excluded = self._proposal.out
             yield diff
@@ -76,10 +91,10 @@ class QuestionBox(Vertical):
         self.fit(self.app.size)
 
     @property
-    def diff(self) -> DiffView | None:
+    def diff(self) -> QuestionDiff | None:
         """The diff of the files to be written, or None if the action writes none."""
         try:
-            return self.query_one("#diff", DiffView)
+            return self.query_one("#diff", QuestionDiff)
         except NoMatches:
             return None
 
