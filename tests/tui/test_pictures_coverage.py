@@ -87,6 +87,8 @@ TABLE = {
     "first run: a call that fails": ("first_run/fails", ["✗"]),
     "first run: a model by its name": ("first_run/named", ["Esc back"]),
     "the question before no action is asked about": ("palette_and_trust/never_ask", ["y never ask"]),
+    "rules: one tried on all sessions": ("rules/lab_allow", ["6 would run (4 asked then)", "although you denied them"]),
+    "rules: one that denies tried on all sessions": ("rules/lab_deny", ["2 would be denied"]),
     "decisions: of this session": ("decisions/session", ["Decisions · this session", "edited and allowed"]),
     "decisions: of all sessions": ("decisions/all", ["Decisions · all sessions · 15 decisions", "Not read: s9"]),
     "decisions: filtered": ("decisions/filtered", ["6 of 15 decisions · by:you"]),

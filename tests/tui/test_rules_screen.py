@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.decision_files import keep_all_kinds
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
@@ -83,6 +84,24 @@ async def test_rule_is_tried_on_the_log_before_it_is_saved(file):
     assert not [said for said in client.commands if said[0] == "rule"]
 
 
+async def test_rule_is_tried_on_all_sessions_too_until_the_trial_ends(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    keep_all_kinds()
+    app = workbench_app(session())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        lab = app.screen.query_one("#rules-lab")
+        assert not lab.display
+        await type_in(pilot, "deny $ pytest *")
+        await wait_until(pilot, lambda: "(2 sessions, 15 decisions): 2 would be denied (2 ran then)" in text_on(app))
+        await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").has_focus)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not lab.display)
+        await type_in(pilot, "allow $ make check")
+        await wait_until(pilot, lambda: "(2 sessions, 15 decisions): 1 would run" in text_on(app))
+        assert "would be denied" not in text_on(app)
+
+
 async def test_rule_that_allows_too_much_is_refused_with_the_reason(file):
     app = workbench_app(session())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -122,7 +141,7 @@ async def test_keys_typed_during_a_stall_neither_delete_nor_save_a_rule(file):
         type_while_it_stands_still(app, "d", "d")
         await pilot.pause(0.1)
         assert len(read_rules(file, "person").rules) == 1
-        await type_in(pilot, "allow $ make")
+        await type_in(pilot, "allow $ make check")
         await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").display)
         type_while_it_stands_still(app, "down", "enter", "enter")
         await pilot.pause(0.1)

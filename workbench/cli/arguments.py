@@ -28,7 +28,7 @@ _COMMANDS = {
     "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `changes`, `approve`, `remove` one",
     "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
     "risk": "show the risk rating of a command without running it",
-    "rules": "list the allow, ask and deny rules; `test` shows what they decide about a command",
+    "rules": "list the allow, ask and deny rules; `test` and `try` show what they decide",
     "decisions": "list who or what allowed and denied actions, and why; exports the list",
     "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
     "restore": "restore what a command deleted, or any path from any version",
@@ -119,15 +119,6 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         parser.add_argument("paths", nargs="*", metavar="PATH", help="restore only these files and directories")
         parser.add_argument("--versions", action="store_true", help="list the versions of the directory")
         parser.add_argument("--force", action="store_true", help="overwrite files that have changed since")
-    elif command == "rules":
-        parser.add_argument("action", nargs="?", choices=["test"], help="show what would happen to commands")
-        parser.add_argument(
-            "--tool", metavar="NAME", help="test a call of this tool instead (default: str_replace_editor)"
-        )
-        parser.add_argument("--path", metavar="PATH", help="file, directory or URL the call is about")
-        parser.add_argument(
-            "commands", nargs="*", metavar="COMMAND", help="commands to test (default: one per line from stdin)"
-        )
     elif command == "tools":
         parser.add_argument("--json", action="store_true", help="print full schemas as JSON")
         parser.add_argument(
@@ -185,6 +176,23 @@ def _add_decisions(parser: _Parser) -> None:
     )
 
 
+def _add_rules(parser: _Parser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["test", "try"],
+        help="`test` shows what would happen to commands, `try` what a rule would have done in all sessions",
+    )
+    parser.add_argument("--tool", metavar="NAME", help="test a call of this tool instead (default: str_replace_editor)")
+    parser.add_argument("--path", metavar="PATH", help="file, directory or URL the call is about")
+    parser.add_argument(
+        "commands",
+        nargs="*",
+        metavar="COMMAND",
+        help="commands to test (default: from stdin), or the rule",
+    )
+
+
 def _add_trust(parser: _Parser) -> None:
     parser.add_argument("action", nargs="?", choices=["list", "revoke"], help="what to do (default: list)")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="directories in which to revoke the trust")
@@ -196,6 +204,7 @@ _ARGUMENTS_OF = {
     "decisions": _add_decisions,
     "mcp": _add_mcp,
     "openapi": _add_openapi,
+    "rules": _add_rules,
     "sessions": _add_sessions,
     "trust": _add_trust,
 }

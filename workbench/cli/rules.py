@@ -19,8 +19,8 @@ from workbench.risk.assessment import summed
 from workbench.rules.patterns import is_url
 from workbench.rules.policy import rule_on
 from workbench.rules.protected_writes import unplaced_write
-from workbench.rules.rule import Rule, near
-from workbench.rules.rule_files import command_subject
+from workbench.rules.rule import Rule, RuleError, near, parse_rule
+from workbench.rules.rule_files import checked, command_subject
 from workbench.rules.rule_set import BROKEN, WORKSPACE_FILE, RuleSet, deciding, guarded_by
 from workbench.rules.subject import Subject, subject_of
 from workbench.text import visible
@@ -29,6 +29,7 @@ from workbench.tools.registry import list_registered_tools
 from workbench.tools.selection import select_tools
 from workbench.tools.str_replace_editor import NAME as EDITOR
 from workbench.tools.trust import is_trusted
+from workbench.view.approval.rule_lab import report_lines, try_on_all
 
 _NONE = "No rules yet. Write some to {file}, or answer an approval with `always`."
 _DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}
@@ -41,7 +42,8 @@ def rules(arguments: Namespace) -> int:
     page, faults = _page(where, settings, workspace)
     for line in faults:
         print_error(visible(line, lines=False))
-    for text in _trials(where, settings, workspace, arguments) if arguments.action == "test" else (page,):
+    run = {"test": _trials, "try": _tried_on_all}.get(arguments.action or "")
+    for text in run(where, settings, workspace, arguments) if run else (page,):
         if text:
             print_line(text)
     return 1 if faults else 0
@@ -52,6 +54,16 @@ def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Na
         return tried_call(where, settings, workspace, arguments.tool or EDITOR, arguments.path or "")
     commands = arguments.commands or (line.decode(errors="replace").rstrip("\n") for line in sys.stdin.buffer)
     return tried(where, settings, workspace, (line for line in commands if line.strip()))
+
+
+def _tried_on_all(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
+    """Yield what a rule would have done in all sessions. Raises UsageError if it is invalid."""
+    try:
+        rule = checked(parse_rule(" ".join(arguments.commands)))
+    except RuleError as error:
+        raise UsageError(f"{error}; `ohw rules try 'allow $ pytest *'` tries one") from None
+    yield visible(rule.text, lines=False)
+    yield from report_lines(try_on_all(rule, where, lambda _: None, lambda: False), most=20)
 
 
 def rule_set_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:

@@ -66,7 +66,7 @@ def rule_on(
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
     if mode == "plan" and not (reads or read_only):
-        return Ruling("deny", _named(mode), _plan_reason(tool))
+        return Ruling("deny", mode_label(mode), _plan_reason(tool))
     if rule is not None and rule.verdict == "ask":
         return Ruling("ask", rule.text, rule.reason, by="rule")
     allowing = None if caution and risk != "LOW" else rule
@@ -90,11 +90,12 @@ def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruli
 
 def _by_mode(mode: Mode, risk: Risk, asked: tuple[Risk, ...], caution: str) -> Ruling:
     if risk in asked:
-        return Ruling("ask", _named(mode))
-    return Ruling("ask", caution, by="rule") if caution and risk != "LOW" else Ruling("allow", _named(mode))
+        return Ruling("ask", mode_label(mode))
+    return Ruling("ask", caution, by="rule") if caution and risk != "LOW" else Ruling("allow", mode_label(mode))
 
 
-def _named(mode: Mode) -> str:
+def mode_label(mode: Mode) -> str:
+    """Return how a decision names the mode that made it."""
     return f'mode "{MODE_NAMES[mode]}"'
 
 

@@ -98,9 +98,9 @@ def open_rules(
     from workbench.tui.screens.rules import RulesScreen
 
     if not isinstance(app.screen, RulesScreen):
-        file = Locations.from_environment().rules_file
-        rule_set = RuleSet(file, workspace, trusted=is_trusted(workspace, trusted))
-        app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None))
+        where = Locations.from_environment()
+        rule_set = RuleSet(where.rules_file, workspace, trusted=is_trusted(workspace, trusted))
+        app.push_screen(RulesScreen(state, rule_set, client.send if client else lambda _: None, where))
 
 
 def open_page(app: WorkbenchApp, name: str) -> None:

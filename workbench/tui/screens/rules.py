@@ -19,6 +19,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, Command
 from workbench.rules.rule import Rule, RuleError, parse_rule
@@ -26,6 +27,7 @@ from workbench.rules.rule_files import add_rule, checked, drop_rule
 from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
+from workbench.tui.widgets.rule_lab import RuleLab
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.approval.rule_preview import fitting
@@ -40,6 +42,8 @@ _SCOPES: Final = (
     ("person", "for all projects, in your rules"),
 )
 _NONE: Final = "There are no rules yet."
+_TALL: Final = 36
+"""Rows of a terminal from which the list stays in sight while a rule is tried."""
 
 
 class RulesScreen(ModalScreen[None]):
@@ -51,8 +55,11 @@ class RulesScreen(ModalScreen[None]):
         Binding("d", "drop", "Delete the rule", id="rules.delete"),
     ]
 
-    def __init__(self, state: SessionState, rule_set: RuleSet, send: Callable[[Command], None]) -> None:
+    def __init__(
+        self, state: SessionState, rule_set: RuleSet, send: Callable[[Command], None], locations: Locations
+    ) -> None:
         super().__init__(id="rules")
+        self._lab = RuleLab(locations, id="rules-lab")
         self._state = state
         self._rule_set = rule_set
         self._send = send
@@ -70,7 +77,8 @@ class RulesScreen(ModalScreen[None]):
             box.border_subtitle = f"enter try · {drop} delete · {close} close"
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
-            yield Static(Content("Try a rule on this session"), id="rules-label")
+            yield self._lab
+            yield Static(Content("Try a rule on this session and on all others"), id="rules-label")
             yield Input(placeholder="allow $ pytest *     deny in secrets     ask TOOL", id="rules-new")
             scopes = OptionList(*(Option(Content(f"Save it {label}")) for _, label in _SCOPES), id="rules-scopes")
             scopes.display = False
@@ -121,7 +129,7 @@ class RulesScreen(ModalScreen[None]):
         lines = [f"{visible(rule.text, lines=False)} {verb} {_count(len(matches))} of this session"]
         lines += [
             f"  #{action.number:<4} {action.risk:<7} {action_line(action, self._state.workspace)}"
-            for action in matches[-6:]
+            for action in matches[-(3 if rule is self._tried else 6) :]
         ]
         self._show_note(*lines, *self._rule_set.faults)
 
@@ -145,6 +153,7 @@ class RulesScreen(ModalScreen[None]):
             rule = checked(parse_rule(event.value))
         except RuleError as error:
             self._tried = None
+            self._lab.end()
             self._show_note(str(error))
             return
         await self._match_rules([rule])
@@ -153,6 +162,8 @@ class RulesScreen(ModalScreen[None]):
         self._tried = rule
         self.confirmation.ask(rule)
         self._show(rule)
+        self._lab.begin(rule)
+        self.query_one("#rules-list").display = bool(self._rules) and self.size.height >= _TALL
         scopes = self.query_one("#rules-scopes", OptionList)
         scopes.display, scopes.highlighted = True, 0
         scopes.focus()
@@ -201,7 +212,9 @@ class RulesScreen(ModalScreen[None]):
 
     def _end_trial(self) -> None:
         self._tried = None
+        self._lab.end()
         self.confirmation.forget()
+        self.query_one("#rules-list").display = bool(self._rules)
         self.query_one("#rules-scopes").display = False
         self.query_one(Input).focus()
 

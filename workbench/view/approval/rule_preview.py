@@ -55,17 +55,21 @@ CHECKED_ACTIONS = 500
 def fitting(rule: Rule, state: SessionState) -> list[ActionItem]:
     """Return the actions that the rule would have decided, in order; no rule allows a HIGH action."""
     actions = list(state.actions.values())[-CHECKED_ACTIONS:]
-    return [action for action in actions if _may_fit(rule, action) and _fits(rule, action, state)]
+    return [action for action in actions if _may_decide(rule, action) and _fits(rule, action, state)]
 
 
-def _may_fit(rule: Rule, action: ActionItem) -> bool:
-    """Return whether the action may match the rule; a quick check before the full one."""
+def _may_decide(rule: Rule, action: ActionItem) -> bool:
     if action.error or (rule.verdict == "allow" and action.risk == "HIGH"):
         return False
+    return may_fit(rule, action.tool, action.arguments)
+
+
+def may_fit(rule: Rule, tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Return whether a call may match the rule; a quick check before the full one."""
     if not rule.command:
         return True
     word = re.split(r"[\\*'\" ]", rule.command, maxsplit=1)[0]
-    return action.tool == SHELL and word in str(action.arguments.get("command", ""))
+    return tool == SHELL and word in str(arguments.get("command", ""))
 
 
 def _fits(rule: Rule, action: ActionItem, state: SessionState) -> bool:

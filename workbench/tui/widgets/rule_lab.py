@@ -1,0 +1,81 @@
+"""What a rule would have done in all sessions: read in a thread while the Rules screen asks where to save it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from textual import on
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
+from workbench.errors import WorkbenchError
+from workbench.rules.rule import Rule
+from workbench.text import visible
+from workbench.view.approval.rule_lab import LabReport, report_lines, try_on_all
+
+_LOW: Final = 30
+"""Rows of a terminal below which fewer examples are shown."""
+
+
+class RuleLab(Static):
+    """Shows the report on one rule, which grows while the sessions are read; hidden if there is none."""
+
+    class Reported(Message):
+        """The thread has read some more."""
+
+        def __init__(self, number: int, report: LabReport, problem: str = "") -> None:
+            super().__init__()
+            self.number, self.report, self.problem = number, report, problem
+
+    def __init__(self, locations: Locations, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._locations = locations
+        self._number = 0
+        """Counts the trials, so that the thread of an earlier one stops."""
+        self.display = False
+
+    def begin(self, rule: Rule) -> None:
+        """Try a rule, and stop an earlier trial."""
+        self.end()
+        self.run_worker(in_daemon(partial(self._try, rule, self._number)))
+
+    def end(self) -> None:
+        """Stop a trial and hide its report."""
+        self._number += 1
+        self.display = False
+
+    def on_unmount(self) -> None:
+        """Stop the thread."""
+        self._number += 1
+
+    def _try(self, rule: Rule, number: int) -> None:
+        """Read the sessions and post reports; called in a thread."""
+
+        def post(report: LabReport, problem: str = "") -> None:
+            if self.is_running and number == self._number:
+                copy = replace(report, counts=report.counts.copy(), changed=report.changed[:_LOW])
+                self.post_message(self.Reported(number, copy, problem))
+
+        try:
+            post(try_on_all(rule, self._locations, post, lambda: number != self._number))
+        except WorkbenchError as error:
+            post(LabReport(rule), str(error))
+
+    @on(Reported)
+    def on_reported(self, event: Reported) -> None:
+        """Show the report, unless there is no session at all."""
+        if event.number != self._number:
+            return
+        lines = report_lines(event.report, 2 if self.app.size.height < _LOW else 4)
+        self.display = bool(event.problem or event.report.sessions)
+        self.update(Content("\n").join(map(_styled, [event.problem] if event.problem else lines)))
+
+
+def _styled(line: str) -> Content:
+    style = "$warning" if line.startswith("!") else "$dim" if line.startswith(" ") else ""
+    return Content.styled(visible(line, lines=False), style)

@@ -1,0 +1,164 @@
+"""Tries a rule on the decisions of all sessions before it is saved: what it would have allowed, asked about and denied.
+
+The risk of an action is the one recorded then. Where the log does not hold what else took part in a decision, an
+`allow` rule is assumed to change nothing, so that the trial never promises more than the rule does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from workbench.config.locations import Locations
+from workbench.rules.policy import mode_label
+from workbench.rules.rule import Rule
+from workbench.rules.rule_files import subject_again
+from workbench.rules.rule_matching import fits
+from workbench.session.storage.decision_log import RecordedDecision, Unreadable, all_decisions
+from workbench.text import counted, visible
+from workbench.view.approval.rule_preview import may_fit
+from workbench.view.decisions import DecisionRow, row_of
+
+Outcome: TypeAlias = Literal["allow", "ask", "deny"]
+_OVERRULED: Final = frozenset(mode_label(mode) for mode in ("medium", "high"))
+"""The modes whose questions an `allow` rule answers."""
+_PAST: Final[dict[Outcome, str]] = {"allow": "ran", "ask": "asked", "deny": "denied"}
+_WOULD: Final[dict[Outcome, str]] = {"allow": "would run", "ask": "would ask", "deny": "would be denied"}
+_MOST_CHANGED: Final = 200
+_EVERY: Final = 0.2
+"""Seconds between two reports."""
+
+
+@dataclass(frozen=True)
+class ChangedOutcome:
+    """A decision that the rule would have made otherwise."""
+
+    row: DecisionRow
+    before: Outcome
+    after: Outcome
+
+    @property
+    def is_against_you(self) -> bool:
+        """Whether the rule would run what the user denied."""
+        return self.after == "allow" and self.row.is_denied
+
+
+@dataclass
+class LabReport:
+    """What a rule would have done to the decisions read so far."""
+
+    rule: Rule
+    sessions: int = 0
+    decisions: int = 0
+    counts: Counter[tuple[Outcome, Outcome]] = field(default_factory=Counter)
+    """How many decisions that the rule fits were made one way, and would be made another."""
+    against_you: int = 0
+    """How many actions would run that the user denied."""
+    changed: list[ChangedOutcome] = field(default_factory=list)
+    """The latest of those that would change, the ones against the user's answer first."""
+    is_complete: bool = False
+
+    def after(self, outcome: Outcome) -> int:
+        """Return how many actions would end this way."""
+        return sum(count for (_, after), count in self.counts.items() if after == outcome)
+
+
+def try_on_all(
+    rule: Rule, locations: Locations, on_report: Callable[[LabReport], None], stopped: Callable[[], bool]
+) -> LabReport:
+    """Try the rule on the decisions of all sessions; `on_report` gets the report a few times a second.
+
+    `stopped` ends the trial by returning True.
+    """
+    report, last, session = LabReport(rule), time.monotonic(), ""
+    for decision in _readable(all_decisions(locations, stopped)):
+        if stopped():
+            return report
+        report.sessions += decision.session != session
+        session = decision.session
+        _add(report, decision)
+        if time.monotonic() - last >= _EVERY:
+            on_report(report)
+            last = time.monotonic()
+    report.is_complete = True
+    return report
+
+
+def _readable(decisions: Iterator[RecordedDecision | Unreadable]) -> Iterator[RecordedDecision]:
+    return (each for each in decisions if isinstance(each, RecordedDecision) and each.tool)
+
+
+def _add(report: LabReport, decision: RecordedDecision) -> None:
+    report.decisions += 1
+    rule = report.rule
+    if not (may_fit(rule, decision.tool, decision.arguments) and _fits(rule, decision)):
+        return
+    before = before_of(decision)
+    after = outcome_with(rule, decision)
+    report.counts[before, after] += 1
+    if before == after:
+        return
+    changed = ChangedOutcome(row_of(decision), before, after)
+    report.against_you += changed.is_against_you
+    if len(report.changed) < _MOST_CHANGED:
+        at = next((at for at, each in enumerate(report.changed) if not each.is_against_you), len(report.changed))
+        report.changed.insert(at if changed.is_against_you else len(report.changed), changed)
+
+
+def _fits(rule: Rule, decision: RecordedDecision) -> bool:
+    subject = subject_again(decision.tool, decision.arguments, decision.workspace, decision.working_dir)
+    return fits(rule, subject)
+
+
+def before_of(decision: RecordedDecision) -> Outcome:
+    """Return what happened then: it ran, the user was asked, or it was denied without a question."""
+    if decision.by == "person":
+        return "ask"
+    return "deny" if decision.verdict == "rejected" else "allow"
+
+
+def outcome_with(rule: Rule, decision: RecordedDecision) -> Outcome:
+    """Return what would have happened to an action that the rule fits."""
+    before = before_of(decision)
+    # Of several rules that fit, `deny` goes before `ask`, and `ask` before `allow`; plan mode denies too.
+    if rule.verdict == "deny" or before == "deny":
+        return "deny"
+    if rule.verdict == "ask":
+        return "ask"
+    is_answered = decision.asked_by in _OVERRULED and decision.risk != "HIGH"
+    return "allow" if before == "allow" or is_answered else "ask"
+
+
+def report_lines(report: LabReport, most: int = 4) -> list[str]:
+    """Return the report as lines that are safe to show, with at most this many of the decisions that would change."""
+    reach = f"{counted(report.sessions, 'session')}, {counted(report.decisions, 'decision')}"
+    head = f"In all sessions ({reach}{'' if report.is_complete else ' so far …'}): "
+    if not report.counts:
+        return [head + ("it fits no action" if report.is_complete else "it fits none yet")]
+    lines = [head + " · ".join(_count_line(report, outcome) for outcome in _WOULD if report.after(outcome))]
+    if report.against_you:
+        lines.append(f"! {report.against_you:,} of these would run although you denied them")
+    lines += [_changed_line(each) for each in report.changed[:most]]
+    more = sum(count for (before, after), count in report.counts.items() if before != after) - most
+    return [*lines, *([f"  and {more:,} more that would change"] if more > 0 else [])]
+
+
+def _count_line(report: LabReport, after: Outcome) -> str:
+    """Return how many actions end one way, and how many of these did not then."""
+    count = report.after(after)
+    then = [
+        f"{changed:,} {_PAST[before]} then"
+        for before in _PAST
+        if before != after and (changed := report.counts[before, after])
+    ]
+    return f"{count:,} {_WOULD[after]}" + (f" ({', '.join(then)})" if then else "")
+
+
+def _changed_line(changed: ChangedOutcome) -> str:
+    one = changed.row
+    mark = "!" if changed.is_against_you else " "
+    then = "denied by you" if changed.is_against_you else f"{_PAST[changed.before]} then"
+    return visible(f"{mark} {one.decision.risk:<7} {one.headline} · {then}, {_WOULD[changed.after]}", lines=False)
