@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.agent.loop_detection import WINDOW, Move, action_move, find_loop, result_key, words_move
+from workbench.session.loop_watch import has_failed
 
 
 def bash(command: str = "make", result: str = "done", is_error: bool = False, **more) -> Move:
@@ -113,8 +114,8 @@ def test_new_move_ends_every_loop(history, last):
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=30)), min_size=6, max_size=12, unique=True))
-def test_different_actions_are_never_a_loop(pairs):
-    seen = [action_move("execute_bash", {"command": f"{n} {name}"}, out, True) for n, (name, out) in enumerate(pairs)]
+def test_different_actions_that_succeed_are_never_a_loop(pairs):
+    seen = [action_move("execute_bash", {"command": f"{n} {name}"}, out, False) for n, (name, out) in enumerate(pairs)]
     assert find_loop(seen) is None
 
 
@@ -122,3 +123,57 @@ def test_different_actions_are_never_a_loop(pairs):
 @given(st.text(max_size=200), st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.integers(), max_size=3))
 def test_any_text_and_arguments_can_be_compared(text, arguments):
     assert action_move("t", arguments, text, False) == action_move("t", dict(reversed(arguments.items())), text, False)
+
+
+FAILING = {
+    "one call, any text": lambda n: bash(result=f"boom {n} at port {4000 + n * 7}", is_error=True),
+    "a path of its own": lambda n: bash(result=f"no such file /tmp/tmp{n}abc/x", is_error=True),
+    "an id of its own": lambda n: bash(result=f"550e8400-e29b-41d4-a716-44665544{n:04d} failed", is_error=True),
+    "other arguments": lambda n: bash(f"make {n}", f"boom {n}", is_error=True),
+    "two in turn": lambda n: bash(("make", "ninja")[n % 2], f"boom {n}", is_error=True),
+    "other tools": lambda n: action_move(("edit", "run", "look")[n % 3], {"path": str(n)}, f"boom {n}", is_error=True),
+    "exit codes": lambda n: action_move("execute_bash", {"command": f"x{n}"}, f"{n} failed", False, has_failed=True),
+}
+
+
+@pytest.mark.parametrize("name", FAILING, ids=[name.replace(" ", "-").replace(",", "") for name in FAILING])
+def test_six_failing_calls_are_a_loop_whatever_their_text(name):
+    moves = [FAILING[name](number) for number in range(WINDOW)]
+    loop = find_loop(moves)
+    assert loop is not None
+    assert "failed" in loop.evidence
+    assert find_loop(moves[:3]) is None
+    assert find_loop([*moves[1:], bash("ls", "a file")]) is None
+
+
+def test_one_call_that_fails_is_a_loop_the_fourth_time_and_several_the_sixth():
+    same = [bash(result=f"boom {number}", is_error=True) for number in range(4)]
+    others = [bash(f"make {number}", f"boom {number}", is_error=True) for number in range(6)]
+    assert [bool(find_loop(same[:count])) for count in (3, 4)] == [False, True]
+    assert [bool(find_loop(others[:count])) for count in (5, 6)] == [False, True]
+
+
+def test_failing_tests_between_edits_are_no_loop():
+    moves = []
+    for number in range(WINDOW):
+        moves.append(action_move("execute_bash", {"command": "pytest"}, f"{number} failed", False, has_failed=True))
+        moves.append(action_move("str_replace_editor", {"path": "/a", "new_str": str(number)}, "edited", False))
+        assert find_loop(moves[-WINDOW:]) is None
+
+
+@pytest.mark.parametrize(
+    ("observation", "expected"),
+    [
+        ({"is_error": True}, True),
+        ({"exit_code": 2, "output": "no"}, True),
+        ({"exit_code": 1, "output": "1 failed"}, True),
+        ({"exit_code": 1, "output": ""}, False),
+        ({"exit_code": 0}, False),
+        ({"exit_code": -1, "output": "still running"}, False),
+        ({"exit_code": 130, "output": "^C"}, False),
+        ({}, False),
+    ],
+    ids=["error", "two", "tests", "no-match", "zero", "running", "interrupted", "none"],
+)
+def test_exit_code_tells_a_failure(observation, expected):
+    assert has_failed(observation) is expected

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from tests.session.fake_agent import Harness, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
 from workbench.agent.summary import summary_of, summary_request
-from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
+from workbench.llm.model import ContextOverflow, Message, ModelError, ModelResponse, ModelUsage
+from workbench.llm.signatures import BLOCKS
 from workbench.protocol.events import HistoryCondensed
 from workbench.session.actions.decide import CommandError
 from workbench.session.turn.condenser import FIRST_MESSAGES, find_condensable
-from workbench.session.turn.message_history import MessageHistory, messages
+from workbench.session.turn.message_history import MessageHistory, Tagged, condensed, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})
@@ -287,6 +288,58 @@ def test_condensed_part_is_whole_batches_and_the_rest_stays_verbatim(parts):
     assert "sum" in after[begin]["content"]
     assert before[end:]
     assert faults_of(after) == []
+
+
+def thinking_history(runs: list[tuple[int, list[bool]]]) -> Tagged:
+    """Runs of a user's messages and responses with a call each; True is a response with thinking."""
+    history = Tagged([], [])
+
+    def add(message: Message) -> None:
+        history.messages.append(message)
+        history.seqs.append(len(history.seqs) + 1)
+
+    for count, responses in runs:
+        for number in range(count):
+            add({"role": "user", "content": f"go {number}"})
+        for thinks in responses:
+            call_id = f"c{len(history.seqs)}"
+            call = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+            blocks = {BLOCKS: [{"type": "thinking", "thinking": "hm", "signature": "s"}]} if thinks else {}
+            add({"role": "assistant", "content": None, "tool_calls": [call], **blocks})
+            add({"role": "tool", "tool_call_id": call_id, "content": "seen"})
+    return history
+
+
+def is_accepted(messages: list[Message]) -> bool:
+    """The provider's rule: calls behind the last message of the user begin with thinking if the run has any."""
+    after = messages[max(index for index, message in enumerate(messages) if message["role"] == "user") + 1 :]
+    return not any(message.get(BLOCKS) for message in after) or bool(after[0].get(BLOCKS))
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5, 100], ids=["all", "second", "third", "fifth", "first"])
+def test_no_bare_call_follows_the_summary_of_a_run_with_thinking(every):
+    history = thinking_history([(1, [number % every == 0 for number in range(12)])])
+    part = find_condensable(history)
+    assert part is not None
+    after = condensed(history, part.first, part.last, "sum").messages
+    summary = next(index for index, message in enumerate(after) if "sum" in str(message["content"]))
+    assert all(message.get(BLOCKS) for message in after[summary + 1 : summary + 2])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 2), st.lists(st.booleans(), max_size=9)), min_size=1, max_size=4))
+def test_condensed_history_begins_runs_of_thinking_with_thinking(runs):
+    runs = [(count, [bool(responses and any(responses)), *responses[1:]]) for count, responses in runs]
+    history = thinking_history(runs)
+    part = find_condensable(history)
+    if part is None:
+        return
+    after = condensed(history, part.first, part.last, "sum").messages
+    assert is_accepted(after)
+    summary = next(index for index, message in enumerate(after) if "sum" in str(message["content"]))
+    behind = after[summary + 1 :]
+    in_run = behind[: next((at for at, message in enumerate(behind) if message["role"] == "user"), len(behind))]
+    assert not any(message.get(BLOCKS) for message in in_run) or in_run[0].get(BLOCKS)
 
 
 def test_user_can_condense_at_once_between_two_runs(begun):

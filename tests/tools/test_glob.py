@@ -137,6 +137,39 @@ def test_hidden_files_need_a_pattern_with_a_dot(find, tmp_path):
     assert names(find(".github/*.yml"), tmp_path) == [".github/a.yml"]
 
 
+LINKS = {
+    "*": ["dead.py -> gone.py", "dirlink -> sub", "link.py -> a.py", "sub/inner.py -> ../a.py"],
+    "*.py": ["dead.py -> gone.py", "link.py -> a.py", "sub/inner.py -> ../a.py"],
+    "*link*": ["dirlink -> sub", "link.py -> a.py"],
+    "sub/*": ["sub/inner.py -> ../a.py"],
+    "**/inner*": [],
+    ".*": [".hidden -> a.py"],
+    "*.txt": [],
+}
+
+
+@pytest.mark.parametrize(
+    "pattern", LINKS, ids=["all", "python", "name", "directory", "nothing-beside", "hidden", "none"]
+)
+def test_links_that_fit_are_named_with_their_targets(find, tmp_path, pattern):
+    write(tmp_path, {"a.py": "", "sub/b.py": ""})
+    for name, target in (("link.py", "a.py"), ("dead.py", "gone.py"), ("dirlink", "sub"), (".hidden", "a.py")):
+        (tmp_path / name).symlink_to(target)
+    (tmp_path / "sub/inner.py").symlink_to("../a.py")
+    result = find(pattern)
+    line = next((line for line in result.text.splitlines() if line.startswith("[Links")), "")
+    expected = [f"{tmp_path}/{link}" for link in LINKS[pattern]]
+    assert line == (f"[Links are not followed. These fit: {', '.join(expected)}]" if expected else "")
+    assert not any(Path(path).is_symlink() for path in result.files)
+
+
+def test_many_links_are_counted(find, tmp_path):
+    write(tmp_path, {"a.py": ""})
+    for number in range(50):
+        (tmp_path / f"link{number:02}").symlink_to("a.py")
+    assert " and 30 more]" in find("*").text
+
+
 def test_links_and_devices_are_not_followed(find, tmp_path):
     write(tmp_path, {"real/a.py": ""})
     (tmp_path / "link").symlink_to(tmp_path / "real")

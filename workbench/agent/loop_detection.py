@@ -20,6 +20,7 @@ from workbench.tools.tool import ToolDefinition
 WINDOW = 6
 """The number of moves in the longest pattern."""
 _SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ALTERNATING, _CONDENSED = 4, 3, 3, 6, 3
+_SAME_CALL_FAILED, _ANY_FAILED, _MOST_NAMED = 4, 6, 3
 _LONGEST = 20_000
 _VOLATILE = re.compile(
     r"\b0x[0-9a-fA-F]{4,}\b"
@@ -43,6 +44,8 @@ class Move:
     is_error: bool = False
     label: str = ""
     """A description of the move for users."""
+    has_failed: bool = False
+    """Whether the result is an error, or a command ended with a code that says so."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,22 @@ class Loop:
 
 def find_loop(moves: Sequence[Move]) -> Loop | None:
     """Return the repeated pattern that the moves (oldest first) end in, or None."""
-    for rule in (_repeating, _talking, _alternating, _condensing):
+    for rule in (_repeating, _talking, _alternating, _failing, _condensing):
         if loop := rule(moves):
             return loop
     return None
 
 
-def action_move(tool: str, arguments: dict[str, Any], result: str, is_error: bool) -> Move:
-    """Return the move that an action counts as; `result` is the text of its result."""
+def action_move(
+    tool: str, arguments: dict[str, Any], result: str, is_error: bool, *, has_failed: bool | None = None
+) -> Move:
+    """Return the move that an action counts as; `result` is the text of its result.
+
+    `has_failed` is also true for a command whose exit code tells a failure; without it, `is_error` counts.
+    """
     what = _hash(tool + json.dumps(_canonical(arguments), sort_keys=True, ensure_ascii=True))
-    return Move("action", what, result_key(result), is_error, _label(tool, arguments))
+    failed = is_error if has_failed is None else has_failed
+    return Move("action", what, result_key(result), is_error, _label(tool, arguments), failed)
 
 
 def words_move(text: str) -> Move:
@@ -122,6 +131,19 @@ def _alternating(moves: Sequence[Move]) -> Loop | None:
     if len(even) == len(odd) == 1 and even != odd:
         pair = f"{last[0].label} and {last[1].label}"
         return Loop(frozenset({last[0].what, last[1].what}), f"{pair} alternated {_ALTERNATING} times without a change")
+    return None
+
+
+def _failing(moves: Sequence[Move]) -> Loop | None:
+    """Find failures whose text varies: of one call, or of any calls when nothing succeeded between them."""
+    last = _last(moves, _SAME_CALL_FAILED)
+    if last and all(move.has_failed for move in last) and len({move.what for move in last}) == 1:
+        return Loop(frozenset({last[0].what}), f"{last[0].label} failed {_SAME_CALL_FAILED} times")
+    last = _last(moves, _ANY_FAILED)
+    if last and all(move.has_failed for move in last):
+        labels = list(dict.fromkeys(move.label for move in last))
+        names = ", ".join(labels[:_MOST_NAMED]) + (" …" if len(labels) > _MOST_NAMED else "")
+        return Loop(frozenset({"failing"}), f"the last {_ANY_FAILED} calls failed: {names}")
     return None
 
 

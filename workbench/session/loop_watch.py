@@ -148,15 +148,31 @@ class LoopWatch:
         if kind_of(proposed.tool) == "thought" and not is_error:
             self._moves.append(words_move(str(proposed.arguments.get("thought", ""))))
         elif _is_poll(proposed) and not is_error and self._moves:
-            self._join_to_last(text)
+            self._join_to_last(text, failed=has_failed(observed.observation))
         else:
-            self._moves.append(action_move(proposed.tool, proposed.arguments, text, is_error))
+            failed = has_failed(observed.observation)
+            self._moves.append(action_move(proposed.tool, proposed.arguments, text, is_error, has_failed=failed))
 
-    def _join_to_last(self, text: str) -> None:
+    def _join_to_last(self, text: str, *, failed: bool) -> None:
         """Add later output of a command to the command's own move; if a thought came last, drop the thought instead."""
         last = self._moves.pop()
         if last.kind == "action":
-            self._moves.append(replace(last, result=result_key(last.result + text)))
+            self._moves.append(replace(last, result=result_key(last.result + text), has_failed=failed))
+
+
+_NO_FAILURES = (None, 0, -1, 130)
+"""Exit codes of commands that succeeded, still run, or were interrupted."""
+
+
+def has_failed(observation: dict[str, Any]) -> bool:
+    """Return whether a result is a failure: an error, or an exit code that says so.
+
+    Code 1 without any output is the answer of programs that search or compare, and no failure.
+    """
+    code = observation.get("exit_code")
+    if observation.get("is_error"):
+        return True
+    return code not in _NO_FAILURES and not (code == 1 and observation.get("output") == "")
 
 
 def _pictures(observation: dict[str, Any]) -> str:

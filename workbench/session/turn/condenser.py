@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
+from workbench.llm.signatures import BLOCKS
 from workbench.protocol.events import (
     CondensingAsked,
     CondensingUndone,
@@ -57,9 +58,10 @@ def find_condensable(history: Tagged) -> CondensableMessages | None:
     if not cuts:
         return None
     begin, half = cuts[0], count - count // 2
-    end = max((cut for cut in cuts if cut <= half), default=begin)
-    if end == begin:  # one long batch extends across the middle
-        end = next((cut for cut in cuts if cut > half), begin)
+    ends = _ends(history, cuts)
+    end = max((cut for cut in ends if begin < cut <= half), default=begin)
+    if end == begin:  # one long batch, or one run of thinking, extends across the middle
+        end = next((cut for cut in ends if cut > half), begin)
     if end - begin < _FEWEST:
         return None
     seqs = history.seqs[begin:end]
@@ -78,6 +80,23 @@ def _cuts(history: Tagged) -> list[int]:
         for index in range(1, len(history.seqs))
         if before[index - 1] < behind[index] and history.messages[index]["role"] != "tool"
     ]
+
+
+def _ends(history: Tagged, cuts: Sequence[int]) -> list[int]:
+    """Return the indexes at which the part to be summarized may end; the end of the history is the last of them.
+
+    Providers refuse a request in which tool calls follow the summary without the thinking that led to them. So where a
+    run of responses, from a message of the user to the next, contains thinking, the part after the summary begins with
+    a response that has it, or with the next message of the user.
+    """
+    messages = history.messages
+    starts = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    bare: set[int] = set()
+    for start, stop in pairwise([-1, *starts, len(messages)]):
+        run = range(start + 1, stop)
+        if any(messages[index].get(BLOCKS) for index in run):
+            bare.update(index for index in run if not messages[index].get(BLOCKS))
+    return [*(cut for cut in cuts if cut not in bare), *([len(messages)] if bare else [])]
 
 
 class Condenser:

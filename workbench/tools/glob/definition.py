@@ -6,6 +6,7 @@ import heapq
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MOST = 100
 """The most files that one call returns."""
+_MOST_LINKS = 20
 SECONDS = 30.0
 """The time limit of a search, in seconds."""
 
@@ -32,6 +34,7 @@ _DESCRIPTION = f"""Find files by the shape of their path; the result is their ab
 * `*` and `?` stay within one name, `**` stands for any number of folders: `src/**/*.ts`, `**/test_*.py`, `*.{{yml,yaml}}`.
 * A pattern without `/` is looked for in every folder; one with `/` begins at `path`.
 * Hidden files are found only by a pattern that names the dot (`**/.env*`). Files that .gitignore or .ignore leave out are not found.
+* Symbolic links are not followed; those beside the files of the result are named below it.
 
 Use `grep` to look for what stands in files."""  # noqa: E501
 _SHORT = f"Find files by a pattern such as `src/**/*.ts`; absolute paths, newest first, {MOST} at most."
@@ -100,20 +103,27 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
             return GlobObservation.from_text(str(error), is_error=True)
         with self._searches.one() as stop:
             count, newest = _newest(_matching(query, stop), query.root, stop)
+            links = _links(query, newest, stop)
         if stop.why == "interrupt":
             return GlobObservation.from_text("The search was interrupted before its end.", is_error=True)
-        return self._report(action, query.root, count, newest, is_late=bool(stop.why))
+        return self._report(action, query.root, count, newest, links, is_late=bool(stop.why))
 
     def _report(
-        self, action: GlobAction, root: SearchRoot, count: int, newest: list[str], *, is_late: bool
+        self, action: GlobAction, root: SearchRoot, count: int, newest: list[str], links: list[str], *, is_late: bool
     ) -> GlobObservation:
         files = [root.show(path) for path in newest]
         lines = list(files)
         if not files:
             pattern = visible(action.pattern, lines=False)
-            lines.append(f"No file in {root.show('')} fits `{pattern}`; hidden and ignored files are left out.")
+            lines.append(
+                f"No file in {root.show('')} fits `{pattern}`; hidden and ignored files and links are left out."
+            )
         if count > len(files):
             lines.append(f"[The {len(files)} newest of {count} files are shown. Use a narrower pattern or path.]")
+        if links:
+            rest = len(links) - _MOST_LINKS
+            more = f" and {rest} more" if rest > 0 else ""
+            lines.append(f"[Links are not followed. These fit: {', '.join(links[:_MOST_LINKS])}{more}]")
         if is_late:
             lines.append(
                 f"[Stopped after {self._searches.seconds:g} seconds: there may be more. Look in a smaller folder.]"
@@ -155,6 +165,22 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
 
 def _matching(query: _Query, stop: Stop) -> Iterator[str]:
     return filter(query.fits, list_files(query.root.real, stop, hidden=query.hidden))
+
+
+def _links(query: _Query, newest: Sequence[str], stop: Stop) -> list[str]:
+    """Return the links that match, with their targets: those at the root and beside the files of the result."""
+    links = []
+    for directory in sorted({"", *(os.path.dirname(path) for path in newest)}):  # noqa: PTH120 - paths are relative
+        if stop.why:
+            break
+        with suppress(OSError), os.scandir(f"{query.root.real}/{directory}") as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                path = f"{directory}/{entry.name}" if directory else entry.name
+                is_listed = query.hidden or not entry.name.startswith(".")
+                if is_listed and entry.is_symlink() and query.fits(path):
+                    target = visible(os.readlink(entry.path), lines=False)  # noqa: PTH115
+                    links.append(f"{query.root.show(path)} -> {target}")
+    return links
 
 
 def _newest(paths: Iterable[str], root: SearchRoot, stop: Stop) -> tuple[int, list[str]]:
