@@ -75,7 +75,7 @@ def test_plan_mode_offers_only_tools_that_change_nothing(open_agent):
     agent.plan = False
     agent.respond([USER], lambda delta: None, Cancel())
     planned, free = model.requests
-    assert names(planned) == CHANGES_NOTHING | {"str_replace_editor"}  # for its `view`
+    assert names(planned) == CHANGES_NOTHING | {"str_replace_editor", "execute_bash"}  # for `view` and `ls`
     assert "Plan mode" in planned.messages[0]["content"]
     assert "execute_bash" in names(free)
     assert "Plan mode" not in free.messages[0]["content"]

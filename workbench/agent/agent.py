@@ -143,7 +143,7 @@ class Agent:
 
     def _may_plan(self, name: str) -> bool:
         tool = self.tools[name]
-        return kind_of(name) in _ALWAYS or tool.is_read_only or tool.action_type.can_read_only
+        return kind_of(name) in (*_ALWAYS, "command") or tool.is_read_only or tool.action_type.can_read_only
 
     def _system(self) -> Message:
         note = plan_note(self._offered_names()) if self.plan else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from workbench.agent.instructions import project_notes
 from workbench.agent.skills import Skill, skills_prompt
+from workbench.config.modes import PLAN_COMMANDS
 from workbench.text import well_formed
 from workbench.tools.manifest import kind_of
 
@@ -80,9 +81,12 @@ def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill]
 
 def plan_note(allowed: Iterable[str]) -> str:
     """Return the addition to the system prompt in plan mode."""
+    names = tuple(allowed)
+    shells = [name for name in names if kind_of(name) == "command"]
+    shell = f"{shells[0]} accepts only {PLAN_COMMANDS}. " if shells else ""
     return (
         "# Plan mode\nThe user wants a plan and no changes. Only these tools are available now: "
-        f"{', '.join(allowed) or 'none'}; those that can write accept only calls that read (`view`). "
+        f"{', '.join(names) or 'none'}; those that can write accept only calls that read (`view`). {shell}"
         "Use them to find out what you can, then say in a message what you would change,"
         " file by file, how you would check it, and what you could not find out. Do not call finish."
     )

@@ -16,6 +16,7 @@ from workbench.errors import UsageError
 from workbench.protocol.risk import Mode, effective
 from workbench.risk import Assessment, RatingContext, assess
 from workbench.risk.assessment import summed
+from workbench.risk.read_only import only_looks
 from workbench.rules.patterns import is_url
 from workbench.rules.policy import rule_on
 from workbench.rules.protected_writes import unplaced_write
@@ -151,6 +152,7 @@ def _outcome(
         effective("LOW", local.risk),
         reads,
         subject.tool,
+        reads=subject.is_shell and only_looks(subject.arguments, local, subject.workspace),
         rule=deciding(rules, subject),
         caution=caution,
         protected=guarded_by(rules, subject),

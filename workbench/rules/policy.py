@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from workbench.config.modes import MODE_NAMES
+from workbench.config.modes import MODE_NAMES, PLAN_COMMANDS
 from workbench.files.root_directory import real_path
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.paths import within
@@ -105,12 +105,14 @@ def _rule_reason(tool: str, rule: Rule) -> str:
 
 
 def _plan_reason(tool: str) -> str:
+    what = f"calls that change nothing are allowed ({PLAN_COMMANDS})" if kind_of(tool) == "command" else _NO_CHANGE
     return (
-        f"{tool} was not run: in plan mode only calls that change nothing are allowed. "
+        f"{tool} was not run: in plan mode only {what}. "
         "Look at what is needed, then describe the plan and wait for the user."
     )
 
 
+_NO_CHANGE: Final = "calls that change nothing are allowed"
 _LONGEST: Final = 400
 _NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent", "question", "final", "thought"})
 """Kinds of tools without a narrow rule: their arguments decide what they do, or there is nothing to allow."""

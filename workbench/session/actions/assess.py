@@ -15,6 +15,7 @@ from workbench.protocol.risk import Risk, effective
 from workbench.risk import Assessment, RatingContext, executed_by
 from workbench.risk.actions import named_paths
 from workbench.risk.paths import within
+from workbench.risk.read_only import only_looks
 from workbench.rules.policy import Ruling, rule_for, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule_set import BROKEN, RuleSet, deciding, guarded_by
@@ -29,6 +30,7 @@ from workbench.session.assessments import Assessments
 from workbench.session.state import OpenAction, State
 from workbench.text import visible
 from workbench.tools.arguments import ArgumentError
+from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
 
 _NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."
@@ -163,6 +165,10 @@ class Rater:
         risk = _effective(proposed.risk, local)
         rules, subject = self._rules.rules(self._state.rules), self._subject(proposed, local)
         reads = tool.action_type.can_read_only and _can_read_only(tool, proposed.arguments)
+        if kind_of(tool.name) == "command":
+            workspace = self._state.workspace
+            is_inside = within(tool.working_dir() or workspace, workspace)
+            reads = risk == "LOW" and is_inside and only_looks(proposed.arguments, local, workspace)
         caution = BROKEN if self._rules.is_broken else ""
         ruling = rule_on(
             self._state.mode,

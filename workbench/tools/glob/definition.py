@@ -25,7 +25,7 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MOST = 100
 """The most files that one call returns."""
-_MOST_LINKS = 20
+_MOST_LINKED = 20
 SECONDS = 30.0
 """The time limit of a search, in seconds."""
 
@@ -103,27 +103,25 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
             return GlobObservation.from_text(str(error), is_error=True)
         with self._searches.one() as stop:
             count, newest = _newest(_matching(query, stop), query.root, stop)
-            links = _links(query, newest, stop)
+            linked = _linked(query, newest, stop)
         if stop.why == "interrupt":
             return GlobObservation.from_text("The search was interrupted before its end.", is_error=True)
-        return self._report(action, query.root, count, newest, links, is_late=bool(stop.why))
+        return self._report(action, query.root, count, newest, linked, is_late=bool(stop.why))
 
     def _report(
-        self, action: GlobAction, root: SearchRoot, count: int, newest: list[str], links: list[str], *, is_late: bool
+        self, action: GlobAction, root: SearchRoot, count: int, newest: list[str], linked: list[str], *, is_late: bool
     ) -> GlobObservation:
         files = [root.show(path) for path in newest]
         lines = list(files)
         if not files:
             pattern = visible(action.pattern, lines=False)
-            lines.append(
-                f"No file in {root.show('')} fits `{pattern}`; hidden and ignored files and links are left out."
-            )
+            lines.append(f"No file in {root.show('')} fits `{pattern}`; hidden, ignored and linked files are left out.")
         if count > len(files):
             lines.append(f"[The {len(files)} newest of {count} files are shown. Use a narrower pattern or path.]")
-        if links:
-            rest = len(links) - _MOST_LINKS
+        if linked:
+            rest = len(linked) - _MOST_LINKED
             more = f" and {rest} more" if rest > 0 else ""
-            lines.append(f"[Links are not followed. These fit: {', '.join(links[:_MOST_LINKS])}{more}]")
+            lines.append(f"[Links are not followed. These fit: {', '.join(linked[:_MOST_LINKED])}{more}]")
         if is_late:
             lines.append(
                 f"[Stopped after {self._searches.seconds:g} seconds: there may be more. Look in a smaller folder.]"
@@ -167,9 +165,9 @@ def _matching(query: _Query, stop: Stop) -> Iterator[str]:
     return filter(query.fits, list_files(query.root.real, stop, hidden=query.hidden))
 
 
-def _links(query: _Query, newest: Sequence[str], stop: Stop) -> list[str]:
+def _linked(query: _Query, newest: Sequence[str], stop: Stop) -> list[str]:
     """Return the links that match, with their targets: those at the root and beside the files of the result."""
-    links = []
+    linked = []
     for directory in sorted({"", *(os.path.dirname(path) for path in newest)}):  # noqa: PTH120 - paths are relative
         if stop.why:
             break
@@ -179,8 +177,8 @@ def _links(query: _Query, newest: Sequence[str], stop: Stop) -> list[str]:
                 is_listed = query.hidden or not entry.name.startswith(".")
                 if is_listed and entry.is_symlink() and query.fits(path):
                     target = visible(os.readlink(entry.path), lines=False)  # noqa: PTH115
-                    links.append(f"{query.root.show(path)} -> {target}")
-    return links
+                    linked.append(f"{query.root.show(path)} -> {target}")
+    return linked
 
 
 def _newest(paths: Iterable[str], root: SearchRoot, stop: Stop) -> tuple[int, list[str]]:
