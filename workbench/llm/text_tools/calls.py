@@ -47,6 +47,7 @@ from workbench.llm.text_tools.values import (
     Parameters,
     as_json,
     parameters_of,
+    untyped,
 )
 
 STOP_WORD: Final = "</function"
@@ -78,7 +79,7 @@ def convert_fncall_messages_to_non_fncall_messages(
 
     The system message gets a description of the tools, and an example precedes the first user message.
     """
-    prepared, names = _prepared(as_json(tools)), _names_by_id(messages)
+    prepared, names = _prepared(as_json(tools)), dict[str, str]()
     table, added = prepared.table, prepared.instructions
     intro = prepared.example if add_in_context_learning_example else ""
     converted: list[Message] = []
@@ -90,7 +91,9 @@ def convert_fncall_messages_to_non_fncall_messages(
             converted.append(_user_text(message, intro))
             intro = ""
         elif role == "assistant":
-            converted.append(_assistant_text(message, table))
+            calls = calls_of(message)
+            names.update({call["id"]: call["function"]["name"] for call in calls})
+            converted.append(_assistant_text(message, calls, table))
         elif role == "tool":
             name = message.get("name") or names.get(result_id(message), "function")
             converted.append(_as_user(message, result_text(str(name), "")))
@@ -153,20 +156,15 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
-    unknown = "" if parameters.is_open else min(call.values.keys() - parameters.keys(), default="")
-    if unknown or (not parameters.is_open and call.values.keys() - parameters.keys()):
+    if not parameters.is_open and not call.values.keys() <= parameters.keys():
+        unknown = min(call.values.keys() - parameters.keys())
         raise FunctionCallValidationError(
             f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
         )
     for each in parameters.values():
         if each.is_required and each.name not in call.values:
             raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{each.name}`.")
-    return {name: _read(parameters, name, text) for name, text in call.values.items()}
-
-
-def _read(parameters: Parameters, name: str, text: str) -> Any:
-    parameter = parameters.parameter(name)
-    return parameter.read(text) if parameter else text
+    return {name: (parameters.get(name) or untyped(name)).read(text) for name, text in call.values.items()}
 
 
 @dataclass(frozen=True)
@@ -188,11 +186,6 @@ def _table(tools: Sequence[Tool]) -> dict[str, Parameters]:
     return {tool["function"]["name"]: parameters_of(tool) for tool in tools}
 
 
-def _names_by_id(messages: Sequence[Message]) -> dict[str, str]:
-    calls = [call for message in messages if role_of(message) == "assistant" for call in calls_of(message)]
-    return {call["id"]: call["function"]["name"] for call in calls}
-
-
 def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
     function = tool_call["function"]
     try:
@@ -204,8 +197,7 @@ def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
     return write_call(function["name"], arguments, table.get(function["name"], Parameters()))
 
 
-def _assistant_text(message: Message, table: Table) -> Message:
-    calls = calls_of(message)
+def _assistant_text(message: Message, calls: Sequence[Mapping[str, Any]], table: Table) -> Message:
     converted = with_each_text(message, lambda text, _: write_words(text))
     converted.pop("tool_calls", None)
     if not calls:
@@ -216,11 +208,15 @@ def _assistant_text(message: Message, table: Table) -> Message:
 
 def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
     """Return the message with its calls; text around them stays in the part that it is in."""
-    calls = find_calls("".join(text_parts(message)), table)
+    content = message.get("content")
+    calls = find_calls(content if isinstance(content, str) else "".join(text_parts(message)), table)
     for call in calls:
         if call.is_cut:
             raise FunctionCallConversionError(f"The call of `{call.name}` was cut off before its end.")
-    converted = with_each_text(message, lambda text, offset: without_calls(text, calls, offset))
+    if isinstance(content, str):
+        converted = {**message, "content": without_calls(content, calls)}
+    else:
+        converted = with_each_text(message, lambda text, offset: without_calls(text, calls, offset))
     if calls:
         checked = [(call.name, checked_arguments(call, table)) for call in calls]
         converted["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in checked]

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from workbench.llm.text_tools.values import FunctionCallConversionError, Parameters, ToolParameter, as_json
@@ -39,6 +40,12 @@ _CALL_OR_TAG: Final = re.compile(
 )
 """The beginning of a call, or a tag around the thinking of a model."""
 _CLOSING_TAG: Final = re.compile(rf"[<◁]/{_REASONING_TAGS}", re.IGNORECASE)
+_REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
+_REGULAR: Final = re.compile(
+    rf"<function=({_REGULAR_NAME})>\n((?:<parameter={_REGULAR_NAME}>[^<]*</parameter>\n)*)</function>(?![^\n])"
+)
+_REGULAR_PARAMETER: Final = re.compile(rf"<parameter=({_REGULAR_NAME})>([^<]*)</parameter>")
+"""The form in which calls are written, without tags in its values; most calls have it."""
 _PARAMETER_TAG: Final = (
     r"<parameter(?:\s{0,9}[=:]\s{0,9}|\s{1,9}name\s{0,9}=\s{0,9})"
     r"(?:\"(?P<quoted>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>[^'<>\n]{1,200})'|(?P<plain>[^<>\n\"']{1,500}))\s{0,9}>"
@@ -105,6 +112,7 @@ def _written(parameter: ToolParameter | None, value: Any) -> str:
     return value if isinstance(value, str) else as_json(value)
 
 
+@lru_cache(maxsize=512)
 def _name_text(name: str) -> str:
     """Return the name of a parameter as it stands in a tag: as JSON if it is not a plain word."""
     if _PLAIN_NAME.fullmatch(name):
@@ -140,6 +148,8 @@ def find_calls(text: str, table: Table | None = None) -> list[TextCall]:
 
 def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
     """Return what is written around the calls in a text, which begins at `offset` of the message."""
+    if len(calls) == 1 and not offset and calls[0].end == len(text):
+        return read_words(_before(text[: calls[0].start], "")[0])
     spans = [(max(0, call.start - offset), min(len(text), call.end - offset)) for call in calls]
     spans = [(start, end) for start, end in spans if start < len(text) and end > 0]
     if not spans:
@@ -155,13 +165,22 @@ def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
 
 def _before(text: str, after: str) -> tuple[str, bool]:
     """Return the text before a call without what wraps the call, and whether that is a code fence."""
-    wrappers = _WRAPPERS_BEFORE.search(text, max(0, len(text) - 99))
-    text = text[: wrappers.start()] if wrappers else text
-    fence = _FENCE_BEFORE.search(text, max(0, len(text) - 40))
-    has_fence = fence is not None and bool(_FENCE_AFTER.match(after)) and text.count("\n```", 0, fence.start()) % 2 == 0
-    if fence is not None and has_fence:
-        text = text[: fence.start()]
+    has_fence, end = False, text[-120:]
+    if ">" in end and (wrappers := _WRAPPERS_BEFORE.search(text, max(0, len(text) - 99))):
+        text = text[: wrappers.start()]
+    if "```" in end and (fence := _FENCE_BEFORE.search(text, max(0, len(text) - 40))):
+        has_fence = bool(_FENCE_AFTER.match(after)) and text.count("\n```", 0, fence.start()) % 2 == 0
+        text = text[: fence.start()] if has_fence else text
     return (text.removesuffix("\n\n") if text.endswith("\n\n") else text.removesuffix("\n")), has_fence
+
+
+def _tags(pattern: re.Pattern[str], text: str, at: int, stop: int, first: str = "<") -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begins with `first`, which is much faster to find than the pattern."""
+    while (at := text.find(first, at, stop)) >= 0:
+        match = pattern.match(text, at, stop)
+        if match:
+            yield match
+        at = max(match.end(), at + 1) if match else at + 1
 
 
 class _Parser:
@@ -170,6 +189,13 @@ class _Parser:
     def __init__(self, text: str, table: Table | None) -> None:
         self._text = text
         self._table = table
+        self._has_triangles = "◁" in text
+
+    def _openings(self, at: int) -> Iterator[re.Match[str]]:
+        """Yield the beginnings of calls and the tags of thinking from `at` on."""
+        if self._has_triangles:
+            return _CALL_OR_TAG.finditer(self._text, at)
+        return _tags(_CALL_OR_TAG, self._text, at, len(self._text))
 
     def calls(self) -> list[TextCall]:
         """Return the calls outside the model's thinking. Raises FunctionCallConversionError if one is malformed."""
@@ -177,13 +203,13 @@ class _Parser:
         call = self._next_call(self._end_of_reasoning())
         while call is not None:
             calls.append(call)
-            call = self._next_call(call.end)
+            call = self._next_call(call.end) if call.end < len(self._text) else None
         return calls
 
     def _next_call(self, at: int) -> TextCall | None:
         """Return the next call from `at` on that is not inside the model's thinking."""
         depth = 0
-        for match in _CALL_OR_TAG.finditer(self._text, at):
+        for match in self._openings(at):
             if match["call"] is None:
                 depth = max(0, depth - 1) if match["closing"] else depth + 1
             elif not depth and (call := self._call_at(match)) is not None:
@@ -195,10 +221,12 @@ class _Parser:
 
         Templates that write the opening tag into the prompt leave such a tag in the response.
         """
-        if not _CLOSING_TAG.search(self._text):
+        text = self._text
+        may_close = "</t" in text or "</r" in text or "</T" in text or "</R" in text or self._has_triangles
+        if not may_close or not _CLOSING_TAG.search(text):
             return 0
         end = at = depth = 0
-        while match := _CALL_OR_TAG.search(self._text, at):
+        while match := next(self._openings(at), None):
             at = match.end()
             if match["call"] is not None:
                 at = at if depth else self._end_of_call(match)
@@ -219,6 +247,10 @@ class _Parser:
 
     def _call_at(self, opening: re.Match[str]) -> TextCall | None:
         """Return the call that begins with this tag; None if it is text. Raises FunctionCallConversionError."""
+        regular = _REGULAR.match(self._text, opening.start())
+        if regular:
+            values = {name.strip(): _value(value) for name, value in _REGULAR_PARAMETER.findall(regular[2])}
+            return TextCall(regular[1].strip(), values, start=regular.start(), end=regular.end())
         tag = opening["call"]
         if tag[:10].lower() == "<tool_call":
             return self._json_call(opening)
@@ -240,7 +272,7 @@ class _Parser:
         parameters = (self._table or {}).get(call.name)
         while opening := self._parameter_at(call, parameters, at):
             name, start = opening
-            end = _END_OF_VALUE.search(self._text, start)
+            end = next(_tags(_END_OF_VALUE, self._text, start, len(self._text), "</"), None)
             stop, at = (end.start(), end.end()) if end else (len(self._text), -1)
             slip = self._missing_end(call, parameters, name, start, stop)
             if slip >= 0:
@@ -278,12 +310,14 @@ class _Parser:
 
         Raises FunctionCallConversionError if it may hold what follows.
         """
-        boundary = _BOUNDARY.search(self._text, start, stop)
+        if self._text.find("<", start, stop) < 0:
+            return -1
+        boundary = next(_tags(_BOUNDARY, self._text, start, stop, "</"), None)
         if boundary and "</parameter" not in self._text[start : boundary.start()].lower():
             call.repairs.append(f"a missing </parameter> behind `{name}`")
             return boundary.start()
         openings, count = [], 0
-        for tag in _INNER_TAG.finditer(self._text, start, stop):
+        for tag in _tags(_INNER_TAG, self._text, start, stop):
             if tag["end"]:
                 count -= 1
             elif (other := _name_of(tag)) in (parameters or ()) and other != name and other not in call.values:
@@ -302,7 +336,7 @@ class _Parser:
 
     def _open_value(self, call: TextCall, name: str, start: int) -> int:
         """Add a last value without a closing tag; if the call is not closed either, the text was truncated."""
-        end = _END_OF_OPEN_VALUE.search(self._text, start)
+        end = next(_tags(_END_OF_OPEN_VALUE, self._text, start, len(self._text), "</"), None)
         call.is_cut = end is None
         call.values[name] = _value(self._text[start : end.start() if end else len(self._text)])
         if end is not None:

@@ -120,6 +120,11 @@ def _equal(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
+def untyped(name: str) -> ToolParameter:
+    """Return a parameter that takes any value."""
+    return ToolParameter(name, _ALL)
+
+
 class Parameters(dict[str, ToolParameter]):
     """The parameters of one tool by name; if `is_open`, it takes others too, with any value."""
 
@@ -127,7 +132,7 @@ class Parameters(dict[str, ToolParameter]):
 
     def parameter(self, name: str) -> ToolParameter | None:
         """Return the parameter of that name; None if the tool has none."""
-        return self.get(name) or (ToolParameter(name, _ALL) if self.is_open else None)
+        return self.get(name) or (untyped(name) if self.is_open else None)
 
 
 def parameters_of(tool: Schema) -> Parameters:
