@@ -148,6 +148,31 @@ def revealed(text: str, *, lines: bool = True) -> str:
     return visible(text, lines=lines)
 
 
+def visible_path(path: str) -> str:
+    """Return a path on one line, as `revealed` does, in a form in which no two paths look alike.
+
+    A backslash is doubled, because it begins an escape, and a space at an end is an escape. So is a character that is
+    drawn like another one, such as an accent that is apart from its letter. Apply it once only.
+    """
+    if path.isascii() and path.isprintable() and "\\" not in path and path == path.strip(" "):
+        return path
+    text = path.replace("\\", "\\\\")
+    if not unicodedata.is_normalized("NFC", text):
+        text = "".join(map(_composed, text))
+    stripped = revealed(text, lines=False).strip(" ")
+    before, after = len(text) - len(text.lstrip(" ")), len(text) - len(text.rstrip(" "))
+    return f"{_SPACE * before}{stripped}{_SPACE * after if stripped else ''}"
+
+
+_SPACE = "\\x20"
+
+
+def _composed(sign: str) -> str:
+    """Return a character, or its escape if it is a mark or is drawn like another character."""
+    is_own = unicodedata.normalize("NFC", sign) == sign and not unicodedata.combining(sign)
+    return sign if is_own else _code(sign)
+
+
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
     """Return the compiled pattern. It is compiled on first use, because the large ones would delay the first frame."""

@@ -10,7 +10,7 @@ from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.setting_kinds import Setting, declared
 from workbench.config.settings import Settings, origin_of, written_settings
-from workbench.text import visible
+from workbench.text import visible, visible_path
 
 
 def config(arguments: Namespace) -> int:
@@ -50,5 +50,5 @@ def locate(_: Namespace) -> int:
         "sockets": where.runtime,
     }
     for name, path in rows.items():
-        print_line(f"{name:<10}{visible(str(path), lines=False)}")
+        print_line(f"{name:<10}{visible_path(str(path))}")
     return 0

@@ -18,7 +18,7 @@ from workbench.errors import UsageError
 from workbench.session.session_names import new_id, session_path
 from workbench.session.storage.jsonl import import_lines
 from workbench.session.storage.lock import SessionLock
-from workbench.text import visible
+from workbench.text import visible_path
 
 if TYPE_CHECKING:
     from workbench.protocol.risk import Mode
@@ -34,7 +34,7 @@ def import_session(arguments: Namespace) -> int:
     print_line(f"{name}\nResume with: ohw resume {name}")
     model = settings.model or "none yet"
     print_error(f"mode ({settings.mode}), model ({model}) and rules are yours; pending actions were closed")
-    print_error(f"it works in {visible(workspace, lines=False)}")
+    print_error(f"it works in {visible_path(workspace)}")
     return 0
 
 

@@ -18,7 +18,7 @@ from workbench.session.storage.store import Store
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.restore import restore_paths
 from workbench.session.workspace.safety_copies import SafetyCopies
-from workbench.text import counted, first_line, revealed
+from workbench.text import counted, first_line, revealed, visible_path
 
 _ID = 8
 """How many characters of a version's ID are shown."""
@@ -81,7 +81,8 @@ def _list_versions(locations: Locations, workspace: Path) -> int:
                 continue
             printed.add(version)
             changed = f"{counted(len(files) + taken['more'], 'file')} changed" if taken["action_id"] else ""
-            what = first_line(": ".join(filter(None, (changed, ", ".join(files[:_NAMED])))), 80, revealed)
+            named = ", ".join(map(visible_path, files[:_NAMED]))
+            what = first_line(": ".join(filter(None, (changed, named))), 80, revealed)
             print_line(f"{version[:_ID]}  {taken['at'][:19].replace('T', ' ')} UTC  {session.id}  {what}".rstrip())
     if not printed:
         print_line("No versions for this directory: no session has changed anything in it.")

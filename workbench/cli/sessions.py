@@ -19,7 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.llm.factory import is_scripted
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import SessionSummary, find_session, list_sessions
-from workbench.text import first_line, visible
+from workbench.text import first_line, visible, visible_path
 
 if TYPE_CHECKING:
     from workbench.protocol.risk import Mode
@@ -77,7 +77,7 @@ def _report(name: str, repaired: RepairResult, beginning: LostSettings) -> None:
     count = f"{repaired.saved:,} event{'' if repaired.saved == 1 else 's'}"
     print_line(f"{name}: {count} saved; lost: {repaired.lost}")
     if not repaired.has_beginning:
-        print_line(f"  Its start is lost: it now works in {visible(str(beginning.workspace), lines=False)}")
+        print_line(f"  Its start is lost: it now works in {visible_path(str(beginning.workspace))}")
     print_line(f"  The damaged file was kept as {repaired.damaged_file}")
     print_line(f"  Mode ({beginning.mode}) and rules come from your settings; pending actions were closed")
     print_line(f"  Resume with: ohw resume {name}")
@@ -118,4 +118,4 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
     title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
     state = entry.ended or ("needs approval" if entry.waiting else "open")
-    return (entry.id, used, state, cost, str(entry.events), entry.workspace, title)
+    return (entry.id, used, state, cost, str(entry.events), visible_path(entry.workspace), title)

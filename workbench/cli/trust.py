@@ -12,7 +12,7 @@ from workbench.cli.common import print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
-from workbench.text import visible
+from workbench.text import visible, visible_path
 from workbench.tools.trust import revoke
 from workbench.view.approval.trust_list import TrustRow, trust_rows
 
@@ -37,7 +37,8 @@ def trust(arguments: Namespace) -> int:
 
 def _lines(row: TrustRow) -> str:
     mark = "●" if row.is_used else "○"
-    return "\n".join(visible(line, lines=False) for line in (f"{mark} {row.path}  {row.status}", f"    {row.about}"))
+    lines = (f"{mark} {visible_path(row.path)}  {row.status}", f"    {row.about}")
+    return "\n".join(visible(line, lines=False) for line in lines)
 
 
 def _revoke(where: Locations, settings: Settings, rows: Sequence[TrustRow], arguments: Namespace) -> int:
@@ -47,7 +48,7 @@ def _revoke(where: Locations, settings: Settings, rows: Sequence[TrustRow], argu
         raise UsageError("which directory? `ohw trust revoke PATH`, or `--all` for every one in `ohw trust`")
     revoke(where, paths, settings.trusted)
     for path in paths:
-        print_line(visible(f"No longer trusted: {path}", lines=False))
+        print_line(f"No longer trusted: {visible_path(str(path))}")
     named = sum(row.standing == "revoked" for row in trust_rows(where, settings.trusted))
     if named:
         print_line(f"Still named under `trusted` in {where.settings_file}: {named}. Remove them there too.")

@@ -47,7 +47,7 @@ from workbench.session.session_factory import OpenedSession, checked_workspace, 
 from workbench.session.session_names import new_id
 from workbench.session.state import OpenAction
 from workbench.session.sub_agents import SubAgent
-from workbench.text import first_line, visible
+from workbench.text import first_line, visible, visible_path
 from workbench.tools.ask_human.question import read_question
 from workbench.view.formatting.actions import headline
 
@@ -70,7 +70,7 @@ class Narrator:
         match event:
             case SessionStarted():
                 self._workspace = event.workspace
-                directory = visible(event.workspace, lines=False)
+                directory = visible_path(event.workspace)
                 self._print(f"session {event.id} in {directory}, model {event.model}, mode {event.mode}", _DIM)
             case ModelResponded() if event.text.strip():
                 self._print(event.text.strip())
@@ -156,7 +156,7 @@ class Narrator:
         if risk_assessment is None or action.asks_user:
             return
         parts = [part.reason for part in risk_assessment.segments if part.risk == risk_assessment.risk]
-        why = first_line("; ".join(dict.fromkeys((*risk_assessment.reasons, *parts))), 300)
+        why = first_line(visible("; ".join(dict.fromkeys((*risk_assessment.reasons, *parts))), lines=False), 300)
         if why:
             self._print(f"  it is {risk_assessment.risk} ({why}); asked by {risk_assessment.rule}", _DIM)
 

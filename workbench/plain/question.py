@@ -16,7 +16,7 @@ from workbench.view.approval.questions import Always, Decision, Later, Outcome, 
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line
-from workbench.view.formatting.approval import files_written, what_runs, why_asked
+from workbench.view.formatting.approval import files_written, on_one_line, what_runs, why_asked
 from workbench.view.formatting.detail import full_text
 from workbench.view.state import ActionItem
 
@@ -116,8 +116,8 @@ class PlainQuestion:
         if edited is None:
             count = len(item.segments)
             for number, part in enumerate(item.segments, 1):
-                text = paint_line(part.text.replace("\n", " ")).text
-                yield f"Part {number} of {count}, {part.risk}: {text}{f' ({part.reason})' if part.reason else ''}"
+                why = f" ({on_one_line(part.reason)})" if part.reason else ""
+                yield f"Part {number} of {count}, {part.risk}: {on_one_line(part.text)}{why}"
         yield from self._changes()
         for line in why_asked(item, self._mode):
             yield f"Reason: {line.text[2:]}" if line.text.startswith("· ") else line.text

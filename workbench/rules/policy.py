@@ -16,7 +16,7 @@ from workbench.rules.patterns import escaped, is_url
 from workbench.rules.rule import Rule
 from workbench.rules.rule_files import RUNS_ANY
 from workbench.rules.subject import Subject
-from workbench.text import visible
+from workbench.text import revealed
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import ToolKind, kind_of
 
@@ -126,7 +126,7 @@ def rule_for(subject: Subject, risk: Risk) -> Rule | None:
     if risk == "HIGH" or kind_of(subject.tool) in _NEVER:
         return None
     rule = _for_command(subject) if subject.is_shell else _for_call(subject)
-    return rule if rule and len(rule.text) <= _LONGEST and visible(rule.text, lines=False) == rule.text else None
+    return rule if rule and len(rule.text) <= _LONGEST and revealed(rule.text, lines=False) == rule.text else None
 
 
 def _for_command(subject: Subject) -> Rule | None:

@@ -19,6 +19,7 @@ from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.rules.rule_files import RuleFile, read_rules
 from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
 from workbench.rules.subject import Subject
+from workbench.text import visible_path
 from workbench.tools.execute_bash import NAME as SHELL
 
 RUNS_SCRIPT: Final = "runs `{path}`, which holds what `{rule}` names"
@@ -38,7 +39,7 @@ def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
         held = next((rule for rule in rules if _holds(rule, script, subject)), None)
         if held is not None:
             name = script.path.removeprefix(f"{subject.workspace}/")
-            return replace(held, verdict="ask", reason=RUNS_SCRIPT.format(path=name, rule=held.text))
+            return replace(held, verdict="ask", reason=RUNS_SCRIPT.format(path=visible_path(name), rule=held.text))
     return None
 
 

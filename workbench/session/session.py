@@ -46,7 +46,7 @@ from workbench.session.turn.turn import ModelTurn, Responder
 from workbench.session.workspace.files import WorkspaceFiles
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.watcher import Changes, native_changes
-from workbench.text import visible
+from workbench.text import visible_path
 from workbench.tools.tool import ToolDefinition
 
 __all__ = ["CommandError", "Session"]
@@ -264,7 +264,7 @@ class Session:
         """One line if the workspace was moved, deleted or replaced after the session was opened; otherwise empty."""
         if self._workspace.is_there:
             return ""
-        return f"the folder {visible(str(self._workspace.path), lines=False)} was moved, deleted or replaced"
+        return f"the folder {visible_path(str(self._workspace.path))} was moved, deleted or replaced"
 
     def recover(self) -> None:
         """Complete the log after the process was stopped or killed; call once after opening. Raises StoreError."""

@@ -8,7 +8,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
-from workbench.text import visible
+from workbench.text import visible_path
 from workbench.view.state import SessionState, UserItem
 
 
@@ -25,6 +25,6 @@ def farewell(locations: Locations, state: SessionState) -> str:
     if not is_saved:
         return f"The last events of this session are not saved in {path}."
     if state.workspace and not Path(state.workspace).is_dir():
-        directory = visible(state.workspace, lines=False)
+        directory = visible_path(state.workspace)
         return f"Saved in {path}\nIts directory {directory} is missing; once restored: ohw resume {state.session_id}"
     return f"Saved in {path}\nResume with: ohw resume {state.session_id}"

@@ -28,7 +28,7 @@ from workbench.session.actions.run import PreparedAction
 from workbench.session.actions.stale_files import overlap_reasons, pending_contents, stacked, stale_files
 from workbench.session.assessments import Assessments
 from workbench.session.state import OpenAction, State
-from workbench.text import visible
+from workbench.text import visible_path
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
@@ -220,7 +220,7 @@ class Rater:
         workspace = os.path.normpath(self._state.workspace)
         leaves = readied.files and within(os.path.normpath(path), workspace) > within(used[0], workspace)
         if ruling.verdict == "allow" and leaves:
-            ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(used[0], lines=False)}")
+            ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible_path(used[0])}")
         return local, risk, ruling
 
     def _ruled(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Assessment, Risk, Ruling]:

@@ -14,7 +14,7 @@ from workbench.files.root_directory import real_path
 from workbench.protocol.events import FileDelta
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import NOT_COMPARED
-from workbench.text import visible
+from workbench.text import visible_path
 
 _MOST_LISTED = 4
 NOT_ALL_COMPARED = (
@@ -72,14 +72,14 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
 
 
 def _short(path: str, directory: str) -> str:
-    return visible(path.removeprefix(f"{directory}/"), lines=False)
+    return visible_path(path.removeprefix(f"{directory}/"))
 
 
 def _difference(before: str, after: str) -> str:
     (content, _, _), (now, _, real) = before.partition(" "), after.partition(" ")
     if content != now:
         return "changed"
-    return f"leads to {visible(real, lines=False)} now" if real else "is no link any more"
+    return f"leads to {visible_path(real)} now" if real else "is no link any more"
 
 
 def _on_disk(path: str, is_stacked: bool) -> list[Any]:

@@ -36,7 +36,7 @@ from workbench.session.actions.user_programs import SYSTEM_PROGRAMS, program_dir
 from workbench.session.log import Log
 from workbench.session.results import with_text
 from workbench.session.state import OpenAction
-from workbench.text import counted, visible
+from workbench.text import counted, visible, visible_path
 from workbench.tools.tool import ToolDefinition
 
 MOST_RESTORED: Final = 20
@@ -256,7 +256,7 @@ class IntegrityGuard:
         notices, notes = [], []
         if undone:
             what = f"{self._described(undone)}, which no question showed, and put back"
-            notices.append(f"{what}; what stood there is kept in {visible(str(aside), lines=False)}")
+            notices.append(f"{what}; what stood there is kept in {visible_path(str(aside))}")
             notes.append(what)
         if remaining:
             what = f"{self._described(remaining)}, which no question showed; the next action is asked about"
@@ -274,8 +274,8 @@ class IntegrityGuard:
         home = real_path(Path.home())
         for directory, short in ((self._workspace, ""), (home, "~/")):
             if within(path, directory) and path != directory:
-                return visible(short + path[len(directory) + 1 :], lines=False)
-        return visible(path, lines=False)
+                return visible_path(short + path[len(directory) + 1 :])
+        return visible_path(path)
 
 
 def _named_settings(locations: Locations) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from workbench.diff.hunks import compare
 from workbench.protocol.events import StaleFile
 from workbench.session.state import OpenAction, State
-from workbench.text import cut_middle, visible
+from workbench.text import cut_middle, visible_path
 from workbench.tools.executor import FileChange
 
 
@@ -41,7 +41,7 @@ def overlap_reasons(changes: Iterable[FileChange], pending: Mapping[str, str | N
 
 
 def _overlap_reason(name: str, path: str, on_top: Collection[str]) -> str:
-    label = visible(name, lines=False)
+    label = visible_path(name)
     if path in on_top:
         return f"{label} is shown as an action before this one will leave it; if not so, you are asked again"
     return f"an action before this one writes {label} too; once that has run, you are shown this and asked again"
@@ -90,7 +90,7 @@ def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
 def _since(file: StaleFile, name: str, when: str) -> str:
     change = compare(file.path, file.seen, file.theirs)
     who = _BY.get(file.by, "by somebody else")
-    return f"{visible(name, lines=False)} changed since {when}: +{change.added} -{change.removed} {who}"
+    return f"{visible_path(name)} changed since {when}: +{change.added} -{change.removed} {who}"
 
 
 def _outcome(file: StaleFile) -> str:

@@ -15,7 +15,7 @@ from workbench.files.root_directory import real_path
 from workbench.risk import Part
 from workbench.risk.assessment import ANY, mentioned
 from workbench.session.workspace.repository import GENERATED, unspared_files
-from workbench.text import visible
+from workbench.text import visible, visible_path
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The most files, and the most bytes, that one copy holds."""
@@ -137,7 +137,7 @@ def _files_of_part(count: int) -> str:
 
 
 def _named_in_part(paths: Sequence[str]) -> str:
-    names = ", ".join(visible(path, lines=False) for path in paths[:2])
+    names = ", ".join(visible_path(path) for path in paths[:2])
     return f"{names} and {len(paths) - 2:,} more" if len(paths) > 2 else names
 
 
@@ -155,7 +155,7 @@ def _with(line: str, notes: Sequence[str]) -> str:
 def _name(location: Path, root: Path) -> str:
     is_directory = location.is_dir() and not location.is_symlink()
     line = os.path.relpath(location, root) if location.is_relative_to(root) else str(location)
-    return visible(line + ("/" if is_directory else ""), lines=False)
+    return visible_path(line + ("/" if is_directory else ""))
 
 
 MOST_OUTSIDE = 1_000

@@ -27,7 +27,7 @@ from workbench.files.state_files import discard_file
 from workbench.risk import Part
 from workbench.risk.assessment import Spares
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
-from workbench.text import visible
+from workbench.text import visible_path
 
 
 def patterns_above(workspace: Path) -> Iterator[str]:
@@ -222,9 +222,7 @@ class SnapshotRepository:
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
         if not self.root.is_there:
-            raise SnapshotError(
-                f"the folder {visible(str(self.workspace), lines=False)} was moved, deleted or replaced"
-            )
+            raise SnapshotError(f"the folder {visible_path(str(self.workspace))} was moved, deleted or replaced")
         changed = self._changed_of_recorded(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)

@@ -19,7 +19,7 @@ from workbench.files import atomic
 from workbench.files.root_directory import AnchoredEntry, Root
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
-from workbench.text import counted, visible
+from workbench.text import counted, visible_path
 
 _LINK: Final = "120000"
 _NOTHING: Final = "000000"
@@ -74,12 +74,12 @@ def restore_paths(
     held = [change for change in repository.files_of(version) if _is_requested(change.path, paths)]
     directories = [path for path in metadata.directories if _is_requested(path, paths)]
     if paths and not (held or directories):
-        raise WorkbenchError(f"this version holds nothing at {visible(', '.join(paths), lines=False)}")
+        raise WorkbenchError(f"this version holds nothing at {', '.join(map(visible_path, paths))}")
     contents = repository.contents(list(dict.fromkeys(change.after for change in held)))
     differing = [change for change in held if not _is_there(repository, change, contents[change.after], metadata)]
     newer = [change.path for change in differing if _holds_other(repository, change, contents[change.after])]
     if newer and not force:
-        names = ", ".join(visible(path, lines=False) for path in newer[:_NAMED])
+        names = ", ".join(visible_path(path) for path in newer[:_NAMED])
         more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
         raise WorkbenchError(f"these files hold something else now: {names}{more}; --force overwrites them")
     write(repository, differing, metadata)
@@ -176,7 +176,7 @@ def _guarded(repository: SnapshotRepository, path: str, work: Callable[[], None]
     try:
         work()
     except OSError as error:
-        name = visible(path or str(repository.workspace), lines=False)
+        name = visible_path(path or str(repository.workspace))
         raise SnapshotError(f"{name} could not be put back: {error.strerror or error}") from error
 
 

@@ -24,7 +24,7 @@ from workbench.protocol.stand_ins import stands_for
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.restore import write
-from workbench.text import visible, well_formed
+from workbench.text import visible_path, well_formed
 
 
 class RevertError(WorkbenchError):
@@ -214,7 +214,7 @@ def _write(file: FileDelta, was: _CheckedFile) -> None:
 
 
 def _name(file: FileDelta) -> str:
-    return visible(file.path, lines=False)
+    return visible_path(file.path)
 
 
 def _why(error: OSError | ValueError | EditorError | SnapshotError) -> str:

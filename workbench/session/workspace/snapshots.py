@@ -22,7 +22,7 @@ from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTak
 from workbench.protocol.stand_ins import NOT_STORED, TOO_LARGE, stand_in, stands_for
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, prune
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
-from workbench.text import first_line, well_formed
+from workbench.text import first_line, visible_path, well_formed
 
 MOST_FILES = 5_000
 """The most files of one change that an event lists."""
@@ -176,7 +176,7 @@ class SnapshotNotices:
 
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return ", ".join(first_line(path, 80) for path in paths[:_NAMED]) + more
+    return ", ".join(first_line(visible_path(path), 80) for path in paths[:_NAMED]) + more
 
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from workbench.text import visible
+from workbench.text import visible_path
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
@@ -115,7 +115,7 @@ class TrustScreen(QuestionScreen[bool]):
         self.finish(False)
 
     def _read(self) -> None:
-        title = Content(visible(f"What {self._question.directory} brings", lines=False))
+        title = Content(f"What {visible_path(str(self._question.directory))} brings")
         self.app.push_screen(PagerScreen(title, contents(self._question)))
 
     def _summary(self) -> Content:
@@ -123,16 +123,14 @@ class TrustScreen(QuestionScreen[bool]):
         names = [str(path.relative_to(directory)) for path in files]
         rows = []
         for name in names[:_MOST]:
-            label = "  " + visible(name, lines=False).ljust(24)
+            label = "  " + visible_path(name).ljust(24)
             rows.append(Content.assemble((label, "bold"), (f"  {kind_of(name)}", "$dim")))
             rows += [Content.styled(f"    {line}", "$warning") for line in started_by(self._question, name)]
         if len(names) > _MOST:
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))
         return Content("\n").join(
             [
-                Content.assemble(
-                    (visible(str(directory), lines=False), "bold $primary"), " contains its own tools and rules:"
-                ),
+                Content.assemble((visible_path(str(directory)), "bold $primary"), " contains its own tools and rules:"),
                 Content(""),
                 *rows,
                 Content(""),

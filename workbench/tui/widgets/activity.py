@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from workbench.text import counted, first_line, visible
+from workbench.text import counted, first_line, visible, visible_path
 from workbench.tools.manifest import kind_of
 from workbench.tui.key_names import key_of
 from workbench.view import clock
@@ -110,7 +110,7 @@ def _action(item: ActionItem) -> str:
         return f"running $ {first_line(command, 80)}"
     path = item.arguments.get("path")
     what = first_line(presentation(item).activity or f"running {item.tool}", 80)
-    return f"{what} {first_line(path, 80)}" if isinstance(path, str) else what
+    return f"{what} {first_line(visible_path(path), 80)}" if isinstance(path, str) else what
 
 
 def _seconds(seconds: float) -> str:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from workbench.client.threads import in_daemon
 from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
-from workbench.text import visible
+from workbench.text import visible, visible_path
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.git_branch import current_branch, is_dirty
@@ -115,13 +115,13 @@ def _may_change_files(changed: Changed) -> bool:
 
 def _directory_part(workspace: Path, branch: str, width: int) -> Content:
     """Return the directory with its branch, and as much of the end of its parent's path as fits."""
-    name = visible(workspace.name or str(workspace), lines=False)
+    name = visible_path(workspace.name or str(workspace))
     name_part = Content.assemble(
         ("ohw ", "bold $primary"), (name, "bold $foreground"), (f"  {branch}" if branch else "", "$secondary")
     )
     if name_part.cell_length > width:
         return name_part.truncate(width, ellipsis=True)
-    parent = _end_of(visible(from_home(workspace.parent), lines=False), width - name_part.cell_length - 2)
+    parent = _end_of(visible_path(from_home(workspace.parent)), width - name_part.cell_length - 2)
     return Content.assemble(name_part, (f"  {parent}", "$dim")) if parent else name_part
 
 

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from workbench.config.modes import MODE_NAMES
-from workbench.text import visible
+from workbench.text import visible, visible_path
 from workbench.tui.key_names import key_of
 from workbench.view.state import SessionState
 
@@ -47,7 +47,7 @@ class Welcome(Widget):
     def _ready(self) -> list[Content]:
         mode = MODE_NAMES.get(self._state.mode, self._state.mode)
         send = key_of(self.app, "send", "enter")
-        directory = visible(self._state.workspace, lines=False)
+        directory = visible_path(self._state.workspace)
         return [
             Content.styled("What should we work on?", "bold $primary"),
             Content(""),

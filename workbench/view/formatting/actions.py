@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from workbench.ascii import add_sign
 from workbench.protocol.presentation import Presentation
-from workbench.text import counted, first_line, revealed, visible
+from workbench.text import counted, first_line, revealed, visible, visible_path
 from workbench.tools.manifest import GENERIC, presentation_of
 from workbench.view.state import CHANGED_BACK, ActionItem
 from workbench.view.wrapping import count_lines
@@ -186,11 +186,11 @@ def seconds(value: float, *, live: bool = False) -> str:
 
 
 def short_path(path: str, workspace: str = "") -> str:
-    """Return the path as shown: relative to the workspace if it is inside."""
+    """Return the path as shown, by `visible_path`: relative to the workspace if it is inside."""
     pure = PurePath(path)
     if workspace and pure.is_relative_to(workspace):
         path = str(pure.relative_to(workspace))
-    return revealed(path[-LONGEST:], lines=False)
+    return visible_path(path) if len(path) <= LONGEST else f"…{visible_path(path[-LONGEST:])}"
 
 
 def _restored_files(item: ActionItem, workspace: str) -> str:

@@ -6,6 +6,7 @@ All text is safe to show: each line has passed through `paint_line`, so hidden c
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from workbench.diff.hunks import FileDiff, compare
-from workbench.text import revealed
+from workbench.text import revealed, visible_path
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
@@ -66,6 +67,8 @@ def _lines(change: FileDiff) -> Iterator[PrefixedLine]:
 
 
 LONGEST_QUOTE = 300
+_PATH_NAME: Final = re.compile(r"(?:\A|_)(?:path|file|filename|directory|dir|folder|cwd)\Z")
+"""Matches the names of arguments that hold a path."""
 EDITED = "Edited by you. The risk is recalculated; you are asked again if it goes up, or is HIGH."
 _REASONS = 36
 """The column in which the reasons of a command's parts begin."""
@@ -111,7 +114,7 @@ def why_asked(action: ActionItem, mode: str) -> list[StyledLine]:
     lines += [StyledLine(on_one_line(f"Why asked: {rule}.") + _quote(action))]
     lines += [StyledLine(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons]
     if action.working_dir:
-        lines.append(StyledLine(f"Working directory {on_one_line(action.working_dir)}", "dim"))
+        lines.append(StyledLine(f"Working directory {on_one_line(visible_path(action.working_dir))}", "dim"))
     return lines
 
 
@@ -129,7 +132,7 @@ def _asker(action: ActionItem) -> list[StyledLine]:
 
 def _quote(action: ActionItem) -> str:
     """Return the model's words about the action; the risk is left out if the model named none or was not asked."""
-    summary = on_one_line(action.summary.strip()[:LONGEST_QUOTE])
+    summary = on_one_line(" ".join(action.summary.strip()[:LONGEST_QUOTE].split("\n")))
     risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
     if not risk and not summary:
         return ""
@@ -139,8 +142,7 @@ def _quote(action: ActionItem) -> str:
 def files_written(action: ActionItem) -> list[FileDiff]:
     """Return the diffs of the files that the action would write; paths in the working directory are relative to it."""
     return [
-        _compared(revealed(short_path(delta.path, action.working_dir), lines=False), delta.before, delta.after)
-        for delta in action.preview
+        _compared(short_path(delta.path, action.working_dir), delta.before, delta.after) for delta in action.preview
     ]
 
 
@@ -170,6 +172,9 @@ def _edit_line(action: ActionItem) -> str:
 def argument_lines(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
     """Yield each argument as `name: value`; a value with several lines goes below its name."""
     for name, value in arguments.items():
+        if isinstance(value, str) and _PATH_NAME.search(name):
+            yield StyledLine(f"{on_one_line(name)}: {on_one_line(visible_path(value))}", "argument")
+            continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         if "\n" not in text:
             yield StyledLine(f"{on_one_line(name)}: {on_one_line(text)}", "argument")
@@ -191,8 +196,8 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:
 
 
 def on_one_line(text: str) -> str:
-    """Return the text on one line, with tabs and look-alike letters as escapes."""
-    return paint_line(revealed(text.replace("\n", " ").replace("\t", "\\t"), lines=False)).text
+    """Return the text on one line, with line breaks, tabs and look-alike letters as escapes."""
+    return paint_line(revealed(text, lines=False)).text
 
 
 SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from workbench.text import counted, first_line, visible
+from workbench.text import counted, first_line, visible, visible_path
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.wrapping import Line, Piece, clip, pad
 
@@ -62,7 +62,7 @@ def details(row: SessionRow) -> str:
     entry = row.entry
     if entry.damaged:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
-    where = visible(from_home(Path(entry.workspace)), lines=False)
+    where = visible_path(from_home(Path(entry.workspace)))
     parts = [entry.id, f"began {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
     return " · ".join([*parts, *([f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else [])])
 
@@ -88,7 +88,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     state, style = _state(row)
     tail = [Piece("  ")]
     if width >= _WITH_DIRECTORY:
-        directory = visible(PurePath(entry.workspace).name, lines=False)
+        directory = visible_path(PurePath(entry.workspace).name)
         tail += [Piece(pad(directory, 16), "tool"), Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
         tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]

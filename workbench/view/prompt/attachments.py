@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.session.mentions import mention_names
-from workbench.text import visible
+from workbench.text import visible_path
 from workbench.view.attachment_chips import chip, size_of
 from workbench.view.prompt.completion import mention_of
 
@@ -83,9 +83,9 @@ def _describe(path: str, location: Path) -> Attached:
         with location.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
-        return Attached(f"{visible(path, lines=False)} cannot be read: {error.strerror or error}", True)
+        return Attached(f"{visible_path(path)} cannot be read: {error.strerror or error}", True)
     if kind_of(head) is None:
-        return Attached(f"{visible(path, lines=False)} holds no image; it is only named", True)
+        return Attached(f"{visible_path(path)} holds no image; it is only named", True)
     if size > MOST_BYTES:
         return Attached(f"{chip(path, size, head)}, too large: at most {size_of(MOST_BYTES)}", True)
     return Attached(chip(path, size, head))

@@ -13,7 +13,7 @@ from msgspec import Struct
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.session.mentions import BEHIND
-from workbench.text import counted, first_line, visible
+from workbench.text import counted, first_line, visible, visible_path
 from workbench.view.commands import COMMANDS, command_named, words_after
 
 if TYPE_CHECKING:
@@ -235,7 +235,9 @@ class Completer:
         request = self.request
         if request is not None and request.kind == "file" and request.query == query and self._closed is None:
             inside = [path for path in paths if path != query or not path.endswith("/")]
-            self._show([CompletionRow(path, self._offers.words_on(path), mention_of(path)) for path in inside])
+            self._show(
+                [CompletionRow(visible_path(path), self._offers.words_on(path), mention_of(path)) for path in inside]
+            )
 
     def move(self, by: int) -> None:
         """Select another row, wrapping around at both ends."""
