@@ -84,7 +84,7 @@ def test_limits_and_switches_are_parsed_from_text(tmp_path: Path):
         ('mode = "wild"', "mode must be one of medium, ask, high, never, plan, not 'wild'"),
         ("max_steps = 0", "whole number"),
         ("max_steps = true", "whole number"),
-        ("max_observe = 10", "max_observe must be a whole number from 200"),
+        ("max_observe = -1", "max_observe must be a whole number from 0"),
         ("token_limit = -1", "token_limit must be a whole number from 0"),
         ("token_limit = 1.5", "token_limit must be a whole number"),
         ("max_cost = -1", "max_cost must be an amount of dollars"),

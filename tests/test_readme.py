@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Called, Turn
 from tests.readme_pictures import DIRECTORY, PICTURES, readme_with_pictures
 from workbench.cli import main as cli
 from workbench.config.locations import Locations
@@ -23,9 +25,23 @@ def blocks(language: str = "") -> list[str]:
 
 
 def test_readme_example_runs_tools_from_plain_python(tmp_path):
-    (example,) = blocks("python")
+    _, example = blocks("python")
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
+
+
+def test_agent_in_the_readme_runs_in_15_lines(local_sandbox):
+    example, _ = blocks("python")
+    assert len([line for line in example.splitlines() if line.strip()]) <= 15
+    script = [Turn(calls=[Called("weather", {"city": "Rome", "days": 2})]), Turn(text="Two days of sun.")]
+    with ModelServer(script) as server:
+        code = example.replace("http://localhost:8000/v1", server.base_url)
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=local_sandbox.project, env=local_sandbox.env, timeout=60
+        )
+    assert (done.stdout, done.stderr, done.returncode) == ("Two days of sun.\n", "", 0)
+    assert "Rome: sun for 2 days" in str(server.requests[1].body)
 
 
 def test_settings_in_the_readme_are_valid(tmp_path, monkeypatch):

@@ -1,3 +1,24 @@
-"""ohw: a terminal workbench for coding agents."""
+"""ohw: a terminal workbench for coding agents.
+
+A program gets the agent from here, and its tools from `workbench.tools`: `from workbench import Agent, tool`. Names
+load on first use; `workbench.sdk` has the same ones for type checkers.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+_SDK = (
+    *("Agent", "ApprovalRequest", "Conversation", "LLM", "RunResult", "ToolCallAgent", "ToolCollection"),
+    *("tool", "tool_from_function"),
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SDK:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.sdk"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SDK})

@@ -278,6 +278,21 @@ def well_formed(text: str) -> str:
     return _pattern(_SURROGATE).sub("\ufffd", text).replace("\x00", "\ufffd")
 
 
+def cut_exactly(text: str, limit: int) -> str:
+    """Return the text; if it is longer than `limit` characters, exactly that many: its head, a note of the omission,
+    and its tail. A limit without room for the note leaves only the head; 0 is no limit.
+    """
+    if not limit or len(text) <= limit:
+        return text
+    notice = f"\n[… {len(text)} characters left out …]\n"
+    rest = limit - len(notice)
+    if rest < 2:
+        return text[:limit]
+    head = rest // 2
+    notice = f"\n[… {len(text) - rest} characters left out …]\n"
+    return f"{text[:head]}{notice}{text[len(text) - (limit - head - len(notice)) :]}"
+
+
 def cut_middle(text: str, limit: int) -> str:
     """Return the text; if it is longer than `limit` characters, only its head and tail with a note of the omission.
 

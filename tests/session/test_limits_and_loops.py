@@ -289,11 +289,29 @@ def test_result_sent_to_the_model_is_limited(ready):
     d = ready(calls(("say", {"text": "begin" + "x" * 5_000 + "end"})), says("ok"), max_observe=300)
     d.run()
     seen = d.agent.requests[1][-1]["content"]
-    assert len(seen) < 400
+    assert len(seen) == 300
     assert seen.startswith("begin")
     assert seen.endswith("end")
     assert "characters left out" in seen
     assert len(d.results()[0]) == 5_008, "the log keeps everything"
+
+
+@pytest.mark.parametrize("limit", [1, 10, 41, 42, 43, 44, 200, 5_007])
+def test_a_limited_result_has_exactly_the_characters_of_the_limit(ready, limit):
+    text = "begin" + "é\n" * 2_500 + "end"
+    d = ready(calls(("say", {"text": text})), says("ok"), max_observe=limit)
+    d.run()
+    sent = d.agent.requests[1][-1]["content"]
+    assert len(sent) == limit
+    assert text.startswith(sent.partition("\n[…")[0])
+
+
+@pytest.mark.parametrize("limit", [0, 5_008, 10_000])
+def test_a_result_within_the_limit_is_sent_whole(ready, limit):
+    text = "begin" + "x" * 5_000 + "end"
+    d = ready(calls(("say", {"text": text})), says("ok"), max_observe=limit)
+    d.run()
+    assert d.agent.requests[1][-1]["content"] == text
 
 
 def test_exit_ends_the_run_and_an_open_question(harness):

@@ -77,7 +77,7 @@ def test_secrets_are_neither_shown_nor_written(where):
         ("max_steps", "many", "must be a whole number from 1, not 'many'"),
         ("max_steps", "0", "a whole number from 1, not"),
         ("max_steps", "1.5", "a whole number from 1"),
-        ("max_observe", "10", "a whole number from 200"),
+        ("max_observe", "-1", "a whole number from 0"),
         ("max_cost", "-1", "an amount of dollars"),
         ("max_cost", "nan", "an amount of dollars"),
         ("api_base", "localhost", "api_base must be an address such as"),

@@ -351,11 +351,12 @@ class Settings:
     )
     max_observe: int = setting(
         30_000,
-        WholeNumber(200),
+        WholeNumber(0),
         "Max tool output",
-        "Characters of a tool's result that reach the model; the middle of a longer one is left out.",
+        "Characters of a tool's result that reach the model; the middle of a longer one is left out. 0 is no limit.",
         group="Limits",
         unit="characters",
+        unset="no limit",
         flag="N",
     )
     stop_loops: bool = setting(True, Switch(), "Stop loops", "Pause a run that repeats itself.", group="Limits")

@@ -36,7 +36,7 @@ class Limits:
     max_steps: int = 100
     """The most model calls in one run."""
     max_observe: int = MAX_OBSERVE
-    """The most characters of one observation that are sent to the model."""
+    """The most characters of one observation that are sent to the model; 0 means no limit."""
     token_limit: int = 0
     """The most tokens in one run, input and output; 0 means no limit."""
     max_cost: float = 0.0

@@ -233,6 +233,11 @@ class Session:
         )
 
     @property
+    def directory(self) -> Path:
+        """The workspace."""
+        return Path(self._log.state.workspace)
+
+    @property
     def unsaved(self) -> str:
         """One line from the log's first failed write until the next successful one; otherwise empty."""
         return f"not saved: {self._log.fault}" if self._log.fault else ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
 import msgspec.structs
 
 from workbench import __version__
-from workbench.agent.agent import ActiveModel, Agent
+from workbench.agent.agent import ActiveModel, Agent, BeforeCall
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import MODE_NAMES, NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
@@ -38,7 +38,15 @@ from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
 from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
 from workbench.session.sub_agents import Delegates, Starter
-from workbench.session.toolset import SessionLocation, ToolServices, Toolset, notifier, open_toolset
+from workbench.session.toolset import (
+    NO_OVERRIDES,
+    Overrides,
+    SessionLocation,
+    ToolServices,
+    Toolset,
+    notifier,
+    open_toolset,
+)
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import first_line, visible
 from workbench.tools.trust import is_trusted
@@ -57,11 +65,14 @@ OnLive = Callable[[LiveEvent], None]
 
 
 class Listeners(TypedDict):
-    """The listeners of a session; `has_user` says whether a user can answer, now or later."""
+    """The listeners of a session; `has_user` says whether a user can answer, now or later, and `overrides` replace what
+    the settings say.
+    """
 
     on_event: OnEvent
     on_live: OnLive
     has_user: NotRequired[bool]
+    overrides: NotRequired[Overrides]
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,11 @@ class OpenedSession:
     """The questions of its MCP servers, if any."""
     _store: Store
     _resources: ExitStack
+
+    @property
+    def workspace(self) -> Path:
+        """The directory that the session works in."""
+        return self.session.directory
 
     @property
     def last_seq(self) -> int:
@@ -144,7 +160,7 @@ def start_session(
     directory = checked_workspace(workspace)
     private_directory(locations.sessions)
     path = session_path(locations, session_id)
-    models = parent.models if parent else SessionModels(settings)
+    models = _models(settings, parent, listeners)
     models.open(settings.model).close()  # before the file is created
     profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
     with ExitStack() as resources:
@@ -189,7 +205,7 @@ def open_session(
         sweep_unfinished(locations, session_id)
         store = resources.enter_context(Store.open(path))
         resources.callback(remove_if_empty, store, state_directory(locations, session_id))
-        models = parent.models if parent else SessionModels(settings)
+        models = _models(settings, parent, listeners)
         started = _stored_settings(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
@@ -207,6 +223,13 @@ def open_session(
         opened = _without_unsigned(path, opened, builder.state, flags)
         undo.pop_all()
     return opened
+
+
+def _models(settings: Settings, parent: ParentSession | None, listeners: Listeners) -> SessionModels:
+    """Return the models that a session may use; a sub-agent shares its parent's."""
+    if parent is not None:
+        return parent.models
+    return listeners.get("overrides", NO_OVERRIDES).models or SessionModels(settings)
 
 
 def _session_flags(settings: Settings) -> dict[str, Any]:
@@ -332,7 +355,8 @@ class _Builder:
             is_child=bool(started.parent),
         )
         location = SessionLocation(request.locations, request.settings, self._workspace.resolve(), started.id)
-        self.toolset = open_toolset(resources, location, services)
+        self._overrides = request.listeners.get("overrides", NO_OVERRIDES)
+        self.toolset = open_toolset(resources, location, services, self._overrides)
 
     def _starter(self) -> Starter:
         budget = Budget(self._limits, self.state, self._tokens)
@@ -397,9 +421,21 @@ class _Builder:
             self._workspace,
             tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
             skills=self.toolset.skills,
-            before_call=self.toolset.servers.before_call if self.toolset.servers else None,
+            before_call=self._before_call(),
             on_notice=notifier(self._request.listeners["on_live"]),
         )
+
+    def _before_call(self) -> BeforeCall | None:
+        """Return what updates the tools before each model call: the MCP servers, and the caller's program."""
+        servers, update, tools = self.toolset.servers, self._overrides.update_tools, self.toolset.tools
+        if update is None or self._started.parent:
+            return servers.before_call if servers else None
+
+        def before_call(is_canceled: Callable[[], bool], show: Callable[[str], None]) -> bool:
+            is_changed = servers.before_call(is_canceled, show) if servers else False
+            return update(tools) or is_changed
+
+        return before_call
 
 
 def _unreadable(store: Store) -> tuple[str, ...]:
@@ -431,6 +467,8 @@ def _start_child(
 ) -> OpenedSession:
     """Start a sub-agent's session, or open the one named by `session_id`, with the parent's current model and mode."""
     model, mode = state.model, state.mode
+    if "overrides" in request.listeners:
+        listeners["overrides"] = request.listeners["overrides"]
     if session_id:
         same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
         return open_session(request.locations, same, session_id, parent=parent, **listeners)

@@ -18,6 +18,7 @@ from workbench.protocol.live import LiveEvent, Notice
 from workbench.secrets.masker import MASKER
 from workbench.session.actions.integrity import IntegrityGuard
 from workbench.session.actions.run import record_model_call
+from workbench.session.model_keys import SessionModels
 from workbench.session.session_names import state_directory
 from workbench.session.state import State
 from workbench.session.sub_agents import Delegates
@@ -60,6 +61,20 @@ class ToolServices:
 
 
 @dataclass(frozen=True)
+class Overrides:
+    """What a program that runs the agent gives its session in place of what the settings say."""
+
+    models: SessionModels | None = None
+    open_tools: Callable[[ToolContext, bool], Selection] | None = None
+    """Opens the tools of the session; the second argument says whether it is a sub-agent's."""
+    update_tools: Callable[[MutableMapping[str, ToolDefinition]], bool] | None = None
+    """Changes the tools before a model call; returns whether it did."""
+
+
+NO_OVERRIDES = Overrides()
+
+
+@dataclass(frozen=True)
 class Toolset:
     """The tools of a session, and the MCP servers and skills they come from."""
 
@@ -84,7 +99,9 @@ class Toolset:
         return {*self.selection.names, *self.tools}
 
 
-def open_toolset(resources: ExitStack, location: SessionLocation, services: ToolServices) -> Toolset:
+def open_toolset(
+    resources: ExitStack, location: SessionLocation, services: ToolServices, overrides: Overrides = NO_OVERRIDES
+) -> Toolset:
     """Open tools, MCP servers and skills. Raises UsageError for invalid tool settings."""
     locations, settings, workspace = location.locations, location.settings, location.workspace
     complete = ModelCompletion(services.model, on_answer=record_model_call)
@@ -92,10 +109,14 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
     directory = private_directory(state_directory(locations, location.session_id))
     context = ToolContext(str(workspace), directory, complete, services.delegates, merges=True)
     table = {**settings.tools, DELEGATE: False} if services.is_child else settings.tools
-    configured = _servers(locations, settings, workspace)
+    has_own_tools = overrides.open_tools is not None
+    configured = None if has_own_tools and not settings.mcpServers else _servers(locations, settings, workspace)
     of_servers = configured[1].names(configured[0].servers) if configured else set()
     own = {name: value for name, value in table.items() if name not in of_servers}
-    selection = select_tools(replace(settings, tools=own), locations.settings_file, context)
+    if overrides.open_tools is not None:
+        selection = overrides.open_tools(context, services.is_child)
+    else:
+        selection = select_tools(replace(settings, tools=own), locations.settings_file, context)
     resources.callback(selection.close)
     for name, key in selection.secrets.items():
         MASKER.add(name, key)

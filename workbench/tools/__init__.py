@@ -12,10 +12,43 @@ returns an observation; errors are observations too:
 ...     print(editor(editor.action_from_arguments({"command": "view", "path": "/no/such/file"})).is_error)
 True
 
+A custom tool is an action, an observation and an executor, which may return a dictionary; `create` gets the parameters:
+
+>>> from workbench.tools import Action, Observation, ToolContext, ToolDefinition, ToolExecutor
+>>> class GreetAction(Action):
+...     name: str
+>>> class GreetObservation(Observation):
+...     letters: int = 0
+>>> class GreetExecutor(ToolExecutor[GreetAction, GreetObservation]):
+...     def __init__(self, greeting):
+...         self.greeting = greeting
+...     def __call__(self, action, conversation=None):
+...         text = f"{self.greeting}, {action.name}!"
+...         return {"content": text, "letters": len(text)}
+>>> class GreetTool(ToolDefinition[GreetAction, GreetObservation]):
+...     @classmethod
+...     def create(cls, conv_state, greeting="Hello"):
+...         return [cls(description="Greet somebody.", action_type=GreetAction, observation_type=GreetObservation,
+...                     executor=GreetExecutor(greeting))]
+>>> register_tool("GreetTool", GreetTool)
+>>> (greet,) = resolve_tool(Tool(name="GreetTool", params={"greeting": "Good day"}), ToolContext("/"))
+>>> greet.name, greet({"name": "Ada"}).text, greet({"name": "Ada"}).letters
+('greet', 'Good day, Ada!', 14)
+>>> sorted(greet.to_mcp_tool())
+['annotations', 'description', 'inputSchema', 'name', 'outputSchema']
+
+A factory gets the state of the conversation too, and may return several tools:
+
+>>> def shells(conv_state, names):
+...     return [BashTool(conv_state.workspace.working_dir) for name in names]
+>>> register_tool("shells", shells)
+>>> len(resolve_tool(Tool("shells", {"names": ["a", "b"]}), ToolContext("/")))
+2
+
 A registered tool is created by its name, with parameters for the session that uses it:
 
 >>> register_tool("shell", BashTool)
->>> from workbench.tools import ConversationState, ToolContext
+>>> from workbench.tools import ConversationState
 >>> [tool.name for tool in resolve_tool(Tool("shell"), ToolContext("/"))]
 ['execute_bash']
 """
@@ -33,11 +66,16 @@ if TYPE_CHECKING:
     from workbench.tools.ask_human.definition import AskHumanExecutor as AskHumanExecutor
     from workbench.tools.ask_human.definition import AskHumanObservation as AskHumanObservation
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
+    from workbench.tools.base_tool import BaseTool as BaseTool
+    from workbench.tools.base_tool import CLIResult as CLIResult
+    from workbench.tools.base_tool import ToolFailure as ToolFailure
+    from workbench.tools.base_tool import ToolResult as ToolResult
     from workbench.tools.browser.definition import BrowserAction as BrowserAction
     from workbench.tools.browser.definition import BrowserObservation as BrowserObservation
     from workbench.tools.browser.definition import BrowserTool as BrowserTool
     from workbench.tools.browser.impl import BrowserExecutor as BrowserExecutor
     from workbench.tools.coercion import FunctionExecutor as FunctionExecutor
+    from workbench.tools.collection import ToolCollection as ToolCollection
     from workbench.tools.context import Answer as Answer
     from workbench.tools.context import Completion as Completion
     from workbench.tools.context import CompletionError as CompletionError
@@ -91,6 +129,7 @@ if TYPE_CHECKING:
     from workbench.tools.finish.definition import FinishObservation as FinishObservation
     from workbench.tools.finish.definition import FinishTool as FinishTool
     from workbench.tools.finish.definition import finish_tool as finish_tool
+    from workbench.tools.functions import tool_from_function as tool_from_function
     from workbench.tools.glob.definition import GlobAction as GlobAction
     from workbench.tools.glob.definition import GlobExecutor as GlobExecutor
     from workbench.tools.glob.definition import GlobObservation as GlobObservation

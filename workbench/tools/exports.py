@@ -12,6 +12,9 @@ from typing import Any, Final, TypeAlias
 ROOT: Final = "workbench.tools"
 EXPORTS: Final[dict[str, tuple[str, ...]]] = {
     "arguments": ("ArgumentError",),
+    "base_tool": ("BaseTool", "CLIResult", "ToolFailure", "ToolResult"),
+    "collection": ("ToolCollection",),
+    "functions": ("tool_from_function",),
     "ask_human.definition": (
         "AskHumanAction",
         "AskHumanExecutor",

@@ -62,7 +62,7 @@ class _Builder:
         required = schema.get("required") or ()
         fields: dict[str, Any] = {}
         for key, part in (schema.get("properties") or {}).items():
-            attribute = _attribute(key, base, fields)
+            attribute = attribute_name(key, base, fields)
             kind = self.kind(key, part, depth + 1)
             fields[attribute] = _field(kind, part, key in required, None if attribute == key else key)
         is_output = issubclass(base, Observation)
@@ -146,7 +146,7 @@ def _class_name(name: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in words) or "Foreign"
 
 
-def _attribute(key: str, base: type[BaseModel], taken: dict[str, Any]) -> str:
+def attribute_name(key: str, base: type[BaseModel], taken: dict[str, Any]) -> str:
     """Return a valid field name: the key itself if possible, else a similar name, for which the key is the alias."""
     name = re.sub(r"\W", "_", key, flags=re.ASCII).lstrip("_") or "field"
     if name[0].isdigit():

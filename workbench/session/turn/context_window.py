@@ -109,6 +109,10 @@ class ContextWindow:
         self._characters = 0
 
 
+def _sent(size: int, limit: int) -> int:
+    return min(size, limit) if limit else size
+
+
 class PartCount:
     """Counts the characters of messages and of tool results; each is measured once, when it is added."""
 
@@ -129,7 +133,7 @@ class PartCount:
                     len(call.name) + len(call.arguments) for call in event.tool_calls
                 )
             case ActionObserved():
-                self._results += min(self._max_observe, len(observed_text(event.observation)))
+                self._results += _sent(len(observed_text(event.observation)), self._max_observe)
 
     def recount(self, messages: Iterable[Message]) -> None:
         """Measure all messages again after a summary has replaced some, or was undone."""

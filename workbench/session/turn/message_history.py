@@ -36,7 +36,7 @@ from workbench.protocol.events import (
 from workbench.session.limits import MAX_OBSERVE
 from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
 from workbench.session.storage.event_rows import observed_text
-from workbench.text import cut_middle, visible, well_formed
+from workbench.text import cut_exactly, cut_middle, visible, well_formed
 
 _INTRODUCTION = (
     "[The workbench has compacted the history: this summary replaces the part of the conversation that was here.]"
@@ -333,7 +333,7 @@ class MessageHistory:
     def _apply_result(self, event: ActionObserved) -> None:
         text = well_formed(observed_text(event.observation))
         if command := self._own.pop(event.action_id, ""):
-            ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
+            ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_exactly(text, self._max_observe)}"
             self.unsent.append((event.seq, {"role": "user", "content": ran}))
             return
         before = self._decision_notes.pop(event.action_id, "")
@@ -351,7 +351,7 @@ class MessageHistory:
         call_id = self._calls.pop(action_id, None)
         if call_id is None:
             return False
-        content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
+        content = cut_exactly(text, self._max_observe) if text.strip() else "(no output)"
         at = self.length
         mine = self._positions.get(call_id, -1)
         while at and self._positions.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:

@@ -1,0 +1,274 @@
+"""Functions with type hints, and classes of OpenManus, as tools; and collections of tools."""
+
+import asyncio
+import functools
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from workbench import tool
+from workbench.errors import UsageError
+from workbench.tools import (
+    BaseTool,
+    BashTool,
+    ImageContent,
+    Observation,
+    TextContent,
+    ThinkTool,
+    Tool,
+    ToolCollection,
+    ToolContext,
+    ToolFailure,
+    ToolResult,
+    UnknownTool,
+    tool_from_function,
+)
+
+
+class Place(BaseModel):
+    city: str
+    country: str = "Italy"
+
+
+async def forecast(
+    place: Place,
+    days: int = 1,
+    *,
+    unit: Literal["C", "F"] = "C",
+    tags: Annotated[tuple[str, ...], Field(max_length=2)] = (),
+) -> str:
+    """Forecast the weather.
+
+    It covers up to ten days.
+
+    Args:
+        place: where, as city
+            and country
+        days (int): how many days
+    Returns:
+        one line
+    """
+    await asyncio.sleep(0)
+    return f"{place.city} {days} {unit} {tags}"
+
+
+def test_hints_become_the_schema_and_the_docstring_the_description():
+    made = tool_from_function(forecast)
+    parameters = made.schema["properties"]
+    assert (made.name, made.description) == ("forecast", "Forecast the weather.\n\nIt covers up to ten days.")
+    assert list(parameters) == ["place", "days", "unit", "tags"]
+    assert made.schema["required"] == ["place"]
+    assert parameters["days"] == {"default": 1, "description": "how many days", "type": "integer"}
+    assert parameters["place"]["description"] == "where, as city and country"
+    assert parameters["unit"]["enum"] == ["C", "F"]
+    assert parameters["tags"]["maxItems"] == 2
+    assert not made.is_read_only
+
+
+def test_arguments_are_validated_and_converted_for_the_function():
+    with tool_from_function(forecast) as made:
+        assert made({"place": {"city": "Rome"}, "days": "3"}).text == "Rome 3 C ()"
+        assert "`unit` is 'K'" in made({"place": {"city": "Rome"}, "unit": "K"}).text
+        assert made({}).is_error
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("text", "text"),
+        (None, "Done."),
+        (3, "3"),
+        ({"a": [1, "é"]}, '{"a":[1,"é"]}'),
+        ([Place(city="Rome")], '[{"city":"Rome","country":"Italy"}]'),
+        (Observation.from_text("own", is_error=True), "own"),
+        (TextContent(text="block"), "block"),
+        (b"bytes", '"bytes"'),
+        (object, "<class 'object'>"),
+    ],
+    ids=["text", "none", "number", "dict", "models", "observation", "block", "bytes", "other"],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_any_result_can_be_shown(result, text, is_async):
+    async def later() -> Any:
+        return result
+
+    def now() -> Any:
+        return result
+
+    with tool_from_function(later if is_async else now) as made:
+        assert text in made({}).text
+
+
+def test_an_image_is_an_image():
+    image = ImageContent(data="AA==", mime_type="image/png")
+    assert tool_from_function(lambda: image, name="draw")({}).content == (image,)
+
+
+def test_an_exception_is_an_error_for_the_model():
+    def fail() -> None:
+        raise LookupError("nothing there")
+
+    assert "LookupError: nothing there" in tool_from_function(fail)({}).text
+
+
+def test_the_decorator_works_with_and_without_options():
+    @tool
+    def plain() -> str:
+        return "a"
+
+    @tool(name="other", description="Other words.", read_only=True)
+    def named() -> str:
+        return "b"
+
+    assert (plain.name, plain.is_read_only, plain.description) == ("plain", False, "Call the function plain.")
+    assert (named.name, named.is_read_only, named.description) == ("other", True, "Other words.")
+    assert (plain.annotations.destructiveHint, named.annotations.destructiveHint) == (True, False)
+    assert not tool_from_function(lambda: 1, name="add", destructive=False).annotations.destructiveHint
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, amount: int = 1) -> int:
+        """Add to the count."""
+        self.count += amount
+        return self.count
+
+
+def _power(base: int, exponent: int) -> int:
+    return int(base**exponent)
+
+
+def test_methods_and_partials_are_functions_too():
+    counter = Counter()
+    assert tool_from_function(counter.add)({"amount": 3}).text == "3"
+    assert counter.count == 3
+    power = tool_from_function(functools.partial(_power, exponent=2), name="square")
+    assert power({"base": 3}).text == "9"
+
+
+def test_parameters_may_have_the_names_of_a_models_own_attributes():
+    def odd(schema: str, json: int = 1, model_config: str = "", _private: str = "p", copy: bool = True) -> str:
+        return f"{schema} {json} {model_config} {_private} {copy}"
+
+    made = tool_from_function(odd)
+    assert list(made.schema["properties"]) == ["schema", "json", "model_config", "_private", "copy"]
+    arguments = {"schema": "s", "json": 2, "model_config": "m", "_private": "q", "copy": False}
+    assert made(arguments).text == "s 2 m q False"
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(lambda: 1, ""), (lambda *args: 1, "f"), (lambda **named: 1, "f"), (lambda a, /: 1, "f"), (len, "two words")],
+    ids=["nameless", "args", "kwargs", "positional", "words"],
+)
+def test_a_function_that_no_model_can_call_is_refused(function, name):
+    with pytest.raises(ValueError, match="name"):
+        tool_from_function(function, name=name)
+
+
+class Weather(BaseTool):
+    """Tells the weather."""
+
+    name = "weather"
+    description = "Forecast the weather of a city."
+    parameters = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+    }
+
+    async def execute(self, city: str, days: int = 1) -> ToolResult:  # type: ignore[override]
+        if city == "Nowhere":
+            return ToolFailure(error="there is no such city")
+        return ToolResult(output=f"{city} {days}", base64_image="AA==")
+
+
+class ByHints(BaseTool):
+    """Double a number."""
+
+    def execute(self, number: int) -> dict[str, int]:  # type: ignore[override]
+        return {"result": number * 2}
+
+
+def test_a_tool_of_openmanus_runs():
+    with Weather() as made:
+        result = made({"city": "Rome"})
+        assert isinstance(result, ToolResult)
+        assert (result.text, result.output, result.is_error) == ("Rome 1", "Rome 1", False)
+        assert [block.type for block in result.content] == ["text", "image"]
+        failed = made({"city": "Nowhere"})
+        assert (failed.text, failed.is_error) == ("Error: there is no such city", True)
+        assert "`city` is missing" in made({}).text
+        assert made.to_openai_tool()["function"]["description"] == "Forecast the weather of a city."
+
+
+def test_without_a_schema_the_hints_of_execute_count():
+    made = ByHints()
+    assert (made.name, made.description) == ("by_hints", "Double a number.")
+    assert made({"number": "4"}).text == '{"result":8}'
+
+
+@pytest.fixture
+def collection():
+    tools = ToolCollection("think", Weather(), forecast)
+    yield tools
+    tools.close()
+
+
+def test_a_collection_has_its_tools_by_name(collection):
+    assert [each.name for each in collection] == ["think", "weather", "forecast"] == list(collection.tool_map)
+    assert len(collection) == 3
+    assert "weather" in collection
+    assert collection.get_tool("nothing") is None
+    assert [each["function"]["name"] for each in collection.to_params()] == ["think", "weather", "forecast"]
+
+
+def test_a_collection_changes(collection):
+    assert collection.add_tool("bash").get_tool("execute_bash") is collection.get_tool("bash")
+    assert collection.add_tools(ByHints(), Tool("task_tracker")) is collection
+    assert collection.remove_tool("think").name == "think"
+    assert [each.name for each in collection] == ["weather", "forecast", "execute_bash", "by_hints", "task_tracker"]
+    with pytest.raises(UnknownTool):
+        collection.remove_tool("think")
+    version = collection.version
+    weather = collection.get_tool("weather")
+    collection.add_tool(weather)
+    assert len(collection) == 5
+    assert collection.version > version
+
+
+@pytest.mark.parametrize("twice", [Weather, lambda: Tool("think"), lambda: ThinkTool()], ids=["class", "spec", "tool"])
+def test_two_tools_cannot_have_one_name(collection, twice):
+    with pytest.raises(UsageError, match="Two tools are called"):
+        collection.add_tools("glob", twice())
+    assert [each.name for each in collection] == ["think", "weather", "forecast"]
+
+
+def test_a_collection_runs_its_tools(collection):
+    async def run():
+        return [
+            await collection.execute(name="weather", tool_input={"city": "Rome"}),
+            await collection.execute(name="nothing"),
+            await collection.execute(name="weather", tool_input={"town": 1}),
+            *await ToolCollection(ByHints(), "think").execute_all(),
+        ]
+
+    results = asyncio.run(run())
+    assert results[0].text == "Rome 1"
+    assert [result.is_error for result in results[1:]] == [True, True, True, True]
+
+
+def test_tools_are_created_for_the_session_that_opens_the_collection(tmp_path):
+    tools = ToolCollection(BashTool, "glob", Weather())
+    opened = tools.open(ToolContext(str(tmp_path)))
+    assert opened["execute_bash"].working_dir() == str(tmp_path)
+    copies = tools.copies(ToolContext("/"))
+    assert copies["execute_bash"] is not opened["execute_bash"]
+    assert copies["execute_bash"].working_dir() == "/"
+    for each in copies.values():
+        each.close()
+    assert opened["weather"]({"city": "Rome"}).text == "Rome 1"
+    tools.close()

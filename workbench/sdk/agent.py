@@ -1,0 +1,187 @@
+"""An agent that a program runs in its own process: a session that is driven by `run`, or unit by unit."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from workbench.errors import UsageError
+from workbench.protocol.events import Event
+from workbench.sdk.approval import Answer, Approve, Approver
+from workbench.sdk.configuration import (
+    ALIASES,
+    AgentTools,
+    locations_for,
+    overrides_for,
+    settings_for,
+    special_names,
+)
+from workbench.sdk.driver import OPEN_PHASES, Driver, OnEvent, blocking, listeners_in
+from workbench.sdk.result import RunResult
+from workbench.session.session_factory import (
+    Listeners,
+    OpenedSession,
+    checked_workspace,
+    open_session,
+    start_session,
+)
+from workbench.session.session_names import new_id
+from workbench.session.toolset import Overrides
+from workbench.tools.collection import ToolCollection, Toolish
+from workbench.tools.finish import NAME as FINISH
+from workbench.tools.tool import ToolDefinition
+
+
+class ToolCallAgent:
+    """A model with tools in a session of its own.
+
+    The session is like one of the app: actions need the same approvals, the user's rules and limits hold, and the log
+    is among the user's sessions. Nothing is opened before the first `run`, `step` or `send`; `close`, or the end of
+    a `with`, releases it. One task at a time drives an agent; `send`, `interrupt`, `add_tools` and `remove_tool` may be
+    called meanwhile, from any thread.
+    """
+
+    def __init__(
+        self,
+        model: object = None,
+        tools: Sequence[Toolish] | ToolCollection | None = None,
+        *,
+        approve: Approve | None = None,
+        answer: Answer | None = None,
+        on_event: OnEvent | Sequence[OnEvent] = (),
+        special_tools: str | Sequence[Any] = (FINISH,),
+        mcp: Any = None,
+        workspace: str | os.PathLike[str] = ".",
+        session: str = "",
+        data_dir: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> None:
+        """Create an agent; without `model` or `tools` it has those of the user's settings.
+
+        All other settings may be given by name, such as `max_steps`, `max_observe` (None is unlimited), `tool_choice`,
+        `mode` or `max_cost`. `approve` decides actions that need an approval and `answer` the agent's questions;
+        without them the run ends at the first. `session` resumes one. Raises UsageError, TypeError or ValueError.
+        """
+        options = {ALIASES.get(name, name): value for name, value in settings.items()}
+        self._model, tools = options.pop("model", model), options.pop("tools", tools)
+        callbacks = listeners_in(options.pop("on_event", on_event))
+        self._special, more = special_names(options.pop("special_tools", special_tools))
+        self._workspace, self._session_id = Path(workspace), session
+        self._locations = locations_for(data_dir)
+        self._settings = settings_for(self._locations, self._model, options, mcp, has_tools=tools is not None)
+        self._collection: ToolCollection | None = None
+        if tools is not None:
+            self._collection = tools if isinstance(tools, ToolCollection) else ToolCollection(*tools)
+            self._collection.add_tools(*more)
+        self._driver = Driver(self._open_session, self._overrides, Approver(approve, answer))
+        self.configure(callbacks=callbacks)
+
+    def configure(self, *, workspace: str | os.PathLike[str] | None = None, callbacks: Sequence[OnEvent] = ()) -> None:
+        """Set the workspace, and add listeners. Raises UsageError for a workspace if the session is open already."""
+        if workspace is not None:
+            if self._driver.opened is not None:
+                raise UsageError("this agent has a session, which stays in its workspace")
+            self._workspace = Path(workspace)
+        self._driver.listeners += callbacks
+
+    @property
+    def tools(self) -> ToolCollection:
+        """The tools that the agent was created with; changes count from its next model call on. Raises UsageError."""
+        if self._collection is None:
+            raise UsageError("this agent has the tools of the settings; give it `tools` to change them")
+        return self._collection
+
+    @property
+    def available_tools(self) -> ToolCollection:
+        """The same, by its name in OpenManus."""
+        return self.tools
+
+    def add_tools(self, *tools: Toolish) -> ToolCollection:
+        """Add tools, for the next model call on. Raises UsageError, TypeError or ValueError."""
+        return self.tools.add_tools(*tools)
+
+    def remove_tool(self, name: str) -> ToolDefinition:
+        """Remove a tool, from the next model call on. Raises UnknownTool."""
+        return self.tools.remove_tool(name)
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session, for `ohw resume`; empty before it is opened."""
+        return self._driver.opened.id if self._driver.opened is not None else self._session_id
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Yield the events of the session with numbers above `after`."""
+        return self._driver.open().events(after)
+
+    def send(self, prompt: str) -> None:
+        """Send a message without running; while the agent runs, it is queued for the next model call."""
+        self._driver.send(prompt)
+
+    def interrupt(self) -> None:
+        """Stop the run; everything done so far is kept. Called from any thread."""
+        self._driver.interrupt()
+
+    async def run(self, prompt: str | None = None) -> RunResult:
+        """Send the prompt, if there is one, and run until the agent is done, needs an approval, or is at a limit.
+
+        A canceled task interrupts the agent. Raises WorkbenchError if the session cannot be opened, and what the
+        caller's own functions raise, after stopping the agent.
+        """
+        return await self._driver.drive(prompt, lambda before: False)
+
+    def run_sync(self, prompt: str | None = None) -> RunResult:
+        """Do the same without `await`, in a program with or without an event loop."""
+        return blocking(self.run(prompt))
+
+    async def think(self, prompt: str | None = None) -> bool:
+        """Call the model once; return whether it wants to use tools."""
+        await self._driver.drive(prompt, lambda before: before == "thinking")
+        return self._driver.session.phase in OPEN_PHASES
+
+    async def act(self) -> RunResult:
+        """Run the actions of the last response, with the approvals they need."""
+        session = self._driver.session
+        if session.phase not in OPEN_PHASES:
+            return self._driver.result()
+        return await self._driver.drive(None, lambda before: session.phase not in OPEN_PHASES)
+
+    async def step(self, prompt: str | None = None) -> bool:
+        """Call the model once and run the actions it asks for; return whether the agent has more to do."""
+        await self.think(prompt)
+        await self.act()
+        return self._driver.session.phase == "thinking"
+
+    def step_sync(self, prompt: str | None = None) -> bool:
+        """Do the same without `await`."""
+        return blocking(self.step(prompt))
+
+    def _overrides(self) -> Overrides:
+        tools = AgentTools(self._collection, self._special) if self._collection is not None else None
+        return overrides_for(self._settings, self._model, tools)
+
+    def _open_session(self, prompt: str, session_id: str, listeners: Listeners) -> OpenedSession:
+        if session_id or self._session_id:
+            return open_session(self._locations, self._settings, session_id or self._session_id, **listeners)
+        workspace, name = checked_workspace(self._workspace), new_id(prompt or "agent")
+        return start_session(self._locations, self._settings, workspace, name, **listeners)
+
+    def close(self) -> None:
+        """End the tools and release the session; its log stays. May be called twice."""
+        self._driver.close()
+        if self._collection is not None and self._driver.opened is None:
+            self._collection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await asyncio.to_thread(self.close)

@@ -1,0 +1,199 @@
+"""Turns the arguments of an agent into settings and locations, and gives its session what they replace."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.config.locations import Locations
+from workbench.config.setting_kinds import declared
+from workbench.config.settings import Settings, load_settings
+from workbench.errors import UsageError
+from workbench.llm.factory import NO_MODEL_MESSAGE
+from workbench.llm.model import Cancel, Model, ModelRequest, ModelResponse
+from workbench.session.model_keys import SessionModels
+from workbench.session.toolset import Overrides
+from workbench.suggest import near
+from workbench.tools.collection import ToolCollection
+from workbench.tools.context import ToolContext
+from workbench.tools.manifest import kind_of
+from workbench.tools.registry import resolve_alias
+from workbench.tools.selection import Selection, ToolState
+from workbench.tools.tool import ToolDefinition
+
+ALIASES: Final = {
+    "available_tools": "tools",
+    "callbacks": "on_event",
+    "llm": "model",
+    "special_tool_names": "special_tools",
+    "tool_choices": "tool_choice",
+}
+"""Names of OpenHands and OpenManus for arguments that have another name here."""
+_keys: dict[str, str] = {}
+
+
+def settings_for(
+    locations: Locations, model: object, options: Mapping[str, Any], mcp: Any, *, has_tools: bool
+) -> Settings:
+    """Return the user's settings with those of the agent. Raises UsageError, or TypeError for an unknown name."""
+    for name in options:
+        if name not in declared(Settings):
+            raise TypeError(f"an agent has no argument {name!r}{near(name, [*declared(Settings), *ALIASES])}")
+    flags = {name: value for name, value in options.items() if value is not None}
+    if "max_observe" in options:
+        flags["max_observe"] = options["max_observe"] or 0
+    settings = load_settings(locations, **{**flags, **_flags_of(model)})
+    if not settings.model:
+        raise UsageError(NO_MODEL_MESSAGE)
+    if mcp is not None or has_tools:
+        settings = replace(settings, mcpServers=servers_in(mcp))
+    return replace(settings, tools={}) if has_tools else settings
+
+
+def _flags_of(model: Any) -> dict[str, str]:
+    """Return the settings in a model: a name, an object with name, key and address, or a model of the caller's."""
+    if isinstance(model, str):
+        return {"model": model}
+    if _is_model(model):
+        return {"model": model.name}
+    names = {"model": "model", "api_key": "api_key", "api_base": "base_url"}
+    flags = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+    if model is not None and not isinstance(flags["model"], str):
+        raise TypeError(f"{model!r} is no model: give a name, an LLM, or an object with `name` and `respond`")
+    return {name: value for name, value in flags.items() if value}
+
+
+def servers_in(mcp: Any) -> dict[str, Any]:
+    """Return the table of servers in a configuration, which may have it under `mcpServers`. Raises UsageError."""
+    table = mcp.get("mcpServers", mcp) if isinstance(mcp, Mapping) else mcp
+    if table is not None and not isinstance(table, Mapping):
+        raise UsageError("mcp must be a table of servers, or one with mcpServers")
+    checked: dict[str, Any] = declared(Settings)["mcpServers"].kind.check("mcpServers", dict(table or {}))
+    return checked
+
+
+def locations_for(data_dir: str | os.PathLike[str] | None) -> Locations:
+    """Return the user's locations; sessions and logs are below `data_dir` if it is given."""
+    usual = Locations.from_environment()
+    if data_dir is None:
+        return usual
+    directory = Path(data_dir).expanduser().absolute()
+    return replace(usual, data=directory, state=directory / "state-files")
+
+
+def _is_model(model: object) -> bool:
+    return callable(getattr(model, "respond", None))
+
+
+class _SharedModel:
+    """A model of the caller's, which sessions do not close."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def respond(self, request: ModelRequest, on_delta: Any, cancel: Cancel) -> ModelResponse:
+        """Call the model."""
+        return self._model.respond(request, on_delta, cancel)
+
+    def close(self) -> None:
+        """Do nothing: the caller closes the model."""
+
+
+class CallerModels(SessionModels):
+    """The models of the settings, and one that the caller has made."""
+
+    def __init__(self, settings: Settings, model: Model | None) -> None:
+        _restore_keys(settings)
+        super().__init__(settings)
+        self._own = model
+
+    def open(self, name: str | None) -> Model:
+        """Open the model of that name. Raises ModelError."""
+        if self._own is not None and name == self._own.name:
+            return _SharedModel(self._own)
+        return super().open(name)
+
+
+def _restore_keys(settings: Settings) -> None:
+    """Put back the keys that an earlier agent of this process took out of the environment."""
+    variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
+    for name in filter(None, variables):
+        if name in os.environ:
+            _keys[name] = os.environ[name]
+        elif name in _keys:
+            os.environ[name] = _keys[name]
+
+
+@dataclass(frozen=True)
+class AgentTools:
+    """The tools of an agent as its session opens them; special tools end the run."""
+
+    collection: ToolCollection
+    special: frozenset[str]
+
+    def open(self, context: ToolContext, is_child: bool) -> Selection:
+        """Create the tools; a sub-agent gets its own, without the one that starts sub-agents."""
+        if not is_child:
+            return _selection(self._marked(self.collection.open(context)))
+        tools = self.collection.copies(context)
+        return _selection(self._marked({name: tool for name, tool in tools.items() if kind_of(name) != "sub_agent"}))
+
+    def _marked(self, tools: Mapping[str, ToolDefinition]) -> dict[str, ToolDefinition]:
+        return {name: ending(tool) if name in self.special else tool for name, tool in tools.items()}
+
+    def updater(self) -> Any:
+        """Return a function that brings the tools of a session up to date before a model call."""
+        version = self.collection.version
+
+        def update(tools: MutableMapping[str, ToolDefinition]) -> bool:
+            nonlocal version
+            before, version = version, self.collection.update(tools, version)
+            if before == version:
+                return False
+            tools.update(self._marked({name: tools[name] for name in self.special if name in tools}))
+            return True
+
+        return update
+
+
+def special_names(tools: Any) -> tuple[frozenset[str], list[Any]]:
+    """Return the names of special tools, and those that were not given by name but as tools."""
+    names, others = set(), []
+    for each in (tools,) if isinstance(tools, str) else tools:
+        if isinstance(each, str):
+            names |= {each, resolve_alias(each)}
+        else:
+            names.add(str(each.name))
+            others.append(each)
+    return frozenset(names), others
+
+
+def ending(tool: ToolDefinition) -> ToolDefinition:
+    """Return a copy of the tool whose success ends the run."""
+    if tool.ends_run:
+        return tool
+    marked = copy.copy(tool)
+    marked.ends_run = True
+    return marked
+
+
+def _selection(tools: Mapping[str, ToolDefinition]) -> Selection:
+    return Selection(tuple(ToolState(name, True, "the program", "", (tool,)) for name, tool in tools.items()), ())
+
+
+def overrides_for(settings: Settings, model: object, tools: AgentTools | None) -> Overrides:
+    """Return what replaces the settings in a session. Raises ModelError."""
+    own: Any = model if _is_model(model) else None
+    return Overrides(
+        models=CallerModels(settings, own),
+        open_tools=tools.open if tools else None,
+        update_tools=tools.updater() if tools else None,
+    )

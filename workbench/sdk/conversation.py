@@ -1,0 +1,75 @@
+"""A conversation with an agent, as OpenHands programs write it: messages are sent, then it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from workbench.protocol.events import Event
+from workbench.sdk.agent import ToolCallAgent
+from workbench.sdk.result import RunResult
+
+
+@dataclass(frozen=True)
+class LLM:
+    """A model by name, with its key and its address; the settings have both for models that they name."""
+
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+
+
+class AgentConversation:
+    """An agent, its workspace, and functions that are called with every event."""
+
+    def __init__(
+        self,
+        agent: ToolCallAgent,
+        *,
+        workspace: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callable[[Event], Any]] = (),
+    ) -> None:
+        """Connect an agent that has not run yet. Raises UsageError for another one."""
+        self.agent = agent
+        self.result: RunResult | None = None
+        """The outcome of the last run."""
+        agent.configure(workspace=workspace, callbacks=callbacks)
+
+    @property
+    def id(self) -> str:
+        """The id of the session, for `ohw resume`; empty before the first message."""
+        return self.agent.session_id
+
+    def send_message(self, message: str) -> None:
+        """Send a message; while the agent runs, it is queued."""
+        self.agent.send(message)
+
+    def run(self) -> RunResult:
+        """Run until the agent is done, needs an approval, or is at a limit."""
+        self.result = self.agent.run_sync()
+        return self.result
+
+    async def arun(self) -> RunResult:
+        """Do the same in an event loop."""
+        self.result = await self.agent.run()
+        return self.result
+
+    def pause(self) -> None:
+        """Stop the run; `run` continues after the next message."""
+        self.agent.interrupt()
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events of the session."""
+        return self.agent.events()
+
+    def close(self) -> None:
+        """Release the session; its log stays."""
+        self.agent.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,75 @@
+"""The outcome of a run, collected from the events of its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from workbench.protocol.events import Event, ModelAsked, ModelResponded, RunEnd, RunEnded
+
+Reason: TypeAlias = Literal["question"] | RunEnd
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended.
+
+    `reason` is "finished" (a special tool ended the run), "waiting" (the model answered in words), "question" (an
+    action waits for an approval), "limit", "stuck", "interrupted" or "error"; `detail` says more. `cost` is in US
+    dollars, and does not include calls without a known price.
+    """
+
+    text: str
+    reason: Reason
+    detail: str = ""
+    steps: int = 0
+    cost: float = 0.0
+    tokens: int = 0
+    session_id: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the agent itself ended the run, with its final answer."""
+        return self.reason in ("finished", "waiting")
+
+    def __str__(self) -> str:
+        return self.text if self.is_done else f"[{self.reason}] {self.detail or self.text}".rstrip()
+
+
+class RunRecord:
+    """Collects the outcome of the current run, event by event."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the run before."""
+        self._text, self._detail = "", ""
+        self._steps, self._tokens, self._cost = 0, 0, 0.0
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event."""
+        match event:
+            case ModelResponded():
+                self._text = event.text.strip() or self._text
+                self._steps += 1
+                self._cost += event.cost or 0.0
+                self._tokens += (event.usage.input or 0) + (event.usage.output or 0)
+            case ModelAsked():
+                self._cost += event.cost or 0.0
+            case RunEnded():
+                self._detail = event.detail
+                if event.reason == "finished" and event.detail:
+                    self._text = event.detail
+
+    def result(self, reason: Reason, session_id: str, detail: str = "") -> RunResult:
+        """Return the outcome so far."""
+        return RunResult(
+            text=self._text,
+            reason=reason,
+            detail=detail or self._detail,
+            steps=self._steps,
+            cost=self._cost,
+            tokens=self._tokens,
+            session_id=session_id,
+        )
