@@ -12,13 +12,17 @@ _SDK = (
     *("Agent", "ApprovalRequest", "Conversation", "LLM", "RunResult", "ToolCallAgent", "ToolCollection"),
     *("tool", "tool_from_function"),
 )
+_TOOLS = (
+    *("Action", "BaseTool", "ImageContent", "Observation", "TextContent", "Tool", "ToolAnnotations", "ToolDefinition"),
+    *("ToolExecutor", "ToolResult", "register_tool"),
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _SDK:
+    if name not in _SDK and name not in _TOOLS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.sdk"), name)
+    return getattr(import_module(f"{__name__}.sdk" if name in _SDK else f"{__name__}.tools"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SDK})
+    return sorted({*globals(), *_SDK, *_TOOLS})

@@ -4,12 +4,16 @@ import asyncio
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import psutil
 import pytest
+from pydantic import SecretStr
 
 import workbench
+import workbench.agent
 import workbench.sdk
+import workbench.tools
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.mcp.conftest import fake_server
@@ -170,6 +174,71 @@ def test_the_names_of_openmanus_and_openhands_work(agent_with, local_sandbox):
     assert agent.available_tools is agent.tools
     assert events[0].kind == "session_started"
     assert workbench.Agent is workbench.ToolCallAgent is ToolCallAgent is workbench.sdk.Agent
+
+
+def test_a_subclass_sets_arguments_as_attributes(agent_with, local_sandbox):
+    class Forecaster(ToolCallAgent):
+        name = "forecaster"
+        available_tools = ToolCollection(weather, "think")  # type: ignore[assignment]
+        special_tool_names = ("weather",)
+        system_prompt = "You are a forecaster."
+        max_steps = 3
+        max_observe: int = 5
+
+    model = FakeModel(calls(("think", {"thought": "a" * 100})), calls(("weather", {"city": "Rome"})))
+    with Forecaster(model, workspace=local_sandbox.project) as agent:
+        assert agent.run_sync("go").reason == "finished"
+    assert model.requests[0].messages[0]["content"].endswith("\n\nYou are a forecaster.")
+    assert [len(result) for result in model.results] == [5]
+
+
+@pytest.mark.parametrize("name", ["instructions", "system_prompt"])
+def test_instructions_are_added_to_those_of_the_app(agent_with, name):
+    model = FakeModel(says("ok"))
+    agent_with(model, [weather], **{name: "Be brief."}).run_sync("go")
+    system = model.requests[0].messages[0]["content"]
+    assert system.endswith("\n\nBe brief.")
+    assert len(system) > 200
+
+
+def test_agents_share_a_collection(agent_with, tmp_path):
+    shared = ToolCollection(weather, BashTool)
+    directories = [tmp_path / "one", tmp_path / "two"]
+    for directory in directories:
+        directory.mkdir()
+    models = [FakeModel(calls(("execute_bash", {"command": "pwd"})), says("ok"), says("ok")) for _ in directories]
+    agents = [
+        agent_with(model, shared, workspace=directory) for model, directory in zip(models, directories, strict=True)
+    ]
+
+    async def run_all():
+        return await asyncio.gather(*(agent.run("go") for agent in agents))
+
+    assert [result.text for result in asyncio.run(run_all())] == ["ok", "ok"]
+    assert [model.results[0].splitlines()[0] for model in models] == [str(each.resolve()) for each in directories]
+    agents[0].close()
+    shared.add_tool("think").remove_tool("weather")
+    assert agents[1].run_sync("go on").text == "ok"
+    assert models[1].offered[-1] == ["execute_bash", "think"]
+
+
+def test_a_secret_that_hides_its_value_is_a_key(local_sandbox):
+    with ModelServer([Turn(text="ok")]) as server:
+        llm = SimpleNamespace(model="openai/my-model", api_key=SecretStr("sk-hidden-value"), base_url=server.base_url)
+        with Agent(llm=llm, tools=[weather], workspace=local_sandbox.project) as agent:
+            assert agent.run_sync("go").text == "ok"
+        assert server.requests[0].headers["Authorization"] == "Bearer sk-hidden-value"
+
+
+def test_a_key_in_the_environment_serves_every_agent_of_the_program(local_sandbox, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-of-the-environment")
+    with ModelServer([Turn(text="one"), Turn(text="two")]) as server:
+        for text in ("one", "two"):
+            options = {"api_base": server.base_url, "api_key_env": "MY_KEY", "workspace": local_sandbox.project}
+            with Agent("openai/my-model", [weather], **options) as agent:
+                assert agent.run_sync("go").text == text
+        keys = {request.headers["Authorization"] for request in server.requests}
+    assert keys == {"Bearer sk-of-the-environment"}
 
 
 def test_an_unknown_argument_is_refused_with_the_near_one(agent_with):
@@ -464,8 +533,10 @@ def test_importing_the_package_costs_nothing():
 def test_every_name_of_the_package_resolves():
     assert all(getattr(workbench.sdk, name) is not None for name in workbench.sdk.__all__)
     assert set(workbench._SDK) <= set(workbench.sdk.__all__)
+    assert all(getattr(workbench, name) is getattr(workbench.tools, name) for name in workbench._TOOLS)
+    assert workbench.agent.ToolCallAgent is ToolCallAgent
     assert workbench.RunResult is RunResult
-    for module in (workbench, workbench.sdk):
+    for module in (workbench, workbench.sdk, workbench.agent):
         with pytest.raises(AttributeError, match="Nothing"):
             module.Nothing  # noqa: B018
 

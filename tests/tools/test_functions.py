@@ -17,6 +17,7 @@ from workbench.tools import (
     TextContent,
     ThinkTool,
     Tool,
+    ToolBase,
     ToolCollection,
     ToolContext,
     ToolFailure,
@@ -261,14 +262,57 @@ def test_a_collection_runs_its_tools(collection):
     assert [result.is_error for result in results[1:]] == [True, True, True, True]
 
 
-def test_tools_are_created_for_the_session_that_opens_the_collection(tmp_path):
+def test_tools_are_created_for_each_session_that_opens_the_collection(tmp_path):
     tools = ToolCollection(BashTool, "glob", Weather())
-    opened = tools.open(ToolContext(str(tmp_path)))
-    assert opened["execute_bash"].working_dir() == str(tmp_path)
-    copies = tools.copies(ToolContext("/"))
-    assert copies["execute_bash"] is not opened["execute_bash"]
-    assert copies["execute_bash"].working_dir() == "/"
-    for each in copies.values():
-        each.close()
-    assert opened["weather"]({"city": "Rome"}).text == "Rome 1"
+    one = tools.open(ToolContext(str(tmp_path))).current()
+    other = tools.open(ToolContext("/"))
+    assert one["execute_bash"].working_dir() == str(tmp_path)
+    assert other.current()["execute_bash"].working_dir() == "/"
+    assert one["weather"] is other.current()["weather"]
+    child = tools.open(ToolContext("/"), is_child=True)
+    child.close()
+    assert one["weather"]({"city": "Rome"}).text == "Rome 1"
+    tools.close()
+
+
+def test_a_session_follows_the_changes_of_its_collection():
+    closed = []
+
+    class Closing(ThinkTool):
+        name = "closing"
+
+        def close(self):
+            closed.append(self.name)
+
+    tools = ToolCollection(Closing, "glob")
+    opened = tools.open(ToolContext("/"))
+    mapping = {**opened.current(), "of_a_server": ThinkTool()}
+    assert not opened.update(mapping)
+    tools.add_tool("grep")
+    tools.remove_tool("closing")
+    assert closed == []
+    assert opened.update(mapping)
+    assert not opened.update(mapping)
+    assert list(mapping) == ["glob", "of_a_server", "grep"]
+    assert closed == ["closing"]
+    tools.add_tool(Closing)
+    opened.update(mapping)
+    assert "closing" in mapping
+    opened.close()
+    assert closed == ["closing", "closing"]
+
+
+def test_one_of_several_tools_of_a_class_can_be_removed():
+    class Pair(ToolBase):
+        @classmethod
+        def create(cls, conv_state, **params):
+            return [tool_from_function(lambda: 1, name="one"), tool_from_function(lambda: 2, name="two")]
+
+    tools = ToolCollection(Pair, "think")
+    tools.remove_tool("one")
+    assert [each.name for each in tools] == ["two", "think"]
+    tools.remove_tool("two")
+    assert [each.name for each in tools] == ["think"]
+    tools.add_tool(Pair)
+    assert [each.name for each in tools] == ["think", "one", "two"]
     tools.close()

@@ -62,6 +62,7 @@ class Agent:
         tool_choice: ToolChoice = "auto",
         skills: Sequence[Skill] = (),
         before_call: BeforeCall | None = None,
+        instructions: str = "",
         on_notice: Callable[[str], None] | None = None,
     ) -> None:
         """`before_call` updates `tools` before each call, and returns whether it changed them; `on_notice` gets a line
@@ -74,7 +75,7 @@ class Agent:
         self._offer = offer_of(tools)
         self._offered: dict[str, dict[str, dict[str, Any] | None]] = {}
         self._sizes: dict[tuple[str, bool, int], tuple[int, int]] = {}
-        self._prompt = system_prompt(workspace, tools, skills)
+        self._prompt = system_prompt(workspace, tools, skills) + (f"\n\n{instructions}" if instructions else "")
         self._before_call = before_call
         self._on_notice = on_notice
         self._noticed: set[str] = set()

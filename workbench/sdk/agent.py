@@ -14,6 +14,7 @@ from workbench.sdk.approval import Answer, Approve, Approver
 from workbench.sdk.configuration import (
     ALIASES,
     AgentTools,
+    class_options,
     locations_for,
     overrides_for,
     settings_for,
@@ -54,6 +55,7 @@ class ToolCallAgent:
         on_event: OnEvent | Sequence[OnEvent] = (),
         special_tools: str | Sequence[Any] = (FINISH,),
         mcp: Any = None,
+        instructions: str = "",
         workspace: str | os.PathLike[str] = ".",
         session: str = "",
         data_dir: str | os.PathLike[str] | None = None,
@@ -65,7 +67,9 @@ class ToolCallAgent:
         `mode` or `max_cost`. `approve` decides actions that need an approval and `answer` the agent's questions;
         without them the run ends at the first. `session` resumes one. Raises UsageError, TypeError or ValueError.
         """
-        options = {ALIASES.get(name, name): value for name, value in settings.items()}
+        options = {**class_options(type(self), ToolCallAgent), **settings}
+        options = {ALIASES.get(name, name): value for name, value in options.items()}
+        self._instructions = str(options.pop("instructions", instructions) or "")
         self._model, tools = options.pop("model", model), options.pop("tools", tools)
         callbacks = listeners_in(options.pop("on_event", on_event))
         self._special, more = special_names(options.pop("special_tools", special_tools))
@@ -160,7 +164,7 @@ class ToolCallAgent:
 
     def _overrides(self) -> Overrides:
         tools = AgentTools(self._collection, self._special) if self._collection is not None else None
-        return overrides_for(self._settings, self._model, tools)
+        return overrides_for(self._settings, self._model, tools, self._instructions)
 
     def _open_session(self, prompt: str, session_id: str, listeners: Listeners) -> OpenedSession:
         if session_id or self._session_id:

@@ -18,7 +18,7 @@ from workbench.llm.model import Cancel, Model, ModelRequest, ModelResponse
 from workbench.session.model_keys import SessionModels
 from workbench.session.toolset import Overrides
 from workbench.suggest import near
-from workbench.tools.collection import ToolCollection
+from workbench.tools.collection import SessionTools, ToolCollection
 from workbench.tools.context import ToolContext
 from workbench.tools.manifest import kind_of
 from workbench.tools.registry import resolve_alias
@@ -30,6 +30,7 @@ ALIASES: Final = {
     "callbacks": "on_event",
     "llm": "model",
     "special_tool_names": "special_tools",
+    "system_prompt": "instructions",
     "tool_choices": "tool_choice",
 }
 """Names of OpenHands and OpenManus for arguments that have another name here."""
@@ -61,10 +62,26 @@ def _flags_of(model: Any) -> dict[str, str]:
     if _is_model(model):
         return {"model": model.name}
     names = {"model": "model", "api_key": "api_key", "api_base": "base_url"}
-    flags = {name: getattr(model, attribute, None) for name, attribute in names.items()}
+    flags = {name: _plain(getattr(model, attribute, None)) for name, attribute in names.items()}
     if model is not None and not isinstance(flags["model"], str):
         raise TypeError(f"{model!r} is no model: give a name, an LLM, or an object with `name` and `respond`")
     return {name: value for name, value in flags.items() if value}
+
+
+def _plain(value: Any) -> Any:
+    """Return the content of a secret that hides it, such as pydantic's, and any other value unchanged."""
+    reveal = getattr(value, "get_secret_value", None)
+    return reveal() if callable(reveal) else value
+
+
+def class_options(kind: type, base: type) -> dict[str, Any]:
+    """Return the arguments that subclasses of an agent set as attributes of their class, as in OpenManus."""
+    names = {*ALIASES, *declared(Settings), "instructions", "system_prompt"} - {"tools"}
+    options: dict[str, Any] = {}
+    for each in reversed(kind.__mro__):
+        if issubclass(each, base) and each is not base:
+            options |= {name: value for name, value in vars(each).items() if name in names}
+    return options
 
 
 def servers_in(mcp: Any) -> dict[str, Any]:
@@ -132,36 +149,48 @@ def _restore_keys(settings: Settings) -> None:
             os.environ[name] = _keys[name]
 
 
-@dataclass(frozen=True)
 class AgentTools:
     """The tools of an agent as its session opens them; special tools end the run."""
 
-    collection: ToolCollection
-    special: frozenset[str]
+    def __init__(self, collection: ToolCollection, special: frozenset[str]) -> None:
+        self._collection = collection
+        self._special = special
+        self._opened: SessionTools | None = None
 
     def open(self, context: ToolContext, is_child: bool) -> Selection:
         """Create the tools; a sub-agent gets its own, without the one that starts sub-agents."""
-        if not is_child:
-            return _selection(self._marked(self.collection.open(context)))
-        tools = self.collection.copies(context)
-        return _selection(self._marked({name: tool for name, tool in tools.items() if kind_of(name) != "sub_agent"}))
+        opened = self._collection.open(context, is_child=is_child)
+        tools = opened.current()
+        if is_child:
+            tools = {name: tool for name, tool in tools.items() if kind_of(name) != "sub_agent"}
+        else:
+            self._opened = opened
+        return _OpenedTools(_states(self._marked(tools)), (), opened)
+
+    def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
+        """Bring the tools of the session up to date before a model call; return whether they changed."""
+        if self._opened is None or not self._opened.update(tools):
+            return False
+        tools.update(self._marked({name: tools[name] for name in self._special if name in tools}))
+        return True
 
     def _marked(self, tools: Mapping[str, ToolDefinition]) -> dict[str, ToolDefinition]:
-        return {name: ending(tool) if name in self.special else tool for name, tool in tools.items()}
+        return {name: ending(tool) if name in self._special else tool for name, tool in tools.items()}
 
-    def updater(self) -> Any:
-        """Return a function that brings the tools of a session up to date before a model call."""
-        version = self.collection.version
 
-        def update(tools: MutableMapping[str, ToolDefinition]) -> bool:
-            nonlocal version
-            before, version = version, self.collection.update(tools, version)
-            if before == version:
-                return False
-            tools.update(self._marked({name: tools[name] for name in self.special if name in tools}))
-            return True
+@dataclass(frozen=True)
+class _OpenedTools(Selection):
+    """The tools that a session started with; closing them closes those that were added since, too."""
 
-        return update
+    opened: SessionTools
+
+    def close(self) -> None:
+        """Close all tools of the session."""
+        self.opened.close()
+
+
+def _states(tools: Mapping[str, ToolDefinition]) -> tuple[ToolState, ...]:
+    return tuple(ToolState(name, True, "the program", "", (tool,)) for name, tool in tools.items())
 
 
 def special_names(tools: Any) -> tuple[frozenset[str], list[Any]]:
@@ -185,15 +214,12 @@ def ending(tool: ToolDefinition) -> ToolDefinition:
     return marked
 
 
-def _selection(tools: Mapping[str, ToolDefinition]) -> Selection:
-    return Selection(tuple(ToolState(name, True, "the program", "", (tool,)) for name, tool in tools.items()), ())
-
-
-def overrides_for(settings: Settings, model: object, tools: AgentTools | None) -> Overrides:
+def overrides_for(settings: Settings, model: object, tools: AgentTools | None, instructions: str) -> Overrides:
     """Return what replaces the settings in a session. Raises ModelError."""
     own: Any = model if _is_model(model) else None
     return Overrides(
         models=CallerModels(settings, own),
         open_tools=tools.open if tools else None,
-        update_tools=tools.updater() if tools else None,
+        instructions=instructions,
+        update_tools=tools.update if tools else None,
     )

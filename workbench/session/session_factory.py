@@ -422,6 +422,7 @@ class _Builder:
             tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
             skills=self.toolset.skills,
             before_call=self._before_call(),
+            instructions=self._overrides.instructions,
             on_notice=notifier(self._request.listeners["on_live"]),
         )
 

@@ -69,6 +69,8 @@ class Overrides:
     """Opens the tools of the session; the second argument says whether it is a sub-agent's."""
     update_tools: Callable[[MutableMapping[str, ToolDefinition]], bool] | None = None
     """Changes the tools before a model call; returns whether it did."""
+    instructions: str = ""
+    """Added to the instructions for the model."""
 
 
 NO_OVERRIDES = Overrides()

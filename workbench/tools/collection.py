@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import threading
-from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,10 +24,11 @@ Toolish: TypeAlias = "ToolDefinition | type[ToolBase] | Tool | str | Callable[..
 
 @dataclass(eq=False)
 class _Entry:
-    """One thing that was added, and its tools once they are created."""
+    """One thing that was added."""
 
     source: Any
-    tools: tuple[ToolDefinition, ...] | None = None
+    removed: set[str] = field(default_factory=set)
+    """The names of its tools that were removed, if it has several."""
 
     @property
     def is_shared(self) -> bool:
@@ -47,18 +47,75 @@ class _Entry:
         return tuple(make_tools(check_tool(source), Tool(source.__name__), context))
 
 
-class ToolCollection:
-    """Tools by name; `add_tools` and `remove_tool` change what the agent that uses the collection may call next.
+class SessionTools:
+    """The tools of a collection as one session has them: its own, except for those that were added as instances."""
 
-    Tools that are named by a string, a specification or a class are created for the session of the agent; without an
-    agent they work in the current directory.
+    def __init__(self, collection: ToolCollection, context: ConversationState, *, is_child: bool = False) -> None:
+        """A child does not close what it shares with its parent."""
+        self._collection = collection
+        self._context = context
+        self._is_child = is_child
+        self._lock = threading.RLock()
+        self._created: dict[_Entry, tuple[ToolDefinition, ...]] = {}
+        self._version = collection.version
+
+    def current(self) -> dict[str, ToolDefinition]:
+        """Return the tools by name, created if necessary. Raises UsageError for one that cannot be created."""
+        with self._lock:
+            tools: dict[str, ToolDefinition] = {}
+            for entry in self._collection.entries:
+                if entry not in self._created:
+                    self._created[entry] = entry.created(self._context)
+                for tool in self._created[entry]:
+                    if tool.name not in entry.removed:
+                        _check(tool, tools)
+                        tools[tool.name] = tool
+            return tools
+
+    def entry_of(self, tool: ToolDefinition) -> _Entry:
+        """Return what the tool was created from."""
+        return next(entry for entry, tools in self._created.items() if tool in tools)
+
+    def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
+        """Bring the mapping of the session up to date; return whether the collection has changed since."""
+        if self._version == self._collection.version:
+            return False
+        with self._lock:
+            self._version = self._collection.version
+            before = {tool.name for each in self._created.values() for tool in each}
+            current = self.current()
+            for name in before - set(current):
+                tools.pop(name, None)
+            tools.update(current)
+            entries = self._collection.entries
+            for entry in [entry for entry in self._created if entry not in entries]:
+                self._close(entry, self._created.pop(entry))
+        return True
+
+    def close(self) -> None:
+        """Close the tools."""
+        with self._lock:
+            created, self._created = self._created, {}
+        for entry, tools in created.items():
+            self._close(entry, tools)
+
+    def _close(self, entry: _Entry, tools: Iterable[ToolDefinition]) -> None:
+        for tool in tools:
+            if not (entry.is_shared and self._is_child):
+                tool.close()
+
+
+class ToolCollection:
+    """Tools by name; `add_tools` and `remove_tool` change what the agents that use the collection may call next.
+
+    Tools that are named by a string, a specification or a class are created for each session; without an agent they
+    work in the current directory.
     """
 
     def __init__(self, *tools: Toolish) -> None:
         self._lock = threading.RLock()
-        self._context: ConversationState | None = None
-        self._entries: list[_Entry] = []
-        self._discarded: list[ToolDefinition] = []
+        self._view: SessionTools | None = None
+        self._entries: tuple[_Entry, ...] = ()
         self._version = 0
         self.add_tools(*tools)
 
@@ -72,28 +129,30 @@ class ToolCollection:
         return name in self.tool_map
 
     @property
+    def entries(self) -> tuple[_Entry, ...]:
+        """What was added, in order."""
+        return self._entries
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each change."""
+        return self._version
+
+    @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The tools in the order in which they were added."""
         return tuple(self.tool_map.values())
 
     @property
     def tool_map(self) -> dict[str, ToolDefinition]:
-        """The tools by name, created if necessary. Raises UsageError for one that cannot be created."""
-        with self._lock:
-            context = self._context or ToolContext(str(Path.cwd()))
-            tools: dict[str, ToolDefinition] = {}
-            for entry in self._entries:
-                if entry.tools is None:
-                    entry.tools = entry.created(context)
-                for tool in entry.tools:
-                    _check(tool, tools)
-                    tools[tool.name] = tool
-            return tools
+        """The tools by name, as the session has them that opened the collection last. Raises UsageError."""
+        return self._current_view().current()
 
-    @property
-    def version(self) -> int:
-        """A number that grows with each change."""
-        return self._version
+    def _current_view(self) -> SessionTools:
+        with self._lock:
+            if self._view is None:
+                self._view = SessionTools(self, ToolContext(str(Path.cwd())))
+            return self._view
 
     def get_tool(self, name: str) -> ToolDefinition | None:
         """Return the tool of that name or alias, or None."""
@@ -108,12 +167,14 @@ class ToolCollection:
         """Add several; if one cannot be added, none is. Tools that are there already stay."""
         sources = [_source(tool) for tool in tools]
         with self._lock:
-            before = list(self._entries)
-            present = [entry.source for entry in before]
-            self._entries += [_Entry(source) for source in sources if not any(source is each for each in present)]
+            before = self._entries
+            present = [entry.source for entry in before if not entry.removed]
+            added = [_Entry(source) for source in sources if not any(source is each for each in present)]
+            self._entries = (*before, *added)
             try:
-                _ = self.tool_map if self._context is not None else None
                 _check_names(self._entries)
+                if self._view is not None:
+                    self._view.current()
             except BaseException:
                 self._entries = before
                 raise
@@ -126,11 +187,11 @@ class ToolCollection:
             tool = self.get_tool(name)
             if tool is None:
                 raise UnknownTool(f"There is no tool {name!r} here. The tools are: {', '.join(self.tool_map)}.")
-            for entry in self._entries:
-                if tool in (entry.tools or ()):
-                    entry.tools = tuple(each for each in entry.tools or () if each is not tool)
-                    self._discarded += [] if entry.is_shared else [tool]
-            self._entries = [entry for entry in self._entries if entry.tools != ()]
+            view = self._current_view()
+            entry = view.entry_of(tool)
+            entry.removed.add(tool.name)
+            if not any(view.entry_of(each) is entry for each in self.tools):
+                self._entries = tuple(each for each in self._entries if each is not entry)
             self._version += 1
             return tool
 
@@ -151,44 +212,19 @@ class ToolCollection:
         """Run every tool without arguments, one after the other."""
         return [await self.execute(name=tool.name) for tool in self.tools]
 
-    def open(self, context: ConversationState) -> dict[str, ToolDefinition]:
-        """Create the tools for a session, which closes them. Raises UsageError."""
-        with self._lock:
-            for entry in self._entries:
-                if self._context is not None and not entry.is_shared:
-                    entry.tools = None  # those of the session before are closed
-            self._context = context
-            return self.tool_map
-
-    def copies(self, context: ConversationState) -> dict[str, ToolDefinition]:
-        """Return tools for another session, such as a sub-agent's: new ones, and copies of shared ones, which it does
-        not close.
-        """
-        with self._lock:
-            entries = list(self._entries)
-        created = [_borrowed(tool) if entry.is_shared else tool for entry in entries for tool in entry.created(context)]
-        return {tool.name: tool for tool in created}
-
-    def update(self, tools: MutableMapping[str, ToolDefinition], version: int) -> int:
-        """Bring the mapping of a session up to date if it is not at the current version; return that."""
-        with self._lock:
-            if self._version != version:
-                current = self.tool_map
-                for name in [name for name, tool in tools.items() if tool in self._discarded or name not in current]:
-                    if not tools[name].is_remote:
-                        del tools[name]
-                tools.update(current)
-                discarded, self._discarded = self._discarded, []
-                for tool in discarded:
-                    tool.close()
-            return self._version
+    def open(self, context: ConversationState, *, is_child: bool = False) -> SessionTools:
+        """Create the tools of a session, which closes them; `is_child` is for a sub-agent's. Raises UsageError."""
+        opened = SessionTools(self, context, is_child=is_child)
+        opened.current()
+        if not is_child:
+            with self._lock:
+                self._view = opened
+        return opened
 
     def close(self) -> None:
-        """Close all tools that exist; they cannot be used again."""
-        with self._lock:
-            tools = [*self._discarded, *(tool for entry in self._entries for tool in entry.tools or ())]
-        for tool in tools:
-            tool.close()
+        """Close the tools that were created without an agent, or for the agent that opened the collection last."""
+        if self._view is not None:
+            self._view.close()
 
 
 def _source(tool: Any) -> Any:
@@ -209,8 +245,8 @@ def _name(source: Any) -> str | None:
     return str(name) if (name := getattr(source, "name", None)) else None
 
 
-def _check_names(entries: list[_Entry]) -> None:
-    names = [name for entry in entries if (name := _name(entry.source)) is not None]
+def _check_names(entries: Iterable[_Entry]) -> None:
+    names = [name for entry in entries if (name := _name(entry.source)) not in (None, *entry.removed)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"Two tools are called {twice!r}; a name belongs to one tool.")
@@ -230,9 +266,3 @@ def _check(tool: ToolDefinition, others: MutableMapping[str, ToolDefinition]) ->
                 f"The name {tool.name!r} belongs to a built-in tool, which is rated by it; choose another."
             )
     json.dumps(tool.to_openai_tool())
-
-
-def _borrowed(tool: ToolDefinition) -> ToolDefinition:
-    borrowed = copy.copy(tool)
-    vars(borrowed)["close"] = lambda: None
-    return borrowed
