@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.text import counted, cut_middle, first_line, revealed, visible, well_formed
+from workbench.text import counted, cut_exactly, cut_middle, first_line, revealed, visible, well_formed
 
 TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 
@@ -142,3 +142,21 @@ def test_revealed_text_is_visible_and_mixes_no_look_alike_scripts(text):
 
 def test_count_has_a_singular_or_plural_noun():
     assert [counted(count, "file") for count in (0, 1, 2, 1200)] == ["0 files", "1 file", "2 files", "1,200 files"]
+
+
+@given(text=st.text(alphabet="ab\né", max_size=400).map(lambda part: part * 4), limit=st.integers(0, 300))
+def test_an_exact_cut_has_the_characters_of_the_limit(text, limit):
+    cut = cut_exactly(text, limit)
+    if not limit or len(text) <= limit:
+        assert cut == text
+        return
+    assert len(cut) == limit
+    head, _, tail = cut.partition("\n[… ")
+    assert text.startswith(head)
+    assert text.endswith(tail.partition(" left out …]\n")[2])
+
+
+def test_an_exact_cut_counts_the_lines_or_characters_left_out():
+    cut = cut_exactly("x" * 900, 500)
+    assert cut == f"{'x' * 235}\n[… 431 characters left out …]\n{'x' * 234}"
+    assert "lines left out" in cut_exactly("line\n" * 200, 500)

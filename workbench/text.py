@@ -284,13 +284,22 @@ def cut_exactly(text: str, limit: int) -> str:
     """
     if not limit or len(text) <= limit:
         return text
-    notice = f"\n[… {len(text)} characters left out …]\n"
+    notice = _omission(text, 0, len(text))
+    for _ in range(4):  # the number in the note changes its length, and that the number
+        rest = limit - len(notice)
+        if rest < 2:
+            return text[:limit]
+        head, tail = rest - rest // 2, len(text) - rest // 2
+        before, notice = notice, _omission(text, head, tail)
+        if len(before) == len(notice):
+            break
     rest = limit - len(notice)
-    if rest < 2:
-        return text[:limit]
-    head = rest // 2
-    notice = f"\n[… {len(text) - rest} characters left out …]\n"
-    return f"{text[:head]}{notice}{text[len(text) - (limit - head - len(notice)) :]}"
+    return f"{text[: rest - rest // 2]}{notice}{text[len(text) - rest // 2 :]}"
+
+
+def _omission(text: str, head: int, tail: int) -> str:
+    lines = text.count("\n", head, tail)
+    return f"\n[… {lines} lines left out …]\n" if lines > 1 else f"\n[… {tail - head} characters left out …]\n"
 
 
 def cut_middle(text: str, limit: int) -> str:
