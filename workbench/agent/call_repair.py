@@ -26,7 +26,8 @@ def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, boo
 
     Tags, namespaces, case and separators around or in a name are repaired if one tool results, spelling is not.
     """
-    plain = resolve_alias(name.strip())
+    own = name.strip()
+    plain = own if own in tools else resolve_alias(own)
     if plain in tools:
         return plain, False
     head = name.strip()[:200]
