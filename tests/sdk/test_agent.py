@@ -23,7 +23,17 @@ from workbench.errors import UsageError
 from workbench.llm.model import ModelError
 from workbench.protocol.events import ActionDecided, ActionObserved
 from workbench.sdk import LLM, Conversation, RunResult, ToolCallAgent, ToolCollection
-from workbench.tools import BaseTool, BashTool, FinishTool, ThinkTool, Tool, ToolResult, UnknownTool
+from workbench.tools import (
+    BaseTool,
+    BashTool,
+    FinishTool,
+    ThinkTool,
+    Tool,
+    ToolResult,
+    UnknownTool,
+    register_tool,
+    unregister_tool,
+)
 
 
 @tool(read_only=True)
@@ -130,8 +140,14 @@ def test_the_built_in_finish_ends_the_run(agent_with):
 
 def test_a_tool_that_is_not_special_does_not_end_the_run(agent_with):
     model = FakeModel(calls(("terminate", {"status": "success"})), says("Still here."))
-    result = agent_with(model, [Terminate()], approve=lambda request: True).run_sync("go")
+    result = agent_with(model, [Terminate()], special_tools=(), approve=lambda request: True).run_sync("go")
     assert (result.reason, result.text) == ("waiting", "Still here.")
+
+
+def test_a_tool_called_terminate_is_special_by_default(agent_with):
+    model = FakeModel(calls(("terminate", {"status": "success"})))
+    result = agent_with(model, [Terminate()], approve=lambda request: True).run_sync("go")
+    assert (result.reason, result.text) == ("finished", "ended with success")
 
 
 def test_a_run_stops_at_its_limit_of_steps_and_continues(agent_with):
@@ -333,6 +349,25 @@ def test_tools_are_added_and_removed_while_the_agent_runs(agent_with):
     assert model.offered == [["weather"], ["note", "think"], ["note", "think"]]
     assert "there is no tool 'weather'" in model.results[1]
     assert model.results[2] == "noted a"
+
+
+def test_a_session_keeps_a_registered_tool_that_is_registered_again(agent_with):
+    def register(answer):
+        register_tool("own", tool(name="own", read_only=True)(lambda: answer))
+
+    register("first")
+    model = FakeModel(*[calls(("own", {})), says("ok")] * 2)
+    agent = agent_with(model, ["own"])
+    agent.run_sync("go")
+    register("second")
+    agent.run_sync("go on")
+    assert model.results == ["first", "first"]
+    other = FakeModel(calls(("own", {})), says("ok"))
+    agent_with(other, ["own"]).run_sync("go")
+    unregister_tool("own")
+    assert other.results == ["second"]
+    agent.run_sync("go on")
+    assert model.offered[-1] == ["own"]
 
 
 def test_a_tool_that_is_removed_still_ends_its_call(agent_with):

@@ -1,6 +1,15 @@
+import json
+
 import pytest
 
-from workbench.tools import ArgumentError, FinishTool, TaskTrackerTool, ThinkTool
+from workbench.tools import (
+    ArgumentError,
+    FinishTool,
+    TaskTrackerAction,
+    TaskTrackerExecutor,
+    TaskTrackerTool,
+    ThinkTool,
+)
 
 
 @pytest.fixture
@@ -115,3 +124,16 @@ def test_same_plan_twice_gives_the_same_list(tool):
 def test_finish_requires_a_message():
     with pytest.raises(ArgumentError, match="`message` is missing"):
         FinishTool().action_from_arguments({})
+
+
+def test_with_a_directory_the_list_outlives_the_tool(tmp_path):
+    directory = tmp_path / "new/tasks"
+    plan = {"command": "plan", "task_list": [{"title": "one"}, {"title": "two", "status": "done"}]}
+    first = TaskTrackerTool(directory)
+    first({"command": "plan", "task_list": [{"title": "zero"}]})
+    first(plan)
+    again = TaskTrackerExecutor(save_dir=str(directory))
+    assert "two" in again(TaskTrackerAction(command="view")).text
+    assert [task["title"] for task in json.loads((directory / "TASKS.json").read_text())] == ["one", "two"]
+    (directory / "TASKS.json").write_text("[{")
+    assert "no tasks" in TaskTrackerTool(directory)({"command": "view"}).text

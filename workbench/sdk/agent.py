@@ -35,6 +35,9 @@ from workbench.tools.collection import ToolCollection, Toolish
 from workbench.tools.finish import NAME as FINISH
 from workbench.tools.tool import ToolDefinition
 
+TERMINATE = "terminate"
+"""The name of the tool that ends a run in OpenManus."""
+
 
 class ToolCallAgent:
     """A model with tools in a session of its own.
@@ -53,7 +56,7 @@ class ToolCallAgent:
         approve: Approve | None = None,
         answer: Answer | None = None,
         on_event: OnEvent | Sequence[OnEvent] = (),
-        special_tools: str | Sequence[Any] = (FINISH,),
+        special_tools: str | Sequence[Any] = (FINISH, TERMINATE),
         mcp: Any = None,
         instructions: str = "",
         workspace: str | os.PathLike[str] = ".",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, TypeAdapter, field_validator, model_validator
 
+from workbench.files.atomic import replace, write_new
 from workbench.text import visible
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation, Schema
@@ -107,15 +109,21 @@ class TaskTrackerTool(StatelessTool[TaskTrackerAction, TaskTrackerObservation]):
     # It changes nothing outside the session, so calls need no approval.
     annotations = ToolAnnotations.reading("Task list")
 
-    def __init__(self) -> None:
-        super().__init__(TaskTrackerExecutor())
+    def __init__(self, save_dir: str | Path | None = None) -> None:
+        """With a `save_dir`, the list is kept there in `TASKS.json`; otherwise it lives as long as the session."""
+        super().__init__(TaskTrackerExecutor(save_dir))
 
 
 class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation]):
     """Stores the list of one session."""
 
-    def __init__(self) -> None:
+    def __init__(self, save_dir: str | Path | None = None) -> None:
+        """With a `save_dir`, the list is kept there in `TASKS.json`; a file that cannot be read counts as empty."""
+        self._file = None if save_dir is None else Path(save_dir) / "TASKS.json"
         self._tasks: list[TaskItem] = []
+        if self._file is not None:
+            with suppress(OSError, ValueError):
+                self._tasks = TypeAdapter(list[TaskItem]).validate_json(self._file.read_bytes())
 
     def recall(self, observation: dict[str, Any]) -> None:
         """Restore the list from the log; an invalid one is ignored."""
@@ -126,9 +134,16 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
         """Carry out the command and return the list."""
         if action.command == "plan":
             self._tasks = list(action.task_list)
+            self._save()
         return TaskTrackerObservation.from_text(
             self._message(action.command), command=action.command, task_list=[task.model_dump() for task in self._tasks]
         )
+
+    def _save(self) -> None:
+        if self._file is not None:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write = replace if self._file.exists() else write_new
+            write(self._file, TypeAdapter(list[TaskItem]).dump_json(self._tasks, indent=2))
 
     def _message(self, command: str) -> str:
         if command == "view":
