@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.llm.test_text_tool_calls import BASH, FINISH, call
+from tests.llm.test_text_tool_slips import OPENINGS
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.llm.text_tools.model import CallHider, TextCallModel
 
@@ -145,3 +146,18 @@ def test_text_streams_completely_and_no_part_of_a_call_is_shown(words, rest, cut
 def test_thinking_streams_as_reasoning(cuts):
     text = "Well. <think>2 < 3 </th</think>Yes. <function=finish>"
     assert streamed(text, cuts) == {"text": "Well. Yes. ", "reasoning": "2 < 3 </th"}
+
+
+@given(st.sampled_from(list(OPENINGS.values())), st.lists(st.integers(0, 200), max_size=12))
+def test_no_form_of_a_call_shows_while_it_streams(opening, cuts):
+    text = f"Well. {opening}\n<parameter=command>ls</parameter>\n</function>"
+    assert streamed(text, cuts) == {"text": "Well. ", "reasoning": ""}
+
+
+def test_the_agent_gets_what_was_repaired_with_the_call():
+    text = '<function name="execute_bash">\n<parameter=command=ls</parameter>\n</tool_call>'
+    (made,) = ask(Chatting(text))[0].tool_calls
+    assert (made.name, json.loads(made.arguments)) == ("execute_bash", {"command": "ls"})
+    assert len(made.repairs) == 3
+    regular = "<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>"
+    assert ask(Chatting(regular))[0].tool_calls[0].repairs == ()
