@@ -11,7 +11,7 @@ def proposed(harness):
 
 
 def test_the_repaired_arguments_are_shown_run_and_told(tmp_path):
-    raw = '{"security_rsik": "HIGH", "text": "two\nlines",}'
+    raw = '{"security_rsik": "HIGH", "text": "two\nlines"}'
     harness = Harness(tmp_path, calls(("note", raw)), says("done"))
     harness.session.send("go")
     harness.run()
@@ -40,7 +40,7 @@ def test_a_call_without_repairs_has_no_note(tmp_path):
 
 
 def test_a_repaired_call_survives_a_restart(tmp_path):
-    harness = Harness(tmp_path, calls(("note", "{'text': 'x'}")), says("done"))
+    harness = Harness(tmp_path, calls(("note", '{"text": "x"}</tool_call>')), says("done"))
     harness.session.send("go")
     harness.run()
     harness.reopen()
@@ -51,7 +51,7 @@ def test_a_repaired_call_survives_a_restart(tmp_path):
 
 
 def test_a_repair_is_told_too_if_the_user_rejects_the_call(tmp_path):
-    harness = Harness(tmp_path, calls(("note", "{'text': 'x'}")), says("done"), mode="always")
+    harness = Harness(tmp_path, calls(("note", '{"text": "x"}</tool_call>')), says("done"), mode="always")
     harness.session.send("go")
     harness.run()
     harness.answer("rejected")

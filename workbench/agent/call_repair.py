@@ -90,17 +90,13 @@ def _extra(name: str) -> str:
 def risk_of(value: object) -> tuple[Risk, list[str]]:
     """Return the risk that a model means, and a note if it wrote it in another way; UNKNOWN if that is not plain.
 
-    A misspelt word is never LOW.
+    Only HIGH is read from another spelling, because UNKNOWN asks where LOW and MEDIUM may not.
     """
     if not isinstance(value, str):
         return "UNKNOWN", []
     if value in _RISKS:
         return _RISKS[value], []
-    words = re.findall(r"[A-Za-z]{1,20}", value[:40].upper())
-    words = [word for word in words if word != "RISK"]
-    if len(words) != 1:
-        return "UNKNOWN", []
-    word = words[0]
-    near = [each for each in ("MEDIUM", "HIGH") if edit_distance(word, each) <= _MOST_EDITS]
-    meant = _RISKS.get(word) or (_RISKS[near[0]] if len(near) == 1 and len(word) >= 4 else None)
-    return (meant, [f"`security_risk` {value[:40]!r} as {meant}"]) if meant else ("UNKNOWN", [])
+    words = [word for word in re.findall(r"[A-Za-z]{1,20}", value[:40].upper()) if word != "RISK"]
+    if len(words) == 1 and len(words[0]) >= 4 and edit_distance(words[0], "HIGH") <= _MOST_EDITS:
+        return "HIGH", [f"`security_risk` {value[:40]!r} as HIGH"]
+    return "UNKNOWN", []

@@ -1,12 +1,11 @@
 """Repair of a call's arguments that are not valid JSON but can be read in only one way.
 
-A text that ends early is never completed: each repair needs one whole object. What may mean two things is not repaired.
-All repairs take linear time.
+A text that ends early is never completed: each repair needs one whole object. What may mean two things is not repaired,
+nor is another syntax than JSON's (single quotes, trailing commas, NaN). All repairs take linear time.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -16,15 +15,12 @@ Parse: TypeAlias = Callable[[str], Any]
 """Parses JSON with raw control characters in strings; raises ValueError."""
 
 _LONGEST: Final = 2_000_000
-_LONGEST_PYTHON: Final = 100_000
 _FENCE: Final = re.compile(r"\s*```[\w-]{0,20}\s*")
 _CLOSERS: Final = re.compile(r"(?:\s*(?:```|</[A-Za-z][\w:.-]{0,40}>|<\|[\w/]{1,40}\|>)){1,9}\s*\Z")
-_STRING_OR_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _JSON_ESCAPES: Final = frozenset('"\\/bfnrtu')
 _SPACES: Final = re.compile(r"\s*")
 _MOST_OBJECTS: Final = 4
-_PYTHON_ESCAPE: Final = re.compile(r"\\[\"'\\nrt]")
 
 
 class AmbiguousArguments(ValueError):
@@ -47,7 +43,7 @@ def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
         except ValueError:
             continue
         return value, ", ".join(filter(None, [wrapping, note]))
-    return _several(plain, parse) or _python(plain)
+    return _several(plain, parse)
 
 
 def _unwrapped(text: str) -> tuple[str, str]:
@@ -64,11 +60,8 @@ def _unwrapped(text: str) -> tuple[str, str]:
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
     """Yield the readings of the text, the nearest to it first."""
     yield text, "line breaks and tabs in strings kept as they stand" if _has_control(text) else ""
-    without_commas = _STRING_OR_COMMA.sub(lambda match: "" if match[0] == "," else match[0], text)
-    if without_commas != text:
-        yield without_commas, "a trailing comma left out"
-    escaped = _with_doubled_backslashes(without_commas)
-    if escaped != without_commas:
+    escaped = _with_doubled_backslashes(text)
+    if escaped != text:
         yield escaped, "backslashes that are no escapes kept as backslashes"
 
 
@@ -113,26 +106,3 @@ def _several(text: str, parse: Parse) -> tuple[Any, str] | None:
 def _skip_spaces(text: str, position: int) -> int:
     spaces = _SPACES.match(text, position)
     return spaces.end() if spaces else position
-
-
-def _python(text: str) -> tuple[Any, str] | None:
-    """Return the value of a Python literal with JSON's types."""
-    if len(text) > _LONGEST_PYTHON or "\\" in _PYTHON_ESCAPE.sub("", text) or text.strip()[:1] != "{":
-        return None
-    try:
-        tree = ast.parse(text.strip(), mode="eval")
-        if not all(_is_plain(node) for node in ast.walk(tree.body)):
-            return None
-        return ast.literal_eval(tree), "a Python literal read as JSON"
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-
-
-def _is_plain(node: ast.AST) -> bool:
-    """Return whether a part of a literal has the type of a JSON value; names of an object occur once."""
-    if isinstance(node, ast.Dict):
-        names = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-        return len(set(names)) == len(node.keys)
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str | int | float | bool | None)
-    return isinstance(node, ast.List | ast.Load | ast.UnaryOp | ast.USub)
