@@ -15,10 +15,12 @@ from tests.fakes import provider_streams
 from tests.fakes.model_turns import Turn
 from tests.fakes.provider_server import WireServer
 from tests.llm.conftest import wait_until
+from tests.llm.test_endless_responses import HEAD, answered, serving
 from tests.llm.test_provider_streams import ROUTE, ROUTES, TEXT, Route, _accounts, ask, asking, calls, google
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pieces import BrokenStream, events_of, lines_of
+from workbench.llm.retry import Patience
 from workbench.llm.whole_bodies import whole_events
 
 __all__ = ["_accounts", "google"]
@@ -213,3 +215,25 @@ def test_connection_is_closed_at_once(route, moment):
     (response,) = outcome
     assert isinstance(response, ModelResponse)
     assert response.finish_reason == ("cut" if moment == "at a broken piece" else "interrupted")
+
+
+MESSAGE = '{"role": "assistant", "content": "Hi ✓"}'
+WHOLE = f'{{"choices": [{{"index": 0, "message": {MESSAGE}, "finish_reason": "stop"}}]}}'.encode()
+
+
+@pytest.mark.parametrize("model", ["openai/x", "openai/gpt-4o"], ids=["direct", "litellm"])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (WHOLE[:-9], "broke"),
+        (WHOLE.replace("✓".encode(), "✓".encode()[:2]), "broke"),
+        (b"Hello", "not an OpenAI-compatible endpoint"),
+    ],
+    ids=["cut", "character", "alien"],
+)
+def test_an_answer_that_does_not_stream_is_whole_or_broken(model, body, message):
+    with serving(lambda: iter([HEAD.replace(b"text/event-stream", b"application/json"), body])) as (url, asked):
+        provider = ProviderModel(model, api_base=url, api_key="k", patience=Patience(tries=2, first_wait=0.01))
+        outcome = answered(provider, [])
+    assert message in str(outcome)
+    assert len(asked) == (2 if message == "broke" else 1), "a broken answer is asked for again"
