@@ -48,7 +48,7 @@ def test_a_session_lists_its_decisions_the_latest_first(where):
     assert (edited.risk, edited.model_risk, edited.reasons) == ("HIGH", "LOW", ("changes files",))
 
 
-def test_all_sessions_come_the_last_used_first_each_decision_once_and_damaged_files_are_named(where):
+def test_all_sessions_are_listed_last_used_first_with_each_decision_once_and_damaged_files_named(where):
     listed = list(all_decisions(where))
     assert [each.session for each in listed if isinstance(each, Unreadable)] == ["s9"]
     sessions = [each.session for each in listed if isinstance(each, RecordedDecision)]
@@ -57,13 +57,13 @@ def test_all_sessions_come_the_last_used_first_each_decision_once_and_damaged_fi
     assert len(decided(where, "s1-tester")) == 7
 
 
-def test_a_decision_whose_proposal_is_lost_is_listed_too(where):
+def test_decision_without_its_proposal_is_listed(where):
     keep("s3", "x", *act("z", "execute_bash", "LOW", "mode", MODE, command="ls")[1:])
     (lost,) = decided(where, "s3")
     assert (lost.action_id, lost.verdict, lost.tool) == ("z", "approved", "")
 
 
-def test_of_two_decisions_on_an_action_each_has_the_assessment_before_it(where):
+def test_each_of_two_decisions_on_an_action_has_the_assessment_before_it(where):
     first = act("z", "execute_bash", "LOW", "mode", MODE, command="ls")
     second = [
         ev.ActionAssessed(action_id="z", risk="HIGH", rule=MODE),
@@ -73,7 +73,7 @@ def test_of_two_decisions_on_an_action_each_has_the_assessment_before_it(where):
     assert [(each.risk, each.verdict) for each in decided(where, "s3")] == [("HIGH", "rejected"), ("LOW", "approved")]
 
 
-def test_a_long_command_is_whole(where):
+def test_long_command_is_not_cut(where):
     keep("s3", "x", *act("z", "execute_bash", "LOW", "mode", MODE, command="echo " + "a" * 50_000))
     (long,) = decided(where, "s3")
     assert len(long.arguments["command"]) == 50_005
@@ -103,11 +103,11 @@ def test_a_long_command_is_whole(where):
     ],
     ids=str,
 )
-def test_a_filter_takes_words_and_terms(where, text, count):
+def test_filter_accepts_words_and_terms(where, text, count):
     assert sum(map(DecisionFilter(text).fits, rows(where))) == count
 
 
-def test_terms_with_blanks_fit_as_a_whole(where):
+def test_terms_with_spaces_match_as_a_whole(where):
     fits = DecisionFilter("", [("rule", "allow $ pytest *")]).fits
     assert {row.headline for row in rows(where) if fits(row)} == {"$ pytest -q tests/test_calc.py"}
 
@@ -147,7 +147,7 @@ def test_a_row_describes_the_decision_in_one_safe_line(where):
     assert details_of(denied).startswith(f"denied by you: asked by {MODE} · HIGH (the model said LOW) · changes files")
 
 
-def test_the_command_lists_filters_and_exports(sandbox: Sandbox, monkeypatch):
+def test_decisions_command_lists_filters_and_exports(sandbox: Sandbox, monkeypatch):
     for name, value in sandbox.env.items():
         monkeypatch.setenv(name, value)
     keep_all_kinds()
@@ -208,7 +208,7 @@ def test_the_first_rows_of_500_sessions_do_not_wait_for_the_rest(tmp_path, monke
     assert decisions.count == 501 * 7
 
 
-def test_a_reading_that_was_replaced_stops_and_adds_nothing(where):
+def test_replaced_reader_stops_and_adds_no_rows(where):
     decisions, batches = DecisionList(where, "s1"), []
     old = decisions.begin(is_all=True)
     new = decisions.begin(is_all=False)

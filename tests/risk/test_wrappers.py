@@ -98,5 +98,5 @@ def test_a_command_is_rated_in_the_directory_in_which_it_is_run(wrapper, directo
 
 
 @pytest.mark.parametrize("line", ["ssh h <<E\nrm -rf ~\nE", "ssh h <<< 'rm -rf ~'"])
-def test_what_ssh_reads_is_rated_as_a_command_line(line):
+def test_input_of_ssh_is_rated_as_a_command_line(line):
     assert any(part.words == ("rm", "-rf", "/home/u") for part in assess_command(line, PLACES).parts)

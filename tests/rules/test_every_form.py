@@ -52,7 +52,7 @@ def test_a_path_is_refused_or_asked_about_in_every_form(section, rule, workspace
 
 
 @pytest.mark.parametrize("test", ["[ -{} {} ]", "[[ -{} {} ]]", "test -{} {}", "[[ ! -{} {} ]]", "[ -n x -a -{} {} ]"])
-def test_every_operator_that_looks_at_a_file_counts_and_no_other_one(test, workspace):
+def test_rules_apply_to_every_test_operator_that_reads_a_file_and_to_no_other(test, workspace):
     for operator in "abcdefghkprsuwxGLNOS":
         assert verdict(test.format(operator, "secret/a"), "deny in secret/**", workspace) == "deny", operator
         assert verdict(test.format(operator, "secretary/a"), "deny in secret/**", workspace) == "none", operator
@@ -68,13 +68,13 @@ def test_a_command_is_refused_or_asked_about_in_every_form(section, workspace):
 
 
 @pytest.mark.parametrize("rule", ["deny in secret/**", "deny $ rm *"], ids=["path", "command"])
-def test_neighbours_are_not_refused_and_hardly_ever_asked_about(rule, workspace):
+def test_paths_next_to_a_denied_one_are_not_refused_and_rarely_asked_about(rule, workspace):
     lines = {line: expected for expected, each, line in NEIGHBOURS if each == rule}
     assert {line: verdict(line, rule, workspace) for line in lines} == lines
 
 
 @pytest.mark.parametrize("rule", ["in secret/**", "in **/*.key", "in /etc/**", "$ rm *", "$ git push *"], ids=range(5))
-def test_a_rule_can_be_held_against_every_known_command(rule, workspace):
+def test_every_known_command_can_be_checked_against_a_rule(rule, workspace):
     cases = [json.loads(line) for line in CASES.read_text().splitlines()]
     lines = [str(case["input"]) for case in cases if case["kind"] == "bash"]
     assert {verdict(line, f"deny {rule}", workspace) for line in lines} <= {"none", "ask", "deny"}

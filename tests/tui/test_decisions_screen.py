@@ -29,7 +29,7 @@ def app(where):
     return workbench_app(FakeClient(Script().start().user("Fix it").events))
 
 
-async def test_the_screen_filters_shows_details_switches_and_exports(app, where, tmp_path):
+async def test_decisions_screen_filters_shows_details_switches_and_exports(app, where, tmp_path):
     keep_all_kinds()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id == "s1")
@@ -53,7 +53,7 @@ async def test_the_screen_filters_shows_details_switches_and_exports(app, where,
     assert json.loads(line)["arguments"] == {"command": "rm -rf build"}
 
 
-async def test_an_export_without_a_format_says_which_there_are(app, where):
+async def test_export_without_a_format_names_the_formats(app, where):
     keep_all_kinds()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id == "s1")
@@ -81,7 +81,7 @@ async def test_rows_that_arrive_from_500_sessions_do_not_move_the_cursor(app, wh
         assert app.screen.query_one("#decisions-list").cursor == 2
 
 
-async def test_a_directory_is_revoked_by_the_second_press_and_stays_so(app, where, tmp_path):
+async def test_second_press_revokes_the_trust_permanently(app, where, tmp_path):
     project = tmp_path / "project"
     (project / ".ohw").mkdir(parents=True)
     (project / ".ohw/rules.toml").write_text("")
