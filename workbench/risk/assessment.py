@@ -71,6 +71,8 @@ class Part(NamedTuple):
     `x` spares tracked files, `-` tracked and ignored files, and `X` all files that git does not ignore. `m` spares
     files that are unchanged since they were committed.
     """
+    input: str = ""
+    """The text that it reads, if it is known and is run as code or the command is dangerous."""
 
 
 class Assessment(NamedTuple):
@@ -194,11 +196,6 @@ def string_literals(code: str) -> tuple[str, ...]:
 def words_in(text: str) -> list[str]:
     """Return the words between blanks, quotes, brackets and operators of a shell."""
     return [word for word in _BETWEEN_WORDS.split(text) if word]
-
-
-def names_in_text(text: str) -> tuple[str, ...]:
-    """Return the words in a text as patterns like those of `string_literals`; words with a slash come first."""
-    return tuple(map(glob.escape, sorted(dict.fromkeys(words_in(text)), key=lambda word: "/" not in word)))[:_MOST]
 
 
 def _names(word: str) -> Iterator[str]:

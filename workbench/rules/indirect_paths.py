@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from stat import S_ISREG
 from typing import Final
 
-from workbench.risk.assessment import ENTRY, Part, mentioned, words_in
+from workbench.risk.assessment import ENTRY, Part, mentioned, string_literals, words_in
 from workbench.risk.paths import words
 from workbench.rules.patterns import path_pattern
 from workbench.rules.rule import Rule
@@ -273,7 +273,7 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
     if not part.directories:
         part = part._replace(directories=(subject.workspace,))
     operands = _operands(part)
-    named = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
+    named = dict.fromkeys([*candidates(part, operands), *_in_input(part), *mentioned(part)])
     whole = _whole_directory(rule, subject)
     return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in named)
 
@@ -292,6 +292,12 @@ def _operands(part: Part) -> list[str]:
         else ""
     )
     return [word for word in operands if word != pattern]
+
+
+def _in_input(part: Part) -> list[str]:
+    """Return what may be a path in the text that a command reads; words with a slash come first."""
+    names = words_in(part.input)[:_MOST_ENTRIES] if part.risk == "HIGH" else string_literals(part.input)
+    return candidates(part, sorted(dict.fromkeys(names), key=lambda name: "/" not in name))
 
 
 def _whole_directory(rule: Rule, subject: Subject) -> str:

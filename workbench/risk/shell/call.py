@@ -17,7 +17,6 @@ from workbench.risk.assessment import (
     Spares,
     findings_of,
     loss_by,
-    names_in_text,
     shortened,
     string_literals,
 )
@@ -286,11 +285,10 @@ class Call:
     def part(self) -> Part:
         """Return the finished rating of this call as a part."""
         guard_words(self)
-        listed, is_unplaced = self.scan.pop_listed()
+        listed, is_unplaced = self.scan.pop_listed() if self.scan.listed else ((), False)
         paths, deletes = tuple(dict.fromkeys((*self.paths, *listed))), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         directory, base = self.scan.directory or self.scan.context.workspace, self.base.text if self.base else ""
-        base_directory = base if base.startswith("/") else f"{directory}/{base}"
         is_base_certain = UNKNOWN not in base
         is_harmless = self.risk == "LOW" or self.keeps
         words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
@@ -304,28 +302,24 @@ class Call:
             self.scan.depth,
             deletes,
             changes,
-            mentions=(*words, *self._named_in_input()),
-            directories=(directory, base_directory) if base and is_base_certain else (directory,),
+            mentions=words,
+            directories=(directory, _joined(directory, base)) if base and is_base_certain else (directory,),
             is_lost=self.scan.directory is None or not is_base_certain,
             protected=tuple(self.protected),
             opaque=self.opaque,
             unplaced=self.unplaced or is_unplaced,
             program=self.program,
             spares=self.spares,
+            input=(self.stdin or "") if self.is_code_read or self.risk == "HIGH" else "",
         )
-
-    def _named_in_input(self) -> Sequence[str]:
-        """Return what may be names of files in the input, if it is code or the call is dangerous."""
-        if self.stdin is None or not (self.is_code_read or self.risk == "HIGH"):
-            return ()
-        return string_literals(self.stdin) if self.risk != "HIGH" else names_in_text(self.stdin)
 
     def use(self, word: Word, use: Use) -> None:
         """Rate the use of a word as a path to read, write or delete, or as a command to run."""
         if word.names_secret and use != "command":
             self.raise_to("HIGH", _SECRET_OUT)
         if use == "text":
-            self.scan.note_listed([word])
+            if word.matches:
+                self.scan.note_listed([word])
             return
         if use == "command":
             self.run_text(word)
@@ -448,6 +442,10 @@ class Call:
             self.use(option.value, spec.paths[flag])
         elif option.value is not None and option.value.names_secret:
             self.raise_to("HIGH", _SECRET_OUT)
+
+
+def _joined(directory: str, path: str) -> str:
+    return path if path.startswith("/") else f"{directory}/{path}"
 
 
 def full_flag(flag: str, spec: Spec) -> str:

@@ -127,10 +127,7 @@ class Scan:
             self.parts += unread(_TOO_MUCH, text, self.context).parts
         finally:
             self.reader = outer
-        paths, is_unplaced = self.pop_listed()
-        self.parts += [Part(shortened(text), "LOW", "", tuple(paths), unplaced=is_unplaced)] * bool(
-            paths or is_unplaced
-        )
+        self.parts += self._listed_last(text)
 
     def visit(self, node: Node) -> None:
         """Rate a node of the syntax tree."""
@@ -278,7 +275,15 @@ class Scan:
     def note_listed(self, words: Iterable[Word]) -> None:
         """Record that the shell lists the files that match a word, even if no command opens them."""
         globs = [word for word in words if word.matches]
-        self.listed += [self.absolute(word) for word in spread(globs, self.reader.home().text) if word.matches]
+        if globs:
+            self.listed += [self.absolute(word) for word in spread(globs, self.reader.home().text) if word.matches]
+
+    def _listed_last(self, text: str) -> list[Part]:
+        """Return a part for what the shell lists without a command that follows."""
+        if not self.listed:
+            return []
+        paths, is_unplaced = self.pop_listed()
+        return [Part(shortened(text), "LOW", "", tuple(paths), unplaced=is_unplaced)]
 
     def pop_listed(self) -> tuple[list[str], bool]:
         """Return the recorded paths, for the part that is added next, and whether any is not known."""
