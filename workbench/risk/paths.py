@@ -302,6 +302,17 @@ class PathContext:
             return "HIGH", "reads a folder that holds secrets"
         return self._reading_outside(real)
 
+    def listing(self, path: str) -> Rating:
+        """Return the risk and reason of reading names, sizes and dates at an absolute path, but no content.
+
+        The rule outside the workspace: what something is called and how large it is may be seen, unless it holds
+        secrets or belongs to another user; what is in its files is asked about, unless it is public (`_PUBLIC`).
+        """
+        risk, reason = self.reading(path)
+        real = self.resolved(path)
+        is_foreign = within(real, "/home") and real != "/home" and not within(real, self.home)
+        return ("LOW", "") if risk == "MEDIUM" and not is_foreign else (risk, reason)
+
     def _reading_outside(self, real: str) -> Rating:
         if within(real, "/root") and not within(real, self.home):
             return "HIGH", "reads what belongs to another user"

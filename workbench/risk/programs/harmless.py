@@ -189,23 +189,23 @@ tac | -[br] -s= --before --regex --separator= | r*
 rev | -[0] | r*
 nl | -p -[bdfhilnsvw]= --body-numbering= --footer-numbering= --header-numbering= --line-increment= --number-format=
  --number-separator= --number-width= --starting-line-number= --section-delimiter= --no-renumber | r*
-ls/dir/vdir/gls | -[aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1] -[ITw]= --all --almost-all --author --escape --block-size=
+ls/dir/vdir/gls | -R~ -[aAbBcCdfFgGhHiklLmnNopqQrsStuUvxXZ1] -[ITw]= --all --almost-all --author --escape --block-size=
  --ignore-backups --color? --colour? --directory --dired --classify? --file-type --format= --full-time
  --group-directories-first --no-group --human-readable --si --dereference --dereference-command-line
  --dereference-command-line-symlink-to-dir --hide= --hyperlink? --indicator-style= --inode --ignore= --kibibytes
  --numeric-uid-gid --literal --hide-control-chars --show-control-chars --quote-name --quoting-style= --reverse
- --recursive --size --sort= --time= --time-style= --tabsize= --width= --context --zero | r*
-eza/exa/lsd | -[1aABbDdFfGghHilmnORrSTUuxX@] -[LsIt]= --long --all --almost-all --tree --level= --depth= --git
+ --recursive~ --size --sort= --time= --time-style= --tabsize= --width= --context --zero | n*
+eza/exa/lsd | -[RT]~ -[1aABbDdFfGghHilmnOrSUuxX@] -[LsIt]= --long --all --almost-all --tree~ --level= --depth= --git
  --icons? --icon= --color? --colour? --header --group --sort= --time= --time-style= --ignore-glob= --git-ignore
- --group-directories-first --group-dirs= --only-dirs --only-files --reverse --recurse --oneline --grid --across
+ --group-directories-first --group-dirs= --only-dirs --only-files --reverse --recurse~ --oneline --grid --across
  --classify? --no-permissions --no-filesize --no-user --no-time --bytes --binary --links --inode --accessed
- --modified --created --octal-permissions --total-size --hyperlink --extended --list-dirs | r*
+ --modified --created --octal-permissions --total-size --hyperlink --extended --list-dirs | n*
 wc | -[cmlwL] --bytes --chars --lines --words --max-line-length --total= --files0-from=l --debug | r*
-stat | -[LftFnqrsx] -c= --format= --printf= --cached= --dereference --file-system --terse | r*
+stat | -[LftFnqrsx] -c= --format= --printf= --cached= --dereference --file-system --terse | n*
 readlink/greadlink | -[efmnqsvz] --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet
- --silent --verbose --zero | r*
+ --silent --verbose --zero | n*
 realpath/grealpath | -[eELmPqsz] --canonicalize --canonicalize-existing --canonicalize-missing --logical --physical
- --no-symlinks --strip --quiet --zero --relative-to= --relative-base= | r*
+ --no-symlinks --strip --quiet --zero --relative-to= --relative-base= | n*
 cksum/md5sum/sha1sum/sha224sum/sha256sum/sha384sum/sha512sum/b2sum/md5/shasum | -[bctUqr0z] -[als]= --algorithm=
  --length= --binary --text --tag --untagged --base64 --raw --zero --check --ignore-missing --quiet --status --strict
  --warn | r*
@@ -254,7 +254,7 @@ lsblk | -[abdfhilJmnOpPrst] -[eoIx]= --all --bytes --json --list --output= --fs 
 lscpu | -[abceJpxy] --all --online --offline --json --parse? --extended? |
 lsof | -[abClnNPRtUVw] -D@ -[ipucdg]? | r*
 df/gdf | -[ahHikglPTv] -[Btx]= --all --human-readable --si --inodes --local --portability --print-type --total
- --type= --exclude-type= --output? --block-size= --no-sync | r*
+ --type= --exclude-type= --output? --block-size= --no-sync | n*
 du/gdu | -[0aAbcDghHkLlmnPrsSx] -[BdtI]= -X=r --all --apparent-size --block-size= --bytes --total --dereference-args
  --max-depth= --human-readable --inodes --dereference --no-dereference --null --separate-dirs --si --summarize
  --threshold= --time? --time-style= --exclude= --exclude-from=r --one-file-system --files0-from=l | d*

@@ -181,7 +181,7 @@ def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
     return findings_of(parts)._replace(parts=(*fed, *deeper))
 
 
-Use = Literal["text", "read", "deep", "write", "delete", "command"]
+Use = Literal["text", "list", "read", "deep", "write", "delete", "command"]
 _SECRET_OUT = "hands out a secret"
 
 
@@ -331,9 +331,9 @@ class Call:
         if path is None:
             self.unplaced = True
             opaque = "a path that is not known before it runs"
-            reads = use in {"read", "deep"} and not self.scan.names_secret(word)
+            reads = use in {"list", "read", "deep"} and not self.scan.names_secret(word)
             unsure: Risk = "MEDIUM" if reads else "HIGH"
-            self.raise_to(unsure, f"{'reads' if use in {'read', 'deep'} else 'changes'} {opaque}")
+            self.raise_to(unsure, f"{'reads' if use in {'list', 'read', 'deep'} else 'changes'} {opaque}")
             self._may_touch(self.scan.paths_inside(word), use)
             return
         self.paths.append(path)

@@ -38,7 +38,7 @@ _NEGATIVE: Final = re.compile(r"-[\d.]")
 _BRACKET: Final = re.compile(r"\[[!^]?\]?(?:\[:\w+:\]|[^]])*\]")
 _ANY_NAME: Final = re.compile(r"\*|\?.*\?")
 _QUOTABLE: Final = re.compile(r"-[\w-]{1,30}\Z", re.ASCII)
-_PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read"}
+_PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read", "n": "list"}
 _ALWAYS: Final = ("--help", "--version")
 _UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be an option"
 _SEVERAL_WORDS: Final = "has a word that may become several, in places where they mean something else"
@@ -275,7 +275,8 @@ class _Proof:
             self._call.raise_to("MEDIUM", "reads the files that a file names")
         if "://" in word.text:
             self._call.raise_to("MEDIUM", "asks another machine")
-        self._call.use(word, "deep" if kind == "r" and self._deep else _PATHS[kind])
+        deeper: Mapping[str, Use] = {"r": "deep", "n": "read"} if self._deep else {}
+        self._call.use(word, deeper.get(kind, _PATHS[kind]))
 
     def _not_allowed(self, flag: str) -> None:
         what = flag.partition("=")[0]

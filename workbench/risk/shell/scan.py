@@ -253,7 +253,7 @@ class Scan:
             return self.context.writing(path)
         if use == "delete":
             return self.context.deleting(path)
-        return self.context.reading(path, deep=use == "deep")
+        return self.context.listing(path) if use == "list" else self.context.reading(path, deep=use == "deep")
 
     def forget(self) -> None:
         """Forget the values of all variables."""
