@@ -96,7 +96,7 @@ def test_found_tools_are_offered_from_the_next_call_after_earlier_ones(tmp_path,
     find(figma, "figma_deleteWebhook")
     assert "figma_deleteWebhook" in asked(agent)
     agent.plan = True
-    assert not {"figma_deleteWebhook", "figma_postComment", "execute_bash"} & set(asked(agent))
+    assert not {"figma_deleteWebhook", "figma_postComment"} & set(asked(agent))
 
 
 @pytest.mark.parametrize(
