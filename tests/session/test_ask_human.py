@@ -159,4 +159,6 @@ def test_options_written_as_text_are_parsed_as_a_list(asking):
     d = asking(calls(("ask_human", {"question": "?", "options": '["a", "b"]'})), says("ok"))
     assert d.session.question.asks_user
     answer(d, "b")
-    assert results(d) == ["b"]
+    (result,) = results(d)
+    assert result.startswith("[Your call was read with `options`")
+    assert result.endswith("]\nb")

@@ -83,11 +83,11 @@ def _cuts(history: Tagged) -> list[int]:
 
 
 def _ends(history: Tagged, cuts: Sequence[int]) -> list[int]:
-    """Return the indexes at which the part to be summarized may end; the end of the history is the last of them.
+    """Return the indexes at which the part to be summarized may end.
 
     Providers refuse a request in which tool calls follow the summary without the thinking that led to them. So where a
     run of responses, from a message of the user to the next, contains thinking, the part after the summary begins with
-    a response that has it, or with the next message of the user.
+    a response that has it, or with the next message of the user. The last run, which has none, may end the part.
     """
     messages = history.messages
     starts = [index for index, message in enumerate(messages) if message["role"] == "user"]
@@ -96,7 +96,8 @@ def _ends(history: Tagged, cuts: Sequence[int]) -> list[int]:
         run = range(start + 1, stop)
         if any(messages[index].get(BLOCKS) for index in run):
             bare.update(index for index in run if not messages[index].get(BLOCKS))
-    return [*(cut for cut in cuts if cut not in bare), *([len(messages)] if bare else [])]
+    last = len(messages)
+    return [*(cut for cut in cuts if cut not in bare), *([last] if last - 1 in bare else [])]
 
 
 class Condenser:
