@@ -4,8 +4,8 @@ A program gets the agent from here, and its tools from `workbench.tools`: `from 
 load on first use; `workbench.sdk` has the same ones for type checkers.
 """
 
-from importlib import import_module
-from typing import Any
+# Nothing is imported here: this runs before `python -m workbench` has taken the start directory out of the path, where
+# modules of these names may be anybody's.
 
 __version__ = "0.1.0"
 _SDK = (
@@ -18,9 +18,11 @@ _TOOLS = (
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _SDK and name not in _TOOLS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.sdk" if name in _SDK else f"{__name__}.tools"), name)
 
 

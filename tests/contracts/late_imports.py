@@ -20,6 +20,7 @@ HEAVY: Final = {
     "ctypes": "loads a library of the system, for calls that Python lacks",
     "httpcore": "comes with the clients of models",
     "httpx": "a session may end without a request",
+    "importlib": "the package imports nothing before the start directory has left the path",
     "jsonschema": "loads the schemas of all drafts",
     "litellm": "takes longer to load than all of the engine",
     "markdownify": "pages of the web are rare",

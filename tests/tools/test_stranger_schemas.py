@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.tools.stranger_schemas import KEYWORDS, SCHEMAS, with_properties
 from workbench.agent.agent import Agent, described_for
+from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, ModelResponse
 from workbench.llm.text_tools.calls import (
     convert_fncall_messages_to_non_fncall_messages,
@@ -40,6 +41,7 @@ def tool_of(schema: Any) -> ToolDefinition:
 
 def mapped(model: str, described: dict[str, Any]) -> Any:
     """Return what litellm sends to the provider of this model."""
+    load_litellm()
     from litellm.litellm_core_utils.prompt_templates.factory import _bedrock_tools_pt
     from litellm.llms.anthropic.chat.transformation import AnthropicConfig
     from litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini import VertexGeminiConfig

@@ -14,9 +14,9 @@ from workbench.tui.screens.rules import RulesScreen
 from workbench.tui.screens.tools import ToolsScreen
 
 LOADED = {
-    "servers": (ServersScreen, "_load"),
-    "rules": (RulesScreen, "on_mount"),
-    "tools": (ToolsScreen, "_load"),
+    "servers": ("servers", ServersScreen, "_load"),
+    "rules": ("rules", RulesScreen, "on_mount"),
+    "tools": ("page('tools')", ToolsScreen, "_load"),
 }
 
 
@@ -31,11 +31,11 @@ async def test_results_for_a_closed_screen_are_dropped(tmp_path, monkeypatch, na
         hand_over(*arguments)
 
     monkeypatch.setattr(threads, "_hand_over", late)
-    kind, reads = LOADED[name]
+    action, kind, reads = LOADED[name]
     app = workbench_app(FakeClient(Script().start(tools=("execute_bash",)).events), directory=tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.tools)
-        getattr(app, f"action_{name}")()
+        await app.run_action(action)
         await wait_until(pilot, lambda: isinstance(app.screen, kind))
         await pilot.pause(0.2)
         screen = app.screen

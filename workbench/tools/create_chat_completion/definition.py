@@ -8,6 +8,7 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
+from workbench.tools.schema_repair import repaired
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 _DESCRIPTION = """Give a structured answer: put all of it into `response`, in the shape that the parameter describes.
@@ -36,6 +37,8 @@ def action_type(response_type: str | dict[str, Any]) -> type[CreateChatCompletio
     shape = {"type": "string", "description": "The answer."} if response_type == "string" else response_type
     if not isinstance(shape, dict):
         raise UsageError(f'The type of a structured answer is "string" or a JSON schema, not {response_type!r}.')
+    if notices := repaired(shape).notices:
+        raise UsageError(f"The JSON schema of the structured answer cannot be used: {'; '.join(notices)}")
     whole = {"type": "object", "properties": {"response": _moved(shape)}, "required": ["response"]}
     try:
         return CreateChatCompletionAction.from_mcp_schema("create_chat_completion", whole)
