@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import timeit
 from collections.abc import Collection
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -217,6 +218,21 @@ def test_programs_of_the_surrounding_repository_are_not_used_either(
     spawn.keep_out_of(tmp_path / inside)
     assert not str(spawn.find_program("git", env) or "").startswith(str(tmp_path))
     assert spawn.clean_environment(env)["PATH"] == "/usr/bin"
+
+
+def test_finding_a_program_does_not_slow_down_with_the_number_of_workspaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(spawn, "_workspaces", set())
+
+    def seconds() -> float:
+        return min(timeit.repeat(lambda: spawn.find_program("git", None, tmp_path), number=20, repeat=7))
+
+    spawn.keep_out_of(tmp_path / "first")
+    one = seconds()
+    for number in range(3_000):
+        spawn.keep_out_of(tmp_path / str(number))
+    assert seconds() < 3 * one
 
 
 def test_relative_program_path_is_not_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ import atexit
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from workbench.secrets.secret_names import child_environment
@@ -39,7 +39,7 @@ def keep_out_of(workspace: Path | str) -> None:
     """
     directory = os.path.realpath(workspace)
     home = str(Path.home())
-    _workspaces.update(each for each in (directory, *_repositories_around(directory)) if not _is_inside(home, each))
+    _workspaces.update(each for each in (directory, *_repositories_around(directory)) if not _is_inside(home, {each}))
 
 
 def _repositories_around(path: str) -> list[str]:
@@ -53,8 +53,8 @@ def isolated_python(module: str, *words: str) -> list[str]:
     The module can import the packages that this process can import, including the user's site-packages, but nothing
     from a workspace.
     """
-    elsewhere = [*(os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)), *_workspaces]
-    more = [each for each in sys.path if _is_extra(each) and not any(_is_inside(each, one) for one in elsewhere)]
+    elsewhere = {*(os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)), *_workspaces}
+    more = [each for each in sys.path if _is_extra(each) and not _is_inside(each, elsewhere)]
     return [sys.executable, "-I", *_flags(), "-c", _RUN.format(more=[*more, ROOT]), module, *words]
 
 
@@ -92,9 +92,9 @@ def absolute_path(path: str) -> str:
 def safe_path(path: str, *besides: Path | str) -> str:
     """Return a PATH without relative entries, and without entries inside a workspace or a directory in `besides`."""
     home = str(Path.home())
-    avoided = [*_workspaces, *(real for each in besides if not _is_inside(home, real := os.path.realpath(each)))]
+    avoided = {*_workspaces, *(real for each in besides if not _is_inside(home, {real := os.path.realpath(each)}))}
     entries = absolute_path(path).split(os.pathsep)
-    return os.pathsep.join(each for each in entries if each and not any(_is_inside(each, one) for one in avoided))
+    return os.pathsep.join(each for each in entries if each and not _is_inside(each, avoided))
 
 
 def find_program(name: str, env: Mapping[str, str] | None = None, *besides: Path | str) -> str | None:
@@ -199,6 +199,15 @@ def _resolved_command(command: Sequence[str]) -> list[str]:
     return [program, *command[1:]]
 
 
-def _is_inside(path: str, directory: str) -> bool:
+def _is_inside(path: str, directories: Set[str]) -> bool:
+    """Return whether a path lies in one of these real directories, or is one; the time does not grow with their number.
+
+    A process may open thousands of workspaces, and every start of a program asks this for each entry of PATH.
+    """
     real = os.path.realpath(path)
-    return real == directory or real.startswith(directory.rstrip(os.sep) + os.sep)
+    while real not in directories:
+        parent = os.path.dirname(real)  # noqa: PTH120 - for every start of a program
+        if parent == real:
+            return False
+        real = parent
+    return True
