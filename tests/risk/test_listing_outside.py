@@ -5,7 +5,7 @@ import pytest
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 
-CONTEXT = PathContext("/work/project", "/home/me")
+CONTEXT = PathContext("/w/project", "/home/me")
 LISTING = [
     "ls {}",
     "ls -la {}",
@@ -41,14 +41,14 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES, ids=[place.strip("/").replace("/", "-") or "root" for place in PLACES])
 def test_one_place_has_one_rating_for_listing_and_one_for_reading(place):
     listing, reading = PLACES[place]
-    rated = {form: assess_command(form.format(place), CONTEXT, "/work/project").risk for form in (*LISTING, *READING)}
+    rated = {form: assess_command(form.format(place), CONTEXT, "/w/project").risk for form in (*LISTING, *READING)}
     assert rated == {**dict.fromkeys(LISTING, listing), **dict.fromkeys(READING, reading)}
 
 
 @pytest.mark.parametrize("command", ["ls -R {}", "ls -lR {}", "ls --recursive {}", "eza -T {}", "eza --tree {}"])
 def test_listing_everything_below_a_place_outside_is_asked_about(command):
     rated = [
-        assess_command(command.format(place), CONTEXT, "/work/project").risk
+        assess_command(command.format(place), CONTEXT, "/w/project").risk
         for place in ("/home/me", "/tmp", "sub", "/etc")
     ]
     assert rated == ["MEDIUM", "MEDIUM", "LOW", "LOW"]

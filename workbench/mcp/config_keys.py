@@ -15,7 +15,7 @@ from typing import Any, Final
 
 LONGEST_SECONDS = 86_400
 _MILLISECONDS = 1_000
-"""In files of other programs, a timeout from here on is in milliseconds, as most of them write it."""
+"""In files of other programs, a timeout of at least this much is in milliseconds, as most of them write it."""
 
 _SYNONYMS: Final = {
     **dict.fromkeys(("serverUrl", "httpUrl", "uri", "server_url", "endpoint"), "url"),

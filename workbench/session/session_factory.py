@@ -238,9 +238,9 @@ def _session_flags(settings: Settings) -> dict[str, Any]:
 
 
 def _without_unsigned(path: Path, opened: OpenedSession, state: State, flags: dict[str, Any]) -> OpenedSession:
-    """Apply the flags, and take back what the file allows although no process of ours wrote it; the notices say so.
+    """Apply the flags, and drop unsigned permissions, which no process of ours has stored; notices name them.
 
-    A program of the agent's may have added it while no engine was comparing the files.
+    A program of the agent may have added them while no engine was comparing the files.
     """
     if state.mode != NEVER and not state.rules:
         opened.session.set(**flags)

@@ -162,7 +162,7 @@ def agree(locations: Locations, workspace: Path, content: str, named: Iterable[s
 
 
 def revoke(locations: Locations, paths: Iterable[str], named: Iterable[str] = ()) -> None:
-    """End the trust in these directories; their files are used again only after the user has agreed anew.
+    """End the trust in these directories; their files are used again only after the user has agreed again.
 
     A directory that the settings name stays stored as revoked, because naming it would trust it. Raises UsageError.
     """

@@ -30,7 +30,7 @@ from workbench.session.storage.signatures import key_path
 _SHARE: Final = 0.01
 """The share of the time that comparing many sessions may take: thousands of them are not compared at every action."""
 _FEW: Final = 0.001
-"""Comparing the sessions again is never put off if it takes no longer than this, in seconds."""
+"""Seconds: a comparison of the sessions that takes at most this long is made every time."""
 _PINNED: Final = ("approved", "tools", "files")
 """What in a server's record lets something run without a question."""
 

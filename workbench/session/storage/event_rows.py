@@ -257,7 +257,7 @@ def _one_by_one(
         seq, remaining = max(seq, row[0]), remaining - 1
         yield _whole(db, lock, row)
     if bad_from:
-        yield Gap(bad_from, bad_from, "the file is damaged from here on")
+        yield Gap(bad_from, bad_from, "the rest of the file is damaged")
 
 
 _LONGEST = 4_000
