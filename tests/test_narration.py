@@ -5,7 +5,7 @@ import pytest
 from tests.session.conftest import harness as harness
 from tests.session.fake_agent import calls, says
 from workbench.plain.headless import Narrator
-from workbench.protocol.events import ActionProposed, SessionStarted
+from workbench.protocol.events import ActionProposed, DelegateStep, ModelResponded, SessionStarted
 from workbench.protocol.live import EngineState
 from workbench.session.results import not_run
 
@@ -85,3 +85,12 @@ def test_each_question_open_at_the_end_is_named_with_its_risk(harness):
         "2. MEDIUM may note run?  note text=b",
         "stopped at 2 questions. Answer them with `ohw resume abc`",
     ]
+
+
+def test_fallback_model_is_narrated_once():
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    answered = ModelResponded(response_id="r", model="m", fallback="two", fallback_reason="one is overloaded")
+    narrator.event(DelegateStep(action_id="d", agent="scout", session="s", event=answered))
+    narrator.event(answered)
+    assert out.getvalue() == "one is overloaded: two is asked instead\n"

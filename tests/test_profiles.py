@@ -108,3 +108,70 @@ def test_invalid_profile_is_one_line_with_file_and_key(tmp_path: Path, text: str
 
 def test_name_without_a_profile_is_a_providers_model():
     assert Settings().profile("openai/x") == Profile("openai/x", "openai/x")
+
+
+FALLBACKS = """
+[models.fast]
+model = "openai/small"
+{fast}
+
+[models."far/away"]
+model = "anthropic/large"
+{far}
+"""
+
+
+def test_fallback_models_are_saved_models_or_models_of_a_provider(tmp_path: Path):
+    names = 'fallback_models = ["far/away", "gemini/x", "openai/small"]'
+    settings = load_settings(written(tmp_path, FALLBACKS.format(fast=names, far="")), {})
+    assert settings.profile("fast").fallback_models == ("far/away", "gemini/x", "openai/small")
+    assert settings.profile("far/away").fallback_models == ()
+    assert settings.profile("gemini/x").fallback_models == ()
+
+
+@pytest.mark.parametrize(
+    ("fast", "far", "line", "message"),
+    [
+        ("fallback_models = 'far/away'", "", 2, "models.fast.fallback_models must be a list of models, such as"),
+        ("fallback_models = [3]", "", 2, "models.fast.fallback_models must be a list of models"),
+        ("fallback_models = ['far']", "", 4, "models.fast.fallback_models: no model is saved as 'far'; write it as"),
+        ("fallback_models = ['fsat']", "", 4, "; did you mean 'fast'"),
+        ("fallback_models = ['']", "", 4, "no model is saved as ''"),
+        ("fallback_models = ['openai/']", "", 4, "no model is saved as 'openai/'"),
+        ("fallback_models = ['none']", "", 4, "no model is saved as 'none'"),
+        ("fallback_models = ['far/away', 'fast']", "", 4, "models.fast.fallback_models names fast itself"),
+        ("", "fallback_models = ['far/away']", 8, "models.far/away.fallback_models names far/away itself"),
+        (
+            "fallback_models = ['far/away']",
+            "fallback_models = ['fast']",
+            4,
+            "models.fast.fallback_models leads back to fast: fast → far/away → fast",
+        ),
+    ],
+    ids=["text", "number", "unknown", "slip", "empty", "no model", "none", "itself", "itself quoted", "cycle"],
+)
+def test_fallback_models_that_cannot_be_used_are_named_with_their_line(tmp_path: Path, fast, far, line, message):
+    where = written(tmp_path, FALLBACKS.format(fast=fast, far=far))
+    with pytest.raises(UsageError, match=re.escape(message)) as error:
+        load_settings(where, {})
+    assert str(error.value).startswith(f"{tmp_path}/settings.toml:{line}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_unusable_fallback_models_leave_the_model_usable(tmp_path: Path):
+    both = FALLBACKS.format(fast="fallback_models = ['far/away']", far="fallback_models = ['fast']")
+    settings = load_settings(written(tmp_path, both), {}, lenient=True)
+    assert [len(settings.problems), *map(set, settings.models.values())] == [2, {"model"}, {"model"}]
+
+
+def test_a_model_that_is_not_valid_is_no_fallback_model(tmp_path: Path):
+    text = FALLBACKS.format(fast="fallback_models = ['worse']", far="") + "[models.worse]\nmodel = 3\n"
+    settings = load_settings(written(tmp_path, text), {}, lenient=True)
+    assert settings.profile("fast").fallback_models == ()
+    assert "no model is saved as 'worse'" in settings.problems[1]
+
+
+def test_fallback_models_of_a_program_are_checked_too(tmp_path: Path):
+    models = {"fast": {"model": "openai/x", "fallback_models": ["slow"]}}
+    with pytest.raises(UsageError, match=r"models\.fast\.fallback_models: no model is saved as 'slow'"):
+        load_settings(written(tmp_path, ""), {}, models=models)

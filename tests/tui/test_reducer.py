@@ -391,3 +391,30 @@ def test_everything_known_about_an_action_is_on_its_page():
     for part in ("make", "all", "a.py", "allowed by the mode: Ask (medium+)", "big-model: 7 tokens in", "pid: 7"):
         assert part in text
     assert detail_title(action) == "Action 1 · execute_bash · failed · exit 2"
+
+
+BUSY = {"fallback": "two", "fallback_reason": "one is overloaded"}
+ANSWERED = ev.ModelResponded(response_id="r", model="m", **BUSY)
+
+
+def notices(state: SessionState) -> list[str]:
+    return [item.text for item in state.items if isinstance(item, NoticeItem)]
+
+
+def test_fallback_model_is_named_once_in_each_run():
+    script = Script().start().user("hi")
+    for number in range(2):
+        script.add(ev.ModelResponded, response_id=f"r{number}", model="m", **BUSY)
+    script.add(ev.ModelResponded, response_id="x", model="m", fallback="three", fallback_reason="one is overloaded")
+    line = "one is overloaded: two is asked instead"
+    assert notices(script.state()) == [line, "one is overloaded: three is asked instead"]
+    script.add(ev.RunEnded, reason="waiting")
+    script.user("and now?").add(ev.ModelResponded, response_id="y", model="m", **BUSY)
+    assert notices(script.state())[-1] == line
+
+
+def test_fallback_model_of_a_sub_agent_is_named():
+    script = Script().start().user("hi")
+    script.add(ev.DelegateStep, action_id="d", agent="scout", session="s", event=ANSWERED)
+    script.add(ev.ModelResponded, response_id="x", model="m", **BUSY)
+    assert notices(script.state()) == ["one is overloaded: two is asked instead"]

@@ -247,3 +247,25 @@ def test_inline_profile_that_cannot_be_renamed_is_left_unchanged(where):
     with pytest.raises(UsageError, match="does not allow this edit"):
         book.save(entry(book, "models.fast"), "quick")
     assert where.settings_file.read_text() == text
+
+
+def test_fallback_models_are_checked_and_follow_a_renamed_or_deleted_model(where):
+    write_settings(where.settings_file, {("models", "big", "model"): "openai/large"})
+    book = book_of(where)
+    fallbacks = entry(book, "models.big.fallback_models")
+    assert "no model is saved as 'fsat'" in book.check(fallbacks, "fsat")
+    assert "names big itself" in book.check(fallbacks, "gemini/x, big")
+    book.save(fallbacks, "fast, gemini/x")
+    assert "leads back to fast" in book.check(entry(book, "models.fast.fallback_models"), "big")
+    book.save(entry(book, "models.fast"), "quick")
+    assert book.settings.profile("big").fallback_models == ("quick", "gemini/x")
+    book.remove(entry(book, "models.quick"))
+    assert book.settings.profile("big").fallback_models == ("gemini/x",)
+    assert list(book.problems) == []
+    assert book.current(entry(book, "models.big.fallback_models")).text == "gemini/x"
+
+
+def test_fallback_models_that_do_not_count_are_marked_in_the_form(where):
+    write_settings(where.settings_file, {("models", "fast", "fallback_models"): ["fast"]})
+    book = book_of(where)
+    assert "names fast itself" in book.current(entry(book, "models.fast.fallback_models")).problem

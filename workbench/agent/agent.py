@@ -96,29 +96,31 @@ class Agent:
         ):
             self._offered.clear()
             self._sizes.clear()
-        request = ModelRequest([self._system(), *messages], self.offered(), self.tool_choice)
+        request = ModelRequest([self._system(), *messages], self.offered(), self.tool_choice, tools_for=self.offered)
         return self.model.respond(request, on_delta, cancel)
 
-    def offered(self) -> list[dict[str, Any]]:
+    def offered(self, model: str = "") -> list[dict[str, Any]]:
         """Return the schemas of the tools that the model may call now; in plan mode only those that change nothing.
 
-        A tool whose schema cannot be sent to this model is left out, with a notice.
+        They are described for the model in use, or for the one of the given name. A tool whose schema cannot be sent to
+        this model is left out, with a notice.
         """
-        described = self._offered.setdefault(self.model.name, {})
+        model = model or self.model.name
+        described = self._offered.setdefault(model, {})
         for name in (names := self._offered_names()):
             if name not in described:
-                described[name] = self._describe(name)
+                described[name] = self._describe(name, model)
         return [schema for name in names if (schema := described[name]) is not None]
 
-    def _describe(self, name: str) -> dict[str, Any] | None:
+    def _describe(self, name: str, model: str) -> dict[str, Any] | None:
         try:
-            described, omitted = _described(self.model.name, self.tools[name])
+            described, omitted = _described(model, self.tools[name])
         except Exception as error:  # noqa: BLE001 - one tool of another's must not fail every request
-            self._notice(f"the tool {name} is not offered to {self.model.name}: {first_line(str(error), 200)}")
+            self._notice(f"the tool {name} is not offered to {model}: {first_line(str(error), 200)}")
             return None
         if omitted:
             names = ", ".join(visible(each[:40], lines=False) or "(no name)" for each in omitted[:5])
-            self._notice(f"the tool {name} is offered to {self.model.name} without its parameter {names}")
+            self._notice(f"the tool {name} is offered to {model} without its parameter {names}")
         return described
 
     def _notice(self, text: str) -> None:

@@ -55,7 +55,7 @@ def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]
     if not name:
         raise UsageError(NO_MODEL_MESSAGE)
     models = SessionModels(settings)
-    profile, model = models.profile(name), models.open(name)
+    profile, model = models.profile(name), models.open_alone(name)
 
     def on_delta(delta: Delta) -> None:
         if delta.kind == "status":

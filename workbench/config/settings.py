@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from workbench.config.locations import Locations
 from workbench.config.setting_kinds import REQUIRED, declared
-from workbench.config.table import Profile, Settings, TerminalSettings, read_profile, read_terminal
-from workbench.config.toml_file import read_settings
+from workbench.config.table import (
+    Profile,
+    Settings,
+    TerminalSettings,
+    fallback_problems,
+    read_profile,
+    read_terminal,
+)
+from workbench.config.toml_file import EntryPath, read_settings
 from workbench.errors import UsageError
 
 __all__ = [
@@ -20,6 +27,7 @@ __all__ = [
     "Settings",
     "TerminalSettings",
     "check_setting",
+    "fallback_problems",
     "load_settings",
     "origin_of",
     "read_profile",
@@ -66,12 +74,20 @@ def load_settings(
     by_flag = {name: value for name, value in flags.items() if value is not None}
     merged = {**values, **_from_environment(env), **by_flag}
     checked = {name: _check(name, value) for name, value in merged.items()}
+    for problem in fallback_problems(merged.get("models", {})).values():
+        raise UsageError(problem)
     return Settings(**checked, from_flags=tuple(by_flag), problems=tuple(problems))
 
 
 def written_settings(locations: Locations) -> tuple[dict[str, Any], list[str]]:
     """Return the valid entries of the user's file, and a line about each problem in it."""
-    return read_settings(locations.settings_file, declared(Settings), check_setting)
+    return read_settings(locations.settings_file, declared(Settings), check_setting, _relations)
+
+
+def _relations(values: Mapping[str, Any]) -> Iterator[tuple[EntryPath, str]]:
+    """Yield the entries of saved models that other entries make invalid, and why."""
+    for name, problem in fallback_problems(values.get("models", {})).items():
+        yield ("models", name, "fallback_models"), problem
 
 
 def check_setting(name: str, value: Any) -> None:

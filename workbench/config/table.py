@@ -14,7 +14,7 @@ classes into dataclasses; all other modules import them from there.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from workbench.config.modes import MODE_NAMES
 from workbench.config.setting_kinds import (
@@ -161,6 +161,13 @@ class Profile:
     price: Mapping[str, float] | None = setting(
         None, Table(_check_price), "Price", "US dollars per million tokens: input, output, cached.", unset="as known"
     )
+    fallback_models: tuple[str, ...] = setting(
+        (),
+        Strings('models, such as ["fast", "openai/gpt-5"]'),
+        "Fallback models",
+        "Asked in this order when it is overloaded, unreachable or refuses a request: saved models, or provider/model.",
+        unset="none",
+    )
 
 
 def read_profile(name: str, values: object) -> Profile:
@@ -178,6 +185,44 @@ def read_profile(name: str, values: object) -> Profile:
     if "price" in checked:
         checked["price"] = {part: float(dollars) for part, dollars in checked["price"].items()}
     return Profile(name=name, **checked)
+
+
+def fallback_problems(models: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return why the fallback models of each of these saved models cannot be used, by its name; those that can are left
+    out.
+    """
+    problems = {name: _fallback_problem(name, models) for name in models}
+    return {name: problem for name, problem in problems.items() if problem}
+
+
+def _fallback_problem(name: str, models: Mapping[str, Any]) -> str:
+    key = f"models.{name}.fallback_models"
+    for other in _fallbacks(name, models):
+        provider, _, model = other.partition("/")
+        if other == name:
+            return f"{key} names {name} itself"
+        if other not in models and not (provider and model):
+            return f"{key}: no model is saved as {other!r}; write it as provider/model{near(other, models)}"
+    path = _way_back(name, models)
+    return f"{key} leads back to {name}: {' → '.join(path)}" if path else ""
+
+
+def _way_back(name: str, models: Mapping[str, Any]) -> list[str]:
+    """Return the shortest path from a saved model through fallback models to itself; empty if there is none."""
+    paths, visited = [[name]], {name}
+    for path in paths:
+        for other in _fallbacks(path[-1], models):
+            if other == name:
+                return [*path, name]
+            if other not in visited:
+                visited.add(other)
+                paths.append([*path, other])
+    return []
+
+
+def _fallbacks(name: str, models: Mapping[str, Any]) -> Sequence[str]:
+    names: Sequence[str] = models.get(name, {}).get("fallback_models", ())
+    return names
 
 
 def _checked(table: type, key: str, values: Mapping[str, Any]) -> dict[str, Any]:

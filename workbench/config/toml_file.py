@@ -7,13 +7,15 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from workbench.errors import UsageError
 from workbench.suggest import near
 
+EntryPath: TypeAlias = tuple[str, str, str]
+"""A table of tables, an entry of it, and a key of that."""
 MOST_BYTES = 10_000_000
 """The size, in bytes, of the largest settings file that is read."""
 _POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
@@ -37,6 +39,12 @@ _REASONS = {
 """Beginnings of `tomllib` messages, each with the text to show the user instead."""
 _TABLES = ("tools", "models", "mcpServers")
 """The tables whose entries are checked one by one, so that an invalid entry leaves the others in effect."""
+
+
+def _line_of_entry(key: str, text: str, table: str, entry: str) -> int:
+    """Return the number of the line that sets a key of an entry of a table, or else the line of the entry."""
+    line = line_of(key, text, f"{table}.{entry}")
+    return line if line > 1 else line_of(entry, text, table)
 
 
 def line_of(key: str, text: str, table: str = "") -> int:
@@ -75,11 +83,15 @@ def read_small_file(path: Path) -> bytes:
 
 
 def read_settings(
-    path: Path, names: Collection[str], check: Callable[[str, Any], object]
+    path: Path,
+    names: Collection[str],
+    check: Callable[[str, Any], object],
+    relations: Callable[[Mapping[str, Any]], Iterable[tuple[EntryPath, str]]],
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the valid settings of a file and a line about each problem.
 
-    `check` raises UsageError if a value is invalid. A file that does not exist has no settings and no problems.
+    `check` raises UsageError if a value is invalid; `relations` gets all valid values, and yields the entries in tables
+    of tables that do not fit the others. A file that does not exist has no settings and no problems.
     """
     try:
         # Decoded explicitly, because TOML is UTF-8 in every locale.
@@ -103,6 +115,10 @@ def read_settings(
             valid.setdefault(name, {}).update(value)
         else:
             valid[name] = value
+    for (name, entry, key), problem in list(relations(valid)):
+        line = _line_of_entry(key, text, name, entry)
+        problems.append(f"{path}:{line}: {problem}")
+        valid[name][entry] = {each: part for each, part in valid[name][entry].items() if each != key}
     return valid, problems
 
 

@@ -321,7 +321,7 @@ class Answering:
         """
         fault = self._model.fault(error)
         if not (joiner.text or joiner.reasoning):
-            raise fault
+            raise replace(fault, has_begun=not joiner.is_empty)
         self._on_delta(Delta("status", str(self._model.error(fault))))
         return "stalled" if fault.kind == "stalled" else "cut"
 

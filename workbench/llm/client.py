@@ -103,7 +103,7 @@ class ProviderModel:
         patience = self._patience
         call = Answering(self, request, on_delta, cancel)
         try:
-            return with_retries(call.run, on_delta, cancel, patience.tries, patience.first_wait)
+            return with_retries(call.run, on_delta, cancel, request.tries or patience.tries, patience.first_wait)
         except Cancelled:
             return call.response(Joiner(), "interrupted")
         except Fault as fault:

@@ -180,6 +180,20 @@ Kind: TypeAlias = Literal[
     "other",
 ]
 RETRIED: frozenset[Kind] = frozenset({"rate", "busy", "lost"})
+SLOW: frozenset[str] = frozenset({"unreachable", "stalled"})
+"""Kinds of failures that are noticed only after a long wait."""
+_FALLBACK: dict[Kind, str] = {
+    "busy": "is overloaded",
+    "rate": "is limited in its rate",
+    "quota": "has no credit left",
+    "filtered": "refused the request (content filter)",
+    "refused": "cannot be reached",
+    "unreachable": "cannot be reached",
+    "lost": "cannot be reached",
+    "stalled": "stopped answering",
+}
+"""The kinds of failures after which another model may be asked, as predicates of which the model is the subject."""
+_OVERLOADED = frozenset({None, 503, 529})
 _BUSY = frozenset({408, 409, 425, 500, 502, 503, 504, 520, 522, 524, 529})
 _NAMED: dict[str, Kind] = {
     "ConnectTimeout": "unreachable",
@@ -275,6 +289,8 @@ class Fault(Exception):
     status: int | None = None
     text: str = ""
     retry_after: float | None = None
+    has_begun: bool = False
+    """Whether a part of the response had arrived, if only of a tool call."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.status or ''} {self.text}"
@@ -366,7 +382,17 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
         "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
     }
-    return ModelError(lines.get(fault.kind, f"the call to {model} failed{code_words(fault.status)}{detail}"))
+    line = lines.get(fault.kind, f"the call to {model} failed{code_words(fault.status)}{detail}")
+    return ModelError(line, kind=fault.kind, fallback_reason=_fallback_reason(fault))
+
+
+def _fallback_reason(fault: Fault) -> str:
+    """Return why another model may be asked instead; empty if none may, as once a part of the response arrived."""
+    if fault.has_begun:
+        return ""
+    if fault.kind == "busy" and fault.status not in _OVERLOADED:
+        return f"is failing{code_words(fault.status)}"
+    return _FALLBACK.get(fault.kind, "")
 
 
 def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> str:

@@ -56,6 +56,10 @@ class ModelRequest:
     max_tokens: int = 0
     """Maximum tokens of the response; 0 leaves it to the profile and the provider."""
     temperature: float | None = None
+    tries: int = 0
+    """How often the call is tried at most; 0 leaves it to the model."""
+    tools_for: Callable[[str], Sequence[dict[str, Any]]] | None = None
+    """Returns `tools` as they are described to another model, by its name; None if they are the same for all."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class ModelResponse:
     first_token: float | None = None
     incomplete: bool = False
     """The stream broke or was interrupted: the text may be cut, and calls that may be cut are omitted."""
+    fallback: str = ""
+    """The model that was asked instead of the session's, by its name in the settings; empty if that one answered."""
+    fallback_reason: str = ""
+    """Why: what happened to the models asked before."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,14 @@ class ModelError(WorkbenchError):
     """A call failed and is not retried; the message says what to do (set a key, start the server, choose another
     model).
     """
+
+    def __init__(self, message: str = "", *, kind: str = "", fallback_reason: str = "") -> None:
+        """`kind` is the kind of the `Fault`. `fallback_reason` says, as a predicate of which the model is the subject,
+        why another model may be asked instead; it is empty if none may.
+        """
+        super().__init__(message)
+        self.kind = kind
+        self.fallback_reason = fallback_reason
 
 
 class ContextOverflow(ModelError):

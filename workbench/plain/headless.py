@@ -49,6 +49,7 @@ from workbench.session.state import OpenAction
 from workbench.session.sub_agents import SubAgent
 from workbench.text import first_line, visible, visible_path
 from workbench.tools.ask_human.question import read_question
+from workbench.view.fallback_line import fallback_line
 from workbench.view.formatting.actions import headline
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
@@ -64,6 +65,7 @@ class Narrator:
         self._color = color
         self._last_detail = ""
         self._workspace = ""
+        self._fallbacks: set[str] = set()
 
     def event(self, event: Event) -> None:
         """Write about an event if the user should know about it."""
@@ -72,8 +74,8 @@ class Narrator:
                 self._workspace = event.workspace
                 directory = visible_path(event.workspace)
                 self._print(f"session {event.id} in {directory}, model {event.model}, mode {event.mode}", _DIM)
-            case ModelResponded() if event.text.strip():
-                self._print(event.text.strip())
+            case ModelResponded():
+                self._answered(event)
             case ActionProposed():
                 self._print(f"▸ {self._call(event)}", _BOLD)
             case ActionDecided() if event.verdict == "rejected":
@@ -94,10 +96,24 @@ class Narrator:
         elif isinstance(event, HistoryCondensed):
             self._print(f"compacted events {event.first} to {event.last}", _DIM)
         elif isinstance(event, DelegateStep):
-            if isinstance(event.event, ActionProposed):
-                self._print(f"  {event.agent} ▸ {self._call(event.event)}")
+            self._delegated(event)
         else:
             self._print(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
+
+    def _delegated(self, event: DelegateStep) -> None:
+        if isinstance(event.event, ActionProposed):
+            self._print(f"  {event.agent} ▸ {self._call(event.event)}")
+        elif isinstance(event.event, ModelResponded):
+            self._note_fallback(event.event)
+
+    def _answered(self, event: ModelResponded) -> None:
+        self._note_fallback(event)
+        if event.text.strip():
+            self._print(event.text.strip())
+
+    def _note_fallback(self, event: ModelResponded) -> None:
+        if line := fallback_line(event, self._fallbacks):
+            self._print(line, _RED)
 
     def notice(self, line: str) -> None:
         """Write a line from the workbench itself."""

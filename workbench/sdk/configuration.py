@@ -132,11 +132,11 @@ class CallerModels(SessionModels):
         super().__init__(settings)
         self._own = model
 
-    def open(self, name: str | None) -> Model:
-        """Open the model of that name. Raises ModelError."""
+    def open_alone(self, name: str | None) -> Model:
+        """Open the model of that name without its fallback models. Raises ModelError."""
         if self._own is not None and name == self._own.name:
             return _SharedModel(self._own)
-        return super().open(name)
+        return super().open_alone(name)
 
 
 def _restore_keys(settings: Settings) -> None:

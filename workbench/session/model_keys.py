@@ -7,12 +7,14 @@ import os
 from collections.abc import MutableMapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from workbench.config.settings import Profile, Settings
 from workbench.llm.discovery import other_host, takes_usual_key
 from workbench.llm.errors import key_variable
 from workbench.llm.factory import open_profile
+from workbench.llm.fallback import FallbackModel, Rests
 from workbench.llm.model import Model, ModelError
 from workbench.processes.spawn import find_program, run
 from workbench.secrets.masker import MASKER
@@ -88,6 +90,7 @@ class SessionModels:
         self.settings = settings
         PASSED_ON.set(settings.pass_env)
         self._api_bases: dict[str, str | None] = {}
+        self._rests = Rests()
         env.pop("OHW_API_KEY", None)
         variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
         MASKER.add("OHW_API_KEY", settings.api_key)
@@ -101,7 +104,29 @@ class SessionModels:
                     MASKER.add(f"key of {name}", key_in_file(table["api_key_file"], name))
 
     def open(self, name: str | None) -> Model:
-        """Open the model of that name; the caller closes it. Raises ModelError, whose message says what to set."""
+        """Open the model of that name with its fallback models, which are opened when they are needed; the caller
+        closes it. Raises ModelError, whose message says what to set.
+        """
+        first = self.open_alone(name)
+        others = self._fallbacks(name or "")
+        if not others:
+            return first
+        return FallbackModel(
+            (name or "", first), {each: partial(self.open_alone, each) for each in others}, self._rests
+        )
+
+    def _fallbacks(self, name: str) -> list[str]:
+        """Return the models to ask instead of this one, in order: each is followed by its own fallback models."""
+        names, waiting = [name], [*reversed(self.settings.profile(name).fallback_models)]
+        while waiting:
+            each = waiting.pop()
+            if each not in names:
+                names.append(each)
+                waiting += reversed(self.settings.profile(each).fallback_models)
+        return names[1:]
+
+    def open_alone(self, name: str | None) -> Model:
+        """Open the model of that name without its fallback models, as `open` does."""
         profile = self.profile(name or "")
         key = self._key(profile)
         MASKER.add(f"key of {profile.name}", key)

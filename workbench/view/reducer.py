@@ -17,6 +17,7 @@ from workbench.view.action_reducer import (
     undone_notice,
 )
 from workbench.view.attachment_chips import chips_of, with_resources
+from workbench.view.fallback_line import fallback_line
 from workbench.view.state import AgentItem, Changed, Item, NoticeItem, SessionState, UserItem, added
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def _user_message(state: SessionState, event: UserMessage) -> Changed:
         return added(state, item)
     changed = Changed(changes=bool(state.turn_changes))
     state.turn_changes.clear()
+    state.fallbacks.clear()
     _run_is_on(state)
     return changed.merge(added(state, item))
 
@@ -173,11 +175,16 @@ def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
         state.window = event.usage.window
         state.parts = event.parts
     read = _queue_read(state, event)
-    changed = Changed(updated=read, live=True, status=True)
+    changed = Changed(updated=read, live=True, status=True).merge(_fallback_notice(state, event))
     if event.text or event.reasoning:
         item = AgentItem(event.seq, event.text, event.reasoning, incomplete=event.incomplete)
         changed.merge(added(state, item))
     return changed
+
+
+def _fallback_notice(state: SessionState, event: ModelResponded) -> Changed:
+    line = fallback_line(event, state.fallbacks)
+    return added(state, NoticeItem(event.seq, line, "warning")) if line else Changed()
 
 
 def _count(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> None:
@@ -209,6 +216,10 @@ def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | Model
     """Count the cost of a call by a sub-agent or a tool, which is not an answer in this conversation."""
     _count(state, event)
     return Changed(status=True)
+
+
+def _delegate_response(state: SessionState, event: ModelResponded) -> Changed:
+    return _spent(state, event).merge(_fallback_notice(state, event))
 
 
 def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
@@ -305,4 +316,4 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "engine_state": engine_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
 }
-_DELEGATE_REDUCERS: Final = _REDUCERS | {"model_responded": _spent, "history_condensed": _spent}
+_DELEGATE_REDUCERS: Final = _REDUCERS | {"model_responded": _delegate_response, "history_condensed": _spent}

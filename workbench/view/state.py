@@ -235,6 +235,8 @@ class SessionState(Struct):
     """Whether a run is in progress: from a user message to the end of the run, also while a question waits."""
     ended: str = ""
     """Why the last run ended; empty while one runs."""
+    fallbacks: set[str] = field(default_factory=set)
+    """The fallback models of this run that a notice has named."""
     last_response: ModelResponded | None = None
     delegate_responses: dict[str, ModelResponded] = field(default_factory=dict)
     """The last model response of each running sub-agent, by the id of the action that called it."""

@@ -233,6 +233,8 @@ def _answer(response: ModelResponse, last_seq: int, parts: ContextParts) -> Mode
         incomplete=response.incomplete,
         seen=last_seq,
         parts=parts,
+        fallback=response.fallback,
+        fallback_reason=response.fallback_reason,
     )
 
 

@@ -49,10 +49,26 @@ def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
 
 
 def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
-    """Return the changes that delete a saved model, and the setting `model` too if it names that model."""
+    """Return the changes that delete a saved model, and its name wherever another setting has it."""
     is_last = set(raw.get("models", ())) <= {name}
     changes: dict[KeyPath, Any] = {ADD if is_last else ("models", name): None}
+    changes |= {path: names or None for path, names in _fallbacks(name, (), raw)}
     return changes | ({("model",): None} if raw.get("model") == name else {})
+
+
+def renamed(name: str, new: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
+    """Return the changes that write the new name of a saved model wherever another setting has its name."""
+    changes: dict[KeyPath, Any] = dict(_fallbacks(name, (new,), raw))
+    return changes | ({("model",): new} if raw.get("model") == name else {})
+
+
+def _fallbacks(name: str, new: Sequence[str], raw: Mapping[str, Any]) -> Iterator[tuple[KeyPath, list[str]]]:
+    """Yield the fallback models of other saved models with `new` in place of the name, where they have it."""
+    for other, table in raw.get("models", {}).items():
+        names = table.get("fallback_models") if isinstance(table, Mapping) else None
+        if other != name and isinstance(names, list) and name in names:
+            after = [part for each in names for part in (new if each == name else (each,))]
+            yield ("models", other, "fallback_models"), after
 
 
 _ON_OFF: Final = (("yes", "the agent has it"), ("no", "it does not"))

@@ -13,6 +13,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import (
     Settings,
     check_setting,
+    fallback_problems,
     load_settings,
     origin_of,
     read_profile,
@@ -30,6 +31,7 @@ from workbench.tui.settings.entries import (
     format_value,
     is_profile,
     removed,
+    renamed,
 )
 from workbench.tui.settings.providers import Way, profile_changes
 
@@ -135,8 +137,7 @@ class SettingsModel:
             text, changes = added(text, self._profiles())
             self.write(changes)
         elif text != path[1]:
-            model: dict[KeyPath, Any] = {("model",): text} if self._raw.get("model") == path[1] else {}
-            rename_table(self.file, "models", path[1], text, model)
+            rename_table(self.file, "models", path[1], text, renamed(path[1], text, self._raw))
             self._reload()
         return text
 
@@ -201,7 +202,10 @@ class SettingsModel:
         value = entry.read(text)
         table, *rest = entry.path
         if table == "models":
-            read_profile(rest[0], {**self.settings.models[rest[0]], rest[1]: value})
+            profile = {**self.settings.models[rest[0]], rest[1]: value}
+            read_profile(rest[0], profile)
+            if problem := fallback_problems({**self.settings.models, rest[0]: profile}).get(rest[0]):
+                raise UsageError(problem)
         elif table == "keys":
             _check_key(rest[0], text, self.settings.keys)
         elif rest:

@@ -194,6 +194,7 @@ def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
     yield from filter(None, [", ".join(f"{count} {words}" for words, count in extra.items() if count)])
     first = "" if answer.first_token is None else f" · first token {seconds(answer.first_token)}"
     yield from [f"response {seconds(answer.latency)}{first}"] if answer.latency else []
+    yield from [f"fallback model {answer.fallback}: {answer.fallback_reason}"] if answer.fallback else []
     yield from [f"one of {batch} calls of that answer"] if batch > 1 else []
 
 

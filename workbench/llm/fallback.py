@@ -1,0 +1,219 @@
+"""A model with fallback models: they are asked when it is overloaded, cannot be reached or refuses a request."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.llm.errors import SLOW
+from workbench.llm.model import Cancel, ContextOverflow, Delta, Model, ModelError, ModelRequest, ModelResponse
+from workbench.llm.signatures import unsigned
+from workbench.text import first_line
+
+REST = 60.0
+"""Seconds after a failure during which a model that has fallback models is not retried."""
+_WITHHELD = "refused the request (content filter)"
+_LONGEST_ERRORS = 420
+"""The characters that the errors of all models share in one message."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A model that gave no answer, by its name in the settings; `at` is when, in monotonic seconds."""
+
+    model: str
+    kind: str
+    predicate: str
+    message: str
+    """The error that the user would see without fallback models."""
+    at: float
+
+    @classmethod
+    def of(cls, model: str, error: ModelError) -> Failure:
+        """Return the failure without the exception, which would keep the request in memory."""
+        return cls(model, error.kind, error.fallback_reason, str(error), time.monotonic())
+
+    @property
+    def reason(self) -> str:
+        """What happened to the model, as a sentence without its end."""
+        return f"{self.model} {self.predicate}"
+
+
+class Rests:
+    """The latest failure of each model; shared by the sessions of a process, so that sub-agents wait only once.
+
+    For `REST` seconds after a failure a model gets one try for each request, without a wait for further ones, and one
+    that let the request time out is asked only if all others fail. A refused request is no reason to rest.
+    """
+
+    def __init__(self) -> None:
+        self._failures: dict[str, Failure] = {}
+
+    def note(self, failure: Failure) -> None:
+        """Record a failure."""
+        if failure.kind != "filtered":
+            self._failures[failure.model] = failure
+
+    def end(self, model: str) -> None:
+        """Record that the model answered."""
+        self._failures.pop(model, None)
+
+    def of(self, model: str) -> Failure | None:
+        """Return the failure that the model still rests from, or None."""
+        failure = self._failures.get(model)
+        return failure if failure is not None and time.monotonic() < failure.at + REST else None
+
+
+class FallbackModel:
+    """A model, and those that are asked in its place, in order, until one answers.
+
+    Another model is asked only if nothing of a response had arrived, and only after failures that say nothing about the
+    settings: after a wrong key, a full context window, an unknown error or a cancel, none is asked.
+    """
+
+    def __init__(self, first: tuple[str, Model], others: Mapping[str, Callable[[], Model]], rests: Rests) -> None:
+        """`first` is the model with its name in the settings, `others` open the fallback models by theirs."""
+        name, model = first
+        self.name = model.name
+        self._first = name
+        self._names = [name, *others]
+        self._opened = {name: model}
+        self._others = others
+        self._rests = rests
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    @property
+    def prices(self) -> Any:
+        """The first model's entry in the price table, or None."""
+        return getattr(self._opened[self._first], "prices", None)
+
+    def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
+        """Call the models in order until one answers. Raises ModelError; if several failed, it names them all."""
+        call = _Call(request, on_delta, cancel)
+        failures, cost = self._resting(), 0.0
+        latest = failures.get(self._first)
+        names = sorted(self._names, key=failures.__contains__)
+        for name in names:
+            if cancel.is_set:
+                break
+            if latest is not None:
+                on_delta(Delta("status", f"{latest.reason}; asking {name}"))
+            is_last = name == names[-1]
+            try:
+                response = self._ask(name, call, is_last=is_last)
+            except ModelError as error:
+                latest = failures[name] = Failure.of(name, error)
+                if is_last or not call.may_go_on(error):
+                    raise self._joined(failures, error) from error
+                self._rests.note(latest)
+                continue
+            self._rests.end(name)
+            if is_last or not _is_withheld(response):
+                return self._signed(name, response, failures, cost)
+            cost += response.cost or 0.0
+            latest = failures[name] = Failure.of(name, _withheld())
+        return ModelResponse("", self.name, finish_reason="interrupted", incomplete=True)
+
+    def close(self) -> None:
+        """Close the models."""
+        with self._lock:
+            self._is_closed, models = True, list(self._opened.values())
+        for model in models:
+            model.close()
+
+    def _resting(self) -> dict[str, Failure]:
+        """Return the failures of the models to ask last, because they let a request time out; none if all did."""
+        failures = {name: failure for name in self._names if (failure := self._rests.of(name))}
+        slow = {name: failure for name, failure in failures.items() if failure.kind in SLOW}
+        return slow if len(slow) < len(self._names) else {}
+
+    def _ask(self, name: str, call: _Call, *, is_last: bool) -> ModelResponse:
+        tries = 1 if self._rests.of(name) and not is_last else 0
+        model = self._model(name)
+        request = call.request if name == self._first else call.request_for(model)
+        return model.respond(replace(request, tries=tries), call.emit, call.cancel)
+
+    def _model(self, name: str) -> Model:
+        """Return the model of that name, opened if it is not open. Raises ModelError."""
+        with self._lock:
+            model = self._opened.get(name)
+        if model is not None:
+            return model
+        opened = self._others[name]()  # without the lock: a keyring may wait for the user's password
+        with self._lock:
+            model = self._opened.setdefault(name, opened)
+            is_unused = self._is_closed or model is not opened
+        if is_unused:
+            opened.close()
+        return model
+
+    def _signed(
+        self, name: str, response: ModelResponse, failures: Mapping[str, Failure], cost: float
+    ) -> ModelResponse:
+        """Return the response with the model that gave it and the cost of those that were withheld before.
+
+        Signed reasoning of a fallback model is removed, because the next request goes to another model.
+        """
+        if name == self._first:
+            return response
+        return replace(
+            response,
+            thinking=(),
+            tool_calls=tuple(replace(each, signature="") for each in response.tool_calls),
+            cost=None if response.cost is None else response.cost + cost,
+            fallback=name,
+            fallback_reason="; ".join(failures[each].reason for each in self._names if each in failures),
+        )
+
+    def _joined(self, failures: Mapping[str, Failure], last: ModelError) -> ModelError:
+        """Return the last error or, if other models failed too, one that names all of them.
+
+        A request that is larger than the window of a fallback model is condensed as for any model.
+        """
+        if len(failures) == 1 or isinstance(last, ContextOverflow):
+            return last
+        return ModelError(f"no model answered. {' · '.join(_lines(list(failures.values())))}", kind=last.kind)
+
+
+class _Call:
+    """One request, and whether a part of a response to it has arrived."""
+
+    def __init__(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> None:
+        self.request = request
+        self.cancel = cancel
+        self._on_delta = on_delta
+        self._has_begun = False
+
+    def emit(self, delta: Delta) -> None:
+        """Pass on a delta."""
+        self._has_begun |= delta.kind != "status"
+        self._on_delta(delta)
+
+    def request_for(self, model: Model) -> ModelRequest:
+        """Return the request for a fallback model: with tools as described to it, and no reasoning of another."""
+        describe, tools = self.request.tools_for, self.request.tools
+        described = describe(model.name) if describe is not None and tools else tools
+        return replace(self.request, messages=unsigned(self.request.messages), tools=described)
+
+    def may_go_on(self, error: ModelError) -> bool:
+        """Return whether another model may be asked after this error."""
+        return bool(error.fallback_reason) and not self._has_begun
+
+
+def _withheld() -> ModelError:
+    return ModelError("the content filter ended the answer", kind="filtered", fallback_reason=_WITHHELD)
+
+
+def _is_withheld(response: ModelResponse) -> bool:
+    """Return whether the provider's content filter ended the response before any part of it."""
+    has_part = response.text.strip() or response.reasoning or response.tool_calls
+    return response.finish_reason == "content_filter" and not has_part
+
+
+def _lines(failures: Sequence[Failure]) -> list[str]:
+    longest = _LONGEST_ERRORS // len(failures)
+    return [f"{failure.model}: {first_line(failure.message, longest)}" for failure in failures]
