@@ -18,6 +18,7 @@ FILES = [
         "told.txt",
         "services.txt",
         "classes.txt",
+        "embedded.txt",
     )
 ]
 WRITTEN = [line.split("\t", 1) for line in (Path(__file__).parent / "data/written.txt").read_text().splitlines()]

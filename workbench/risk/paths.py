@@ -27,6 +27,7 @@ SECRET_NAMES = frozenset(
         "secrets.yml secrets.yaml "
         "secrets.json secrets.toml .env .bash_history .zsh_history .python_history .psql_history .mysql_history "
         ".terraformrc .boto .s3cfg wallet.dat shadow gshadow sudoers shadow- master.passwd keystore.jks "
+        "wp-config.php kubeconfig k3s.yaml "
         "terraform.tfvars terraform.tfstate login.keychain login.keychain-db auth.json token token.json"
     )
 )
@@ -41,7 +42,14 @@ SECRET_DIRECTORIES = frozenset(
         "google-chrome chromium bravesoftware 1password bitwarden .electrum .bitcoin .config/gh"
     )
 )
-SECRET_SYSTEM = ("/etc/ssl/private", "/etc/sudoers.d", "/var/lib/docker", "/var/spool/cron", "/run/secrets")
+SECRET_SYSTEM = (
+    "/etc/ssl/private",
+    "/etc/sudoers.d",
+    "/var/lib/docker",
+    "/var/spool/cron",
+    "/run/secrets",
+    "/etc/kubernetes",
+)
 
 CODE_DIRECTORIES = {
     ".git": "changes what git runs and keeps",

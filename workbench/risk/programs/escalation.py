@@ -6,16 +6,20 @@ They are applied to each call after the rule for its program.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from workbench.risk.code import rated_code
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import words
 from workbench.risk.shell.call import Call
+from workbench.risk.shell.written_files import run_embedded
 from workbench.risk.word import UNKNOWN, Word, literal
 
-How: TypeAlias = Literal["run", "into", "write", "read", "high", "address", "remote", "port", "setting", "python"]
+How: TypeAlias = Literal[
+    "run", "into", "write", "read", "high", "address", "remote", "port", "setting", "python", "code"
+]
 _URL: Final = re.compile(r"(?:(?:git|hg|svn|bzr)\+|https?:|ftps?:|ssh:|git:|file:|npm:|jsr:|git@)|.* @ ", re.I)
 _REMOTE: Final = re.compile(r"(?:[a-z][a-z+.-]*:|[\w.-]+@[\w.-]+:)", re.I)
 _MODULE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+/|.*@")
@@ -72,6 +76,17 @@ ld ld.gold ld.lld gold mold | | -plugin --plugin | run |
 rustc | | -C --codegen | run |
 javac | | -processorpath --processor-path -J-javaagent -J-agentpath | run |
 ghc | | -pgmF -pgmP -pgmL -pgmc -pgml -pgma -pgms -pgmi | run |
+bun | | -e --eval -p --print | code |
+ghc ocaml kotlin crystal R Rscript raku luajit jruby qjs bb janet hy | | -e -c | code |
+scilab sage gnuplot bpftrace stap | | -e -c | code |
+octave octave-cli gp maxima root cling | | --eval --batch-string -e -c -q | code |
+cling | | * | code |
+crystal | eval | * | code |
+swipl sbcl ecl clisp gforth | | -g -t --eval -eval -x -e | code |
+matlab scilab dtrace | | -r -batch -e -n | code |
+blender | | --python-expr | python |
+helm | template install upgrade | --post-renderer | run |
+terraform tofu | init | -plugin-dir -from-module | run |
 nvcc | | -ccbin --compiler-bindir | run |
 pytest py.test | | -c --rootdir --confcutdir | run |
 pylint | | --init-hook | python |
@@ -195,8 +210,8 @@ def _reached(call: Call, row: Reach, word: Word) -> None:
         call.raise_to("HIGH", row.reason) if _EVERYWHERE.match(word.text) else None
     elif row.how == "setting":
         call.raise_to("HIGH", row.reason) if not _FINE_SETTING.match(word.text) else None
-    elif row.how in {"run", "python"}:
-        (_runs if row.how == "run" else _runs_python)(call, word)
+    elif row.how in _RUNS_CODE:
+        _RUNS_CODE[row.how](call, word)
     elif row.how == "into":
         call.use(word._replace(text=f"{word.text.rstrip('/') or '/'}/made"), "write")
     else:
@@ -210,6 +225,12 @@ def _runs_python(call: Call, word: Word) -> None:
         call.runs_python(word.text)
 
 
+def _runs_code(call: Call, word: Word) -> None:
+    """Rate code in a language that is not parsed, by its words and the commands in it."""
+    call.raise_to(*rated_code(word.text))
+    run_embedded(call, word.text)
+
+
 def _runs(call: Call, word: Word) -> None:
     """Rate a path that is run: HIGH unless it is inside the workspace."""
     text = word.text.rpartition("=")[2]
@@ -220,6 +241,13 @@ def _runs(call: Call, word: Word) -> None:
         call.paths.append(path)
     if path is None or not within(call.scan.context.resolved(path), call.scan.context.workspace):
         call.raise_to("HIGH", _ELSEWHERE)
+
+
+_RUNS_CODE: Final[Mapping[str, Callable[[Call, Word], None]]] = {
+    "run": _runs,
+    "python": _runs_python,
+    "code": _runs_code,
+}
 
 
 def _go(call: Call, original: list[Word]) -> None:
@@ -256,8 +284,14 @@ def _git(call: Call, original: list[Word]) -> None:
         call.raise_to("HIGH", "runs another program")
 
 
+_EXPORTS_TO: Final = re.compile(r"(?:\A|=)type=(?:local|tar|oci|docker|cacheonly)\b[^ ]*?\bdest=([^,]+)")
+
+
 def _docker(call: Call, original: list[Word]) -> None:
     operands = list(_operands(original))
+    for word in original:
+        if match := _EXPORTS_TO.search(word.text):
+            call.use(word._replace(text=f"{match[1].rstrip('/') or '/'}/made"), "write")
     if len(operands) < 3 or operands[0].text != "cp":
         return
     source, target = operands[-2:]

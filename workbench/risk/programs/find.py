@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from workbench.risk.assessment import ENTRY
-from workbench.risk.paths import is_regenerable
+from workbench.risk.paths import is_regenerable, is_secret
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call
 from workbench.risk.word import Word, literal
@@ -178,6 +178,23 @@ def _grep(call: Call) -> None:
         and any(part.reason.startswith(_VARIABLES) for part in call.scan.parts)
     ):
         call.raise_to("HIGH", "prints a secret")
+    if any(is_secret(name) for name in _globs([word.text for word in call.words])):
+        call.raise_to("HIGH", "reads what holds secrets")
+
+
+_GLOB_FLAGS = words("--include -g --glob --iglob --type-add -G --file-search-regex")
+
+
+def _globs(strings: Sequence[str]) -> Iterator[str]:
+    """Yield the globs of the files to search, without stars at their ends: `.env` for `--include=.env*`."""
+    for before, text in pairwise(["", *strings]):
+        flag, equals, value = text.partition("=")
+        if text.startswith(("-g", "-G")) and not text.startswith("--") and len(text) > 2:
+            yield text[2:].rstrip("*")
+        elif flag in _GLOB_FLAGS and equals:
+            yield value.rpartition(":")[2].rstrip("*")
+        elif before in _GLOB_FLAGS:
+            yield text.rpartition(":")[2].rstrip("*")
 
 
 def _fd(call: Call) -> None:

@@ -8,6 +8,7 @@ import re
 from workbench.files import recorded_stat
 from workbench.risk.git_programs import programs_named
 from workbench.risk.paths import is_regenerable, within
+from workbench.risk.programs.escalation import destroys
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.shell.written_files import note_fetched
@@ -237,7 +238,8 @@ _BEFORE = Spec(
 )
 _FINE_SETTINGS = re.compile(
     r"(?:user\.(?:name|email)|color\.\w+|core\.(?:quotepath|pager)=(?:cat)?|core\.quotepath|advice\.\w+|"
-    r"commit\.gpgsign|init\.defaultbranch|diff\.\w+renames?|log\.\w+|pull\.\w+|safe\.directory)(?:=.*)?\Z",
+    r"commit\.gpgsign|init\.defaultbranch|diff\.\w+renames?|log\.(?!showsignature)\w+|"
+    r"pull\.\w+|safe\.directory)(?:=.*)?\Z",
     re.I,
 )
 
@@ -264,7 +266,12 @@ def _git(call: Call) -> None:
     _displayed(call, verb)
     _checks_signatures(call, verb)
     beside(call, verb)
-    call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
+    if verb not in _RECOGNIZED:
+        call.opaque = "git"  # an alias, or a program named git-VERB
+        if inner := destroys(call.words[1:]):
+            call.raise_to("HIGH", f"a command of git that is not known here, told to {inner.lstrip('-')[:20]}")
+    else:
+        call.opaque = ""
     _by_verb(call)
 
 

@@ -60,7 +60,7 @@ git ls-files | -[cdmoisuktvfz] -x= -X=r --cached --deleted --modified --others -
  t*
 git ls-tree | -[drtlz] --long --name-only --name-status --object-only --abbrev? --full-name --full-tree --format= |
  t*
-git cat-file | -[tsepz] --batch? --batch-check? --batch-command? --batch-all-objects --buffer --unordered
+git cat-file | -[tsepz] --batch-check? --batch-all-objects --buffer --unordered
  --use-mailmap --path= --textconv! | t*
 git merge-base | -a --all --octopus --independent --is-ancestor --fork-point | t*
 git name-rev | --tags --refs= --exclude= --all --always --name-only --no-undefined | t*
@@ -272,7 +272,8 @@ zcat/gzcat/bzcat/xzcat/zstdcat/lzcat | -[cdfklqv] -o=w | r*
 column | -[teLxJ] -[scoNHORTWErp]= --table --separator= --output-separator= --json --table-columns= --table-right=
  --table-name= --output-width= --table-hide= --table-truncate= --table-wrap= --table-order= --fillrows
  --keep-empty-lines | r*
-true/false/:/yes/echo/printf/test/[/let/read/mapfile/readarray/getopts/unset/local/set/expr/seq/factor | * | a*
+true/false/:/yes/echo/printf/test/[/let/read/mapfile/readarray/getopts/unset/local/set/expr/seq | * | a*
+factor | -h --exponents | t*
 pwd | -[LPW] --logical --physical |
 cd/pushd/popd | -# -[LPen@] | a*
 basename/dirname | * | a*

@@ -11,13 +11,14 @@ from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
 from workbench.risk.programs.rule import Rule, always, named, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
-from workbench.risk.shell.written_files import run_written
+from workbench.risk.shell.written_files import run_embedded, run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
 UNKNOWN_CODE = "runs code that is not known before"
 _MODULES_HIGH = {
     "pty": "starts a shell",
     "code": "starts a shell",
+    "asyncio": "starts a shell",
     "smtpd": "opens a port",
     "pyftpdlib": "opens a port",
     **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "opens a connection to anywhere"),
@@ -60,8 +61,9 @@ def run_module(call: Call, rest: list[Word]) -> None:
         call.raise_to("HIGH", _MODULES_HIGH[name])
     elif name.partition(".")[0] == "workbench":
         call.run_words([literal("ohw"), *rest[1:]])
-    elif name.casefold() == "ipython":
-        call.run_words([literal("ipython"), *rest[1:]])
+    elif name.casefold() in {"ipython", "sqlite3"}:
+        call.raise_to("MEDIUM", "runs code")
+        call.run_words([literal(name.casefold()), *rest[1:]])
     elif name in _MODULES:
         call.run_words(rest)
     elif UNKNOWN in name:
@@ -110,10 +112,23 @@ def _module_files(call: Call, name: str, rest: list[Word]) -> None:
     elif name == "timeit":
         for word in rest:
             call.runs_python(word.text) if not re.match(r"-[nrusvp]|\d", word.text) else None
-    elif name in {"pdb", "trace", "cProfile", "profile", "runpy"} and operands:
+    elif name == "pydoc" and not _SERVES_DOCUMENTS.isdisjoint(word.text[:2] for word in rest):
+        call.raise_to("HIGH", "opens a port")
+    elif name in _RUN_SCRIPTS:
+        _runs_script(call, name, rest, operands)
+
+
+def _runs_script(call: Call, name: str, rest: list[Word], operands: list[Word]) -> None:
+    """Rate a module that runs a script or, after `-m`, another module."""
+    strings = [word.text for word in rest]
+    if "-m" in strings[:-1]:
+        run_module(call, rest[strings.index("-m") + 1 :])
+    elif operands:
         run_script(call, operands[-1] if name == "trace" else operands[0])
 
 
+_RUN_SCRIPTS = words("pdb trace cProfile profile runpy")
+_SERVES_DOCUMENTS = words("-p -b -n")
 _PIPED = "runs what is piped into it"
 _CODE_FLAGS = {
     "python": words("-c"),
@@ -277,7 +292,7 @@ def _other_ways(call: Call) -> None:
         call.raise_to("HIGH", "steers other programs")
     if call.name == "pwsh" and any(_POWER_CODE.match(text) for text in strings):
         call.raise_to("HIGH", _OTHER_SHELL)
-    if call.name == "php" and "-S" in strings:
+    if (call.name == "php" and "-S" in strings) or (call.name == "ruby" and {"-run", "httpd"} <= {*strings}):
         call.raise_to("HIGH", "serves files to other machines")
     if any(_LOADED.match(text) for text in strings):
         call.raise_to("HIGH", "loads more code first")
@@ -310,6 +325,7 @@ def _code(call: Call, code: Word) -> None:
         call.runs_python(code.text)
         return
     call.raise_to(*rated_code(code.text))
+    run_embedded(call, code.text)
     call.runs_code(code.text)
 
 

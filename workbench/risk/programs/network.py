@@ -295,6 +295,7 @@ _NETWORK: dict[str, Rule] = {
         "HIGH",
         "opens a connection to anywhere",
         "socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
+        "lt localtunnel bore zerotier-cli "
         "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
         "aria2c "
         "httpd darkhttpd miniserve simple-http-server b2 pastebinit ffsend transfer "

@@ -34,7 +34,7 @@ from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
 from workbench.risk.shell.control import called, lose_directory
 from workbench.risk.shell.grammar import prove
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command
-from workbench.risk.shell.written_files import RUNNABLE, run_named, run_written
+from workbench.risk.shell.written_files import RUNNABLE, run_embedded, run_named, run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
 RULES: dict[str, Rule] = {
@@ -231,6 +231,8 @@ def _unknown(call: Call) -> None:
         if word.names_secret:
             call.use(word, "text")
         _may_touch(call, word, before, writes=edits)
+        if " " in word.text and before not in _MESSAGE_FLAGS:
+            run_embedded(call, word.text)
         before = word.text
 
 

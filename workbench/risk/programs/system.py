@@ -290,6 +290,8 @@ def _kill(call: Call) -> None:
         call.raise_to("HIGH", "ends a service or a data base")
     if call.name in {"killall5", "skill", "xkill"}:
         call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    if call.name != "kill" and any(_WORKBENCH.search(text) for text in strings):
+        call.raise_to("HIGH", "ends the workbench itself")
     by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(strings)
     if by_pattern and any(not text.strip(".*^$+") for text in strings):
         call.raise_to("HIGH", "ends every process")
@@ -297,13 +299,17 @@ def _kill(call: Call) -> None:
         call.raise_to("HIGH", "ends every process of that name, whatever it has not saved")
 
 
+_WORKBENCH = re.compile(r"\bohw\b|\bworkbench\b")
+
+
 def _fuser(call: Call) -> None:
     """Rate fuser, which lists the processes that use a file or port, or kills them with `-k`."""
-    call.raise_to("MEDIUM", "asks who uses a file")
     strings = [word.text for word in call.words]
-    if any(text == "--kill" or _FUSER_KILLS.match(text) for text in strings):
-        ports = all(_PORT.fullmatch(text) and not _is_service(text) for text in strings if not text.startswith("-"))
-        call.raise_to("MEDIUM" if ports else "HIGH", "ends all processes that use it")
+    if not any(text == "--kill" or _FUSER_KILLS.match(text) for text in strings):
+        call.raise_to("MEDIUM", "asks who uses a file")
+        return
+    ports = all(_PORT.fullmatch(text) and not _is_service(text) for text in strings if not text.startswith("-"))
+    call.raise_to("MEDIUM" if ports else "HIGH", "ends all processes that use it")
 
 
 def _is_service(text: str) -> bool:

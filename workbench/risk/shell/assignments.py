@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from workbench.risk.assessment import Part, shortened
 from workbench.risk.environment import (
@@ -91,6 +91,10 @@ def declared(scan: Scan, node: Node) -> None:
                 scan.parts.append(Part(shortened(word.raw), "MEDIUM", reason))
 
 
+_CHANGES: Final = frozenset("rnulci")
+"""Attributes that change what programs get of a variable, or what a later assignment stores in it."""
+
+
 def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
     name, equals, value = word.text.partition("=")
     if node.type == "unset_command" and "[" in word.raw:
@@ -103,7 +107,7 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
         says(scan, word.raw, "sets a variable that is not known before")
     elif name.isidentifier():
         _without_value(scan, name, marks)
-        result = poisons(name, "") if "r" in marks else None
+        result = poisons(name, "") if _CHANGES.intersection(marks.replace("local", "")) else None
         if result:
             scan.parts.append(Part(shortened(word.raw), *result))
         if "x" in marks and "n" not in marks and not is_harmless_name(name):

@@ -262,12 +262,17 @@ def _names(text: str, path: str) -> bool:
 
 def _run_code(call: Call, text: str, *, is_program: bool) -> None:
     """Rate a text in any language by its commands and statements, and a program also by the files it changes."""
-    scan, budget = call.scan, call.scan.budget
     if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
         call.raise_to("HIGH", "runs code that changes files outside the workspace")
     if is_program and _RUNS_ANY.search(text):
         call.raise_to("HIGH", "runs code that runs a command that is not known before")
     call.raise_to(*rated_statements(call.name, text))
+    run_embedded(call, text)
+
+
+def run_embedded(call: Call, text: str) -> None:
+    """Rate the command lines in a text of any language; they count only if they are HIGH."""
+    scan, budget = call.scan, call.scan.budget
     for command in list(dict.fromkeys(_commands(text)))[:_MOST_COMMANDS]:
         if call.risk == "HIGH":
             break
@@ -279,6 +284,7 @@ def _commands(text: str) -> Iterator[str]:
     """Yield possible command lines in a text: lines after command markers, quoted strings, and lists of these."""
     pieces = [_LEAD.sub("", line) for line in text.splitlines()]
     pieces += [match[2] for match in _QUOTED.finditer(text)]
+    pieces += [match[1] for match in _BRACKETED.finditer(text)]
     pieces += [match[0] for match in _ANYWHERE.finditer(text)]
     pieces += [" ".join(each[2] for each in _QUOTED.finditer(match[0])) for match in _LISTED.finditer(text)]
     for piece in pieces:
@@ -332,7 +338,7 @@ _OUTSIDE: Final = re.compile(
 )
 _RUNS_ANY: Final = re.compile(r"\b(?:system|popen)\s*\(\s*(?![\s\"'])[^)\s]")
 _LEAD: Final = re.compile(
-    r"\A[\s@+\-:!.\\%>$*&]*(?:(?:shell|system|sys|sh|run|exec|execute|entrypoint|cmd|script|command|local|spawn)\b[:=\s\[]*)?"
+    r"\A[\s@+\-:!.\\%>$*&|/]*(?:(?:shell|system|sys|sh|run|exec|execute|entrypoint|cmd|script|command|local|spawn)\b[:=\s\[]*)?"
     r"(?:[\w.-]+\s*[:=]\s+)?",
     re.IGNORECASE,
 )
@@ -340,4 +346,5 @@ _ANYWHERE: Final = re.compile(
     r"(?<![\w./-])(?:sudo|rm|shred|dd|mkfs|truncate|chmod|chown)[ \t]+[^\n\"'`()\[\]{}]{1,400}"
 )
 _QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n]){1,400})\1""")
+_BRACKETED: Final = re.compile(r"[({]([^(){}\n]{1,400})[)}]")
 _LISTED: Final = re.compile(r"""(?:["'][^"'\n]{1,200}["']\s*,\s*)+["'][^"'\n]{1,200}["']""")
