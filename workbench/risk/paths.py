@@ -371,6 +371,9 @@ class PathContext:
 
     def _protection(self, path: str, real: str) -> str:
         """Return why a path is protected: by its name, its real path, or another name of that; empty if it is not."""
+        return self.once(f"protection\0{path}\0{real}", lambda: self._find_protection(path, real))
+
+    def _find_protection(self, path: str, real: str) -> str:
         reason = code_reason(real) or code_reason(path)
         if reason or not real.startswith("/"):
             return reason
@@ -388,7 +391,9 @@ class PathContext:
     def shares(self, path: str) -> bool:
         """Return whether the file has several hard links, so writing to it changes another, perhaps protected, name."""
         real = self.resolved(path)
-        return recorded_stat.link_count(real) > 1 and not recorded_stat.is_directory(real)
+        return self.once(
+            f"shares\0{real}", lambda: recorded_stat.link_count(real) > 1 and not recorded_stat.is_directory(real)
+        )
 
     def may_be_reverted(self, path: str) -> bool:
         """Return whether a log, which may be forged, can have the file written: only unprotected workspace files."""

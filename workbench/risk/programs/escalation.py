@@ -263,9 +263,17 @@ _OF_GIT: Final = {
 }
 
 
+_RATED_VERBS: Final = frozenset({*_OF_GIT, "worktree", "bundle", "ls-remote", "clone"})
+
+
 def _git(call: Call, original: list[Word]) -> None:
     operands = list(_operands(original))
     verb, inner = ([word.text for word in operands] + ["", ""])[:2]
+    if verb in _RATED_VERBS:
+        _git_verb(call, original, operands, verb, inner)
+
+
+def _git_verb(call: Call, original: list[Word], operands: list[Word], verb: str, inner: str) -> None:
     changes, why = _OF_GIT.get(verb, (frozenset(), ""))
     if inner in changes:
         call.raise_to("HIGH", why)

@@ -266,19 +266,18 @@ def _git(call: Call) -> None:
     _displayed(call, verb)
     _checks_signatures(call, verb)
     beside(call, verb)
-    if verb not in _RECOGNIZED:
-        call.opaque = "git"  # an alias, or a program named git-VERB
-        if inner := destroys(call.words[1:]):
-            call.raise_to("HIGH", f"a command of git that is not known here, told to {inner.lstrip('-')[:20]}")
-    else:
-        call.opaque = ""
+    call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
+    if inner := destroys(call.words[1:]) if call.opaque else "":
+        call.raise_to("HIGH", f"a command of git that is not known here, told to {inner.lstrip('-')[:20]}")
     _by_verb(call)
 
 
 def rate_repository(call: Call, original: list[Word]) -> None:
     """Rate a command that only reads by what the repository around it makes git run."""
+    if call.risk != "LOW":
+        return
     names = frozenset(word.text.casefold() for word in original if not word.text.startswith("-"))
-    if call.risk != "LOW" or names <= _WITHOUT:
+    if names <= _WITHOUT:
         return
     context = call.scan.context
     top = context.resolved(context.workspace)
@@ -305,6 +304,11 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
     if path is None:
         return True
     directory, top = context.resolved(os.path.normpath(path)), context.resolved(workspace)
+    return context.once(f"repository\0{marker}\0{directory}", lambda: _is_nested(directory, top, marker))
+
+
+def _is_nested(directory: str, top: str, marker: str) -> bool:
+    """Return whether a real directory belongs to another repository than the one at `top`."""
     while directory != top and within(directory, top):
         if not recorded_stat.is_directory(directory) or _is_top(directory, marker):
             return True
@@ -353,8 +357,10 @@ def _displayed(call: Call, verb: str) -> None:
     behind = False
     for word in call.words[1:]:
         behind |= word.text == "--"
+        if word.text.startswith("-"):
+            continue
         path = word._replace(text=word.text.rpartition(":")[2])
-        full = None if word.text.startswith("-") else call.scan.absolute(path)
+        full = call.scan.absolute(path)
         if ":" in word.text and full is not None:
             # `REV:PATH` starts at the top of the repository, `REV:./PATH` at the working directory
             call.paths += [full, f"{call.scan.context.workspace}/{path.text}"]

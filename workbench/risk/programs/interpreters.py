@@ -110,12 +110,17 @@ def _module_files(call: Call, name: str, rest: list[Word]) -> None:
     elif name in {"zipfile", "tarfile"}:
         _unpacks(call, rest, operands)
     elif name == "timeit":
-        for word in rest:
-            call.runs_python(word.text) if not re.match(r"-[nrusvp]|\d", word.text) else None
+        _times(call, rest)
     elif name == "pydoc" and not _SERVES_DOCUMENTS.isdisjoint(word.text[:2] for word in rest):
         call.raise_to("HIGH", "opens a port")
     elif name in _RUN_SCRIPTS:
         _runs_script(call, name, rest, operands)
+
+
+def _times(call: Call, rest: list[Word]) -> None:
+    for word in rest:
+        if not re.match(r"-[nrusvp]|\d", word.text):
+            call.runs_python(word.text)
 
 
 def _runs_script(call: Call, name: str, rest: list[Word], operands: list[Word]) -> None:

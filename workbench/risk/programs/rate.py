@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from workbench.risk.paths import is_secret, within
 from workbench.risk.programs import (
@@ -163,9 +164,9 @@ _HAVE_VERBS = words(
 
 def _asks(call: Call) -> bool:
     """Return whether the program is only asked for its version or help."""
-    if len(call.words) != 1 or call.risk != "LOW":
+    if len(call.words) != 1 or call.risk != "LOW" or call.words[0].text not in _ASKED_SHORT:
         return False
-    return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT.get(call.words[0].text, ())
+    return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT[call.words[0].text]
 
 
 def _task(call: Call, original: list[Word]) -> None:
@@ -203,6 +204,7 @@ _NAMED_TASKS = _TASKS | _CONTAINERS
 _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
 
 
+@lru_cache(maxsize=1_000)
 def _versioned(program: str) -> Rule | None:
     """Return the rule for the name without its version or kind, as for `python3.12` or `mkfs.ext4`."""
     plain = re.sub(r"[-.]?[\d.]+\Z", "", program)

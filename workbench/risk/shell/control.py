@@ -91,6 +91,8 @@ def branches(scan: Scan, node: Node) -> None:
 
 def _doubt(scan: Scan, node: Node, before: Mapping[str, str], values: Mapping[str, str]) -> None:
     """After a whole list, keep as certain only variables that were set before it or by its first command."""
+    if scan.origins.certain == before and scan.values == values:
+        return  # the parser finds a parent from the root on, which takes long in a long list
     if node.parent is None or node.parent.type != "list":
         scan.origins.keep_only(before)
         scan.keep_values(values)

@@ -77,6 +77,12 @@ class Grammar:
     reason: str
 
     @cached_property
+    def reads_text(self) -> bool:
+        """Whether all operands are plain text."""
+        kinds = {self.kind(position)[:1] for position in range(len(self.operands))}
+        return bool(kinds) and kinds <= {"t", "{"}
+
+    @cached_property
     def harmful(self) -> tuple[str, ...]:
         """The options that do harm if the shell expands a word, such as a glob, to one of them."""
         return tuple(flag for flag, option in self.options.items() if option.acts)
@@ -285,8 +291,7 @@ class _Proof:
 
     def _rate_operands(self) -> None:
         grammar, call = self._grammar, self._call
-        kinds = {grammar.kind(position)[:1] for position in range(len(grammar.operands))}
-        call.unread |= bool(kinds) and kinds <= {"t", "{"}
+        call.unread |= grammar.reads_text
         for position, word in enumerate((*self._operands, *self._names), 1 if self._skips else 0):
             if position - self._skips < len(self._operands):
                 self._slips_in(grammar.kind(position), word)

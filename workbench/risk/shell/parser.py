@@ -33,7 +33,8 @@ _MOST_STRINGS = MOST_NODES // 3
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
 _ESCAPED_START = re.compile(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
-_PASSED_OVER = re.compile(r"\\[ \t\v\f\n]|\s-\s")
+_ESCAPED_SPACE = re.compile(r"\\[ \t\v\f\n]")
+_LONE_DASH = re.compile(r"-(?<=\s-)\s")
 _LONE_DOLLAR = re.compile(r"((?:=|<<<[ \t]*)(?:\"\"|'')?)\$(?=[ \t])")
 _CLOSED = re.compile(r"(?<![\w'\"$\\}`)-])\d*[<>]&-(?=[\s;|&)]|\Z)")
 _MISLEADS = re.compile(r"\$\$[({`]")
@@ -121,7 +122,7 @@ def parsed(source: bytes) -> Node:
 
 def passes_over(root: Node, text: str) -> bool:
     """Return whether the parser skipped more than spaces; it treats an escaped space as a separator."""
-    if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
+    if not _ESCAPED_SPACE.search(text) and not _LONE_DASH.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
     for leaf in _leaves(root):
@@ -190,12 +191,15 @@ def _end_of_line(text: str, at: int) -> int:
 LEAVES = frozenset({"word", "string_content", "heredoc_content", "regex", "extglob_pattern", "number"})
 _ANSI_STRING = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 
+_PLAIN_LEAF = re.compile(r"[\w./:=@,%+-]+\Z", re.ASCII)
 _CUT_OFF = re.compile(r"\A(?:\d|\w+)")
 
 
 def leaf(scan: Scan, node: Node) -> None:
     """Rate a substitution in text that the parser treats as plain text."""
     raw = scan.reader.raw(node)
+    if _PLAIN_LEAF.match(raw):
+        return
     if raw[:1] in {"\n", "\r"} and node.type == "word":
         scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
     live_backticks(scan, raw)
