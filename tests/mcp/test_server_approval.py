@@ -15,7 +15,8 @@ import pytest
 from tests.mcp.conftest import FAKE, Place
 from workbench.mcp.config import ServerConfig, read_server, server_environment
 from workbench.mcp.errors import ServerFailed
-from workbench.mcp.packages import local_packages, unpinned
+from workbench.mcp.images import unpinned_images
+from workbench.mcp.packages import local_packages, unpinned, unpinned_notice
 from workbench.mcp.pins import changed_lines
 from workbench.mcp.stdio import MOST_FILES, OTHERS, started_files
 
@@ -423,6 +424,81 @@ def test_packages_downloaded_without_a_version_are_named(line: str) -> None:
 @pytest.mark.parametrize("line", PINNED)
 def test_local_packages_and_those_with_a_version_are_not_named(line: str) -> None:
     assert unpinned(shlex.split(line)) == ()
+
+
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+IMAGES = {
+    "docker run mcp/time": "mcp/time",
+    "docker run -i --rm mcp/time:latest": "mcp/time:latest",
+    "docker run -i --rm mcp/time:1.2.3": "mcp/time:1.2.3",
+    "/usr/bin/docker run -i a": "a",
+    "docker container run -it a sh -c b": "a",
+    "docker --context other run --rm a": "a",
+    "docker -H unix:///x.sock --debug run a": "a",
+    "docker create --name server a": "a",
+    "docker run --name=server -e KEY -eA=b --env C -v /x:/y -p8080:80 --network host a --flag": "a",
+    "docker run -ite KEY ghcr.io/github/github-mcp-server": "ghcr.io/github/github-mcp-server",
+    "docker run --mount type=bind,src=/x,dst=/y --pull always -- a": "a",
+    "docker run --init --privileged --read-only --label 'a b' registry.example:5000/a:2": "registry.example:5000/a:2",
+    "podman run --replace --rmi --tls-verify=false -i quay.io/a": "quay.io/a",
+    "podman run docker://a:1": "docker://a:1",
+    "nerdctl --namespace x run --rm a": "a",
+    "finch run -i a": "a",
+    "container run --ssh -i a": "a",
+    "sudo docker run -i a": "a",
+    "env A=b docker run -i a": "a",
+    "flatpak-spawn --host podman run -i a": "a",
+    "sh -c 'docker run -i a'": "a",
+    "sh -c 'cd x; exec docker run -i a; true'": "a",
+    "bash -lc 'A=b docker run -i --name=\"x y\" a'": "a",
+    "ssh host --command='podman run a'": "a",
+    "docker run -i a:$TAG": "a:$TAG",
+    "docker run -i a@sha256:0123": "a@sha256:0123",
+    f"docker run -i a@{DIGEST}0": f"a@{DIGEST}0",
+    "apptainer run --cleanenv docker://a:1": "docker://a:1",
+    "singularity exec --bind /x library://a/b c": "library://a/b",
+    "ctr -n x run --rm docker.io/library/a:1 id": "docker.io/library/a:1",
+    "kubectl run server -i --rm --image=a": "a",
+    "kubectl debug node/x --image a -it": "a",
+}
+FIXED_IMAGES = f"""
+docker run -i a@{DIGEST}
+docker run -i registry.example:5000/a:1.2@{DIGEST}
+podman run --rm quay.io/a@{DIGEST} serve
+docker run -i {DIGEST}
+docker exec -i server sh
+docker ps
+docker compose run server
+docker build -t a .
+docker mcp gateway run
+podman run --rootfs ./tree sh
+podman run oci-archive:a.tar
+apptainer run ./a.sif
+apptainer exec a.sif id
+kubectl run server --image=a@{DIGEST}
+kubectl get pods
+sh -c 'docker run -i a@{DIGEST}'
+docker
+docker run
+npx docker-server@1.0.0
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", IMAGES)
+def test_container_images_without_a_digest_are_named(line: str) -> None:
+    assert unpinned_images(shlex.split(line)) == (IMAGES[line],)
+
+
+@pytest.mark.parametrize("line", FIXED_IMAGES)
+def test_local_images_and_those_with_a_digest_are_not_named(line: str) -> None:
+    assert unpinned_images(shlex.split(line)) == ()
+
+
+def test_notice_names_packages_and_images() -> None:
+    server = read_server("own", {"command": "sh", "args": ["-c", "npx -y a && docker run -i b:1 c"]}, "here", "/")
+    assert unpinned_notice(server) == (
+        "not pinned: a is downloaded without a version; b:1 is run without a digest, so the code may differ"
+    )
 
 
 def test_files_beyond_the_limit_are_compared_together(tmp_path: Path) -> None:

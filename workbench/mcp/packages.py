@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from workbench.mcp.config import ServerConfig
+from workbench.mcp.images import unpinned_images
 from workbench.risk.paths import words
 
 _NODE: Final = words("npx npm bunx pnpm pnpx yarn bun")
@@ -164,11 +165,12 @@ def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
 
 def unpinned_notice(server: ServerConfig) -> str:
     """Return a line about what the server's command downloads without naming a version; empty if there is nothing."""
-    names = unpinned((server.command, *server.args))
-    verb = "is" if len(names) == 1 else "are"
-    return (
-        f"not pinned: {', '.join(names)} {verb} downloaded without a version, so the code may differ" if names else ""
+    argv = (server.command, *server.args)
+    missing = ((unpinned(argv), "downloaded without a version"), (unpinned_images(argv), "run without a digest"))
+    lacking = "; ".join(
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {how}" for names, how in missing if names
     )
+    return f"not pinned: {lacking}, so the code may differ" if lacking else ""
 
 
 def _is_fetched(package: str, launcher: str) -> bool:
