@@ -151,3 +151,12 @@ async def test_from_a_key_in_the_diff_viewer_to_the_file(client: DirectClient, l
     assert passed(trace, "From a key in the diff viewer to the file") == flow(
         "From a key in the diff viewer to the file"
     )
+
+
+def test_each_package_is_imported_where_the_document_says() -> None:
+    rows = re.findall(r"^\| (\w+) \| [^|]+ \| (`workbench/[^|]+) \|$", DOCUMENT, re.MULTILINE)
+    assert [name for name, _ in rows] == ["textual", "litellm", "pydantic", "rich", "pexpect", "watchfiles"]
+    for name, modules in rows:
+        for module in re.findall(r"`([^`]+)`", modules):
+            imported = re.search(rf"^\s*(?:import|from) {name}\b", (ROOT / module).read_text(), re.MULTILINE)
+            assert imported, f"{module} imports no {name}"

@@ -190,6 +190,9 @@ def _type(shell: Shell, text: str) -> str:
     """Type into the running command; return the error message, or an empty string."""
     if asks_password(shell) and messages.key(text) is None:
         return messages.REFUSED_PASSWORD
+    letter = messages.control_letter(text)
+    if letter:
+        return "" if shell.terminal.press_control(letter) else messages.NOT_READ
     by_line = shell.terminal.takes_lines()
     data = messages.typed(text, by_line=by_line)
     if by_line and max(map(len, data.split(b"\n"))) > _LONGEST_INPUT:

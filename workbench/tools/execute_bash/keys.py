@@ -58,3 +58,9 @@ def key_name(text: str) -> str:
 def key(text: str) -> bytes | None:
     """Return the bytes of the key that `text` names, or None."""
     return KEYS.get(key_name(text))
+
+
+def control_letter(text: str) -> str:
+    """Return the letter that `text` names together with the control key, such as `c` for `C-c`, or an empty string."""
+    name = key_name(text)
+    return name.removeprefix("C-") if name.startswith("C-") else ""

@@ -9,6 +9,7 @@ from workbench.text import visible
 from workbench.tools.execute_bash.definition import CmdOutputMetadata, ExecuteBashObservation
 from workbench.tools.execute_bash.keys import ENTER, key_name
 from workbench.tools.execute_bash.keys import KEYS as KEYS
+from workbench.tools.execute_bash.keys import control_letter as control_letter
 from workbench.tools.execute_bash.keys import key as key
 from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.wait import Outcome

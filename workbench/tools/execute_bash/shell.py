@@ -19,7 +19,7 @@ from workbench.processes.shell_environment import shell_environment
 from workbench.processes.spawn import find_program
 from workbench.processes.sweep import sweep
 from workbench.tools.execute_bash import rc
-from workbench.tools.execute_bash.prompt import Hint, Mark, PromptDetector
+from workbench.tools.execute_bash.prompt import FIRST_PROMPT, Hint, Mark, PromptDetector
 from workbench.tools.execute_bash.stream import OutputText, Stream
 from workbench.tools.execute_bash.terminal import Terminal
 
@@ -77,6 +77,9 @@ class Shell:
         """
         self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
+        while not (self._hint or self.ended or self.terminal.hung_up) and time.monotonic() < until:
+            self._feed(self.terminal.expect(FIRST_PROMPT, 0.2))
+        self._feed(self.terminal.unmatched())
         # The supervisor reports the shell's pid on another channel, on a busy machine perhaps after the prompt.
         while not ((self._hint and self.terminal.guard.pid) or self.ended) and time.monotonic() < until:
             self.pump(0.2)

@@ -13,10 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pexpect
-from pexpect import fdpexpect
-
 from workbench.processes.supervised_process import received, start_supervisor
+from workbench.tools.execute_bash.channel import ShellChannel
 
 _PATIENCE = 6.0  # seconds; the supervisor itself gives up after 5
 
@@ -105,7 +103,6 @@ class Guard:
         return self._process.returncode == 0
 
 
-_CHUNK = 65536
 _ROWS, _COLUMNS = 40, 120
 
 
@@ -123,13 +120,13 @@ class Terminal:
             raise
         finally:
             os.close(pty)
-        os.set_blocking(self._master, False)
-        self._spawn = fdpexpect.fdspawn(
-            self._master, timeout=None, maxread=_CHUNK, searchwindowsize=4096, use_poll=True
-        )
-        self._spawn.delaybeforesend = None
+        self._channel = ShellChannel(self._master)
         self._poll = self.poll()
-        self.hung_up = False  # no process has the terminal open any more
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether no process has the terminal open any more."""
+        return self._channel.at_end
 
     def poll(self) -> select.poll:
         """Return a new poll object that waits for output or a message from the supervisor."""
@@ -145,31 +142,33 @@ class Terminal:
             self.guard.hear()
             if self.guard.lost:
                 self._poll.unregister(self.guard.fileno())
-        if self._master not in ready:
-            return b""
-        try:
-            data = self._spawn.read_nonblocking(_CHUNK, 0)
-            return data if isinstance(data, bytes) else b""  # always bytes, because no encoding is set
-        except pexpect.TIMEOUT:
-            return b""
-        except pexpect.EOF:
+        return self._read() if self._master in ready else b""
+
+    def _read(self) -> bytes:
+        data = self._channel.read_available()
+        if self.hung_up:
             self._poll.unregister(self._master)
-            self.hung_up = True
-            return b""
+        return data
+
+    def expect(self, patterns: Sequence[bytes], seconds: float) -> bytes:
+        """Return the output through the first of the patterns; empty if none comes within `seconds`.
+
+        After the last call, `unmatched` has what came besides.
+        """
+        output = self._channel.expect_any(patterns, seconds)
+        if self.hung_up:
+            self._poll.unregister(self._master)
+        if not output and select.select([self.guard], [], [], 0)[0]:
+            self.guard.hear()
+        return output
+
+    def unmatched(self) -> bytes:
+        """Return the output that `expect` read beyond or without a match."""
+        return self._channel.unmatched()
 
     def write(self, data: bytes, seconds: float = 2.0) -> bool:
         """Type the bytes; return False if the program did not read all of them in time."""
-        writable = select.poll()
-        writable.register(self._master, select.POLLOUT)
-        until = time.monotonic() + seconds
-        while data and time.monotonic() < until:
-            try:
-                data = data[os.write(self._master, data) :]
-            except BlockingIOError:
-                writable.poll(50)
-            except OSError:
-                return False
-        return not data
+        return self._channel.send_all(data, seconds)
 
     def foreground(self) -> int:
         """Return the foreground process group of the terminal; 0 if there is none."""
@@ -183,9 +182,13 @@ class Terminal:
         return self.foreground() == self.guard.pid
 
     def press_interrupt(self) -> None:
-        """Press C-c; send the signal directly if a program made the terminal pass the key through."""
-        if not (self._has_mode(termios.ISIG) and self.write(b"\x03", 0.05)):
+        """Press the interrupt key; send the signal if a program made the terminal pass the key through."""
+        if not self._channel.sendintr(0.05):
             self.signal_foreground(signal.SIGINT)
+
+    def press_control(self, letter: str) -> bool:
+        """Press a letter with the control key; return False if the program did not read it in time."""
+        return self._channel.sendcontrol(letter, 2.0)
 
     def signal_foreground(self, number: int) -> None:
         """Send a signal to the foreground group, unless that is the shell itself."""
@@ -213,7 +216,7 @@ class Terminal:
     def close(self) -> bool:
         """End the shell and all its processes, close the terminal; return False if the supervisor failed."""
         clean = self.guard.close()
-        self._spawn.close()
+        self._channel.close()
         return clean
 
 
