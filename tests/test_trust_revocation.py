@@ -67,18 +67,31 @@ def test_revoked_trust_stays_revoked_until_the_user_agrees_again(where, project,
     assert is_trusted(project, agreed(where, named))
 
 
-def test_agreements_of_earlier_versions_apply_and_named_ones_depend_on_the_settings(where, project, tmp_path):
-    other = tmp_path / "other/.ohw"
-    other.mkdir(parents=True)
-    (other / "rules.toml").write_text(RULES)
+OLD = {
+    "content alone": lambda content: content,
+    "no date": lambda content: {"content": content, "by": "user"},
+    "no origin": lambda content: {"content": content},
+}
+
+
+@pytest.mark.parametrize("stored", OLD.values(), ids=OLD)
+def test_agreements_of_unknown_origin_count_only_while_the_settings_name_the_directory(where, project, stored):
     where.data.mkdir(parents=True)
-    old = {str(path): fingerprint(path) for path in (project, other.parent)}
-    (where.data / "trusted.json").write_text(json.dumps(old))
-    trusted = agreed(where, [str(project)])
-    assert is_trusted(project, trusted)
-    assert is_trusted(other.parent, trusted)
+    (where.data / "trusted.json").write_text(json.dumps({str(project): stored(fingerprint(project))}))
+    named = [str(project)]
     assert not is_trusted(project, agreed(where, []))
-    assert is_trusted(other.parent, agreed(where, []))
+    assert [standing for _, standing in agreements(where, [])] == ["not in settings"]
+    assert is_trusted(project, agreed(where, named))
+    assert not is_trusted(project, agreed(where, []))
+    agree(where, project, fingerprint(project))
+    assert is_trusted(project, agreed(where, []))
+
+
+def test_agreements_of_unknown_origin_do_not_cover_other_files(where, project):
+    where.data.mkdir(parents=True)
+    (where.data / "trusted.json").write_text(json.dumps({str(project): fingerprint(project)}))
+    (project / ".ohw/rules.toml").write_text("")
+    assert not is_trusted(project, agreed(where, [str(project)]))
 
 
 def test_trust_revoked_elsewhere_is_removed_from_a_running_screen(where, project):

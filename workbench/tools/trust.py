@@ -114,7 +114,6 @@ def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:
     while the settings name the directory.
     """
     stored, real = _read(locations), dict(map(_content_of, named))
-    # An agreement without a date is of a version that did not record who agreed.
     undated = {path: entry.content for path, entry in stored.items() if path in real and not entry.at}
     first = {path: content for path, content in real.items() if content and path not in stored} | undated
     if first:
@@ -219,10 +218,12 @@ def _read(locations: Locations) -> dict[str, Agreement]:
 
 
 def _entry(path: str, value: object) -> Agreement | None:
-    # Version 0.1 stored the content alone.
+    # An agreement without a date is of a version that did not record who agreed. It counts only while the settings name
+    # the directory: if they once did and no longer do, that revoked it, and otherwise asking again does no harm.
     if isinstance(value, str):
-        return Agreement(path, value, "user")
+        return Agreement(path, value, "settings")
     if not isinstance(value, dict) or not isinstance(value.get("content"), str):
         return None
-    by: Origin = "settings" if value.get("by") == "settings" else "user"
-    return Agreement(path, value["content"], by, str(value.get("at") or ""), bool(value.get("revoked")))
+    at = str(value.get("at") or "")
+    by: Origin = "user" if at and value.get("by") != "settings" else "settings"
+    return Agreement(path, value["content"], by, at, bool(value.get("revoked")))

@@ -18,7 +18,7 @@ _STANDINGS: Final[dict[Standing, str]] = {
     "changed": "changed since; asked about when you open it",
     "missing": "the directory is gone",
     "revoked": "revoked; still named in your settings",
-    "not in settings": "no longer named in your settings",
+    "not in settings": "not named in your settings; asked about when you open it",
 }
 _BY: Final = {"user": "you", "settings": "your settings"}
 
@@ -46,7 +46,7 @@ class TrustRow:
     @property
     def about(self) -> str:
         """What the directory brings, who agreed and when, in one line."""
-        since = f" on {self.at[:10]}" if self.at else ""
+        since = f" on {self.at[:10]}" if self.at else ", or by you in an earlier version"
         return f"{', '.join(self.brings) or 'no files'} · agreed by {self.by}{since}"
 
 
