@@ -13,6 +13,8 @@ from tests.sandbox import Sandbox
 from tests.tui.decision_files import MODE, act, keep_all_kinds, keep_decided
 from tests.tui.session_files import keep
 from workbench.config.locations import Locations
+from workbench.plain.headless import Narrator
+from workbench.plain.narration import item_lines
 from workbench.protocol import events as ev
 from workbench.session.session_names import session_path
 from workbench.session.storage.decision_log import RecordedDecision, Unreadable, all_decisions, session_decisions
@@ -184,6 +186,41 @@ def test_exports_of_a_session_say_who_allowed_each_action(where):
     ):
         assert words in markdown
         assert words.replace('"', "&quot;") in page
+
+
+def test_plain_mode_says_who_allowed_each_action(where):
+    with Store.open(session_path(where, "s1"), readonly=True) as store:
+        state = Recorded(store).state()
+    lines = [line for item in state.items for line in item_lines(item, state.workspace)]
+    for words in (MODE, "rule allow $ pytest *", "you", "rule read-only tool"):
+        assert any(line.endswith(f" (allowed by {words})") for line in lines)
+    for words in ("you", "rule deny $ curl *"):
+        assert any(line.partition(": ")[2].startswith(f"denied by {words}") for line in lines)
+
+
+def test_narration_of_a_run_says_who_allowed_each_action(where):
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    with Store.open(session_path(where, "s1"), readonly=True) as store:
+        for event in store.events():
+            narrator.event(event)
+    lines = out.getvalue().splitlines()
+    for words in (
+        f"allowed by {MODE}",
+        "allowed by rule allow $ pytest *",
+        "denied by you",
+        "denied by rule deny $ curl *",
+    ):
+        assert f"  {words}" in lines
+
+
+def test_narration_of_a_sub_agent_says_who_allowed_each_action():
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    for verdict, by, rule in (("approved", "mode", MODE), ("rejected", "person", "")):
+        decided = ev.ActionDecided(action_id="s:a", verdict=verdict, by=by, rule=rule)
+        narrator.event(ev.DelegateStep(action_id="d", agent="scout", session="s", event=decided))
+    assert out.getvalue().splitlines() == [f"  scout: allowed by {MODE}", "  scout: denied by you"]
 
 
 def test_the_first_rows_of_500_sessions_do_not_wait_for_the_rest(tmp_path, monkeypatch):

@@ -5,7 +5,14 @@ import pytest
 from tests.session.conftest import harness as harness
 from tests.session.fake_agent import calls, says
 from workbench.plain.headless import Narrator
-from workbench.protocol.events import ActionProposed, DelegateStep, ModelResponded, SessionStarted
+from workbench.protocol.events import (
+    ActionObserved,
+    ActionProposed,
+    DelegateStep,
+    ModelResponded,
+    RunEnded,
+    SessionStarted,
+)
 from workbench.protocol.live import EngineState
 from workbench.session.results import not_run
 
@@ -53,7 +60,7 @@ def test_unreadable_call_is_explained_once():
         ("glob", {"pattern": "**/*.py"}, "▸ glob: **/*.py"),
         ("grep", {"pattern": "def x"}, "▸ grep: def x"),
         ("think", {"thought": "first this"}, "▸ think: first this"),
-        ("finish", {"message": "Done."}, "▸ finish: Done."),
+        ("finish", {"message": "Done."}, "▸ finish"),
         ("web_read", {"url": "https://example.org/a"}, "▸ web_read: https://example.org/a"),
         ("delegate", {"agent": "scout", "inputs": "look for x"}, "▸ delegate: scout: look for x"),
         ("count_words", {"text": "one two"}, "▸ count_words text=one two"),
@@ -94,3 +101,43 @@ def test_fallback_model_is_narrated_once():
     narrator.event(DelegateStep(action_id="d", agent="scout", session="s", event=answered))
     narrator.event(answered)
     assert out.getvalue() == "one is overloaded: two is asked instead\n"
+
+
+MESSAGES = {"a line": "All done.", "lines": "All done.\n\n- one\n- two", "long": "All done. " + "Really. " * 60}
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
+def test_the_final_message_is_narrated_once_and_in_full(harness, message):
+    one = harness(calls(("finish", {"message": message})))
+    one.session.send("go")
+    one.run()
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    for event in one.log():
+        narrator.event(event)
+    assert out.getvalue().count("All done.") == 1
+    assert out.getvalue().splitlines()[-1 - message.count("\n") :] == f"finished: {message.strip()}".splitlines()
+    assert "▸ finish\n" in out.getvalue()
+
+
+def test_the_result_that_ends_a_run_is_narrated_once():
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    narrator.event(
+        ActionProposed(action_id="a", response_id="r", call_id="a", tool="submit", function="submit", arguments={})
+    )
+    narrator.event(
+        ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": "Submitted.\nTwice."}]})
+    )
+    narrator.event(RunEnded(reason="finished", detail="Submitted."))
+    assert out.getvalue().count("Submitted.") == 1
+
+
+def test_final_message_that_is_refused_is_explained():
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    narrator.event(
+        ActionProposed(action_id="a", response_id="r", call_id="a", tool="finish", function="finish", arguments={})
+    )
+    narrator.event(not_run("a", "finish was not run: `message` is missing."))
+    assert out.getvalue().splitlines() == ["▸ finish", "  ✗ finish was not run: `message` is missing."]

@@ -237,6 +237,14 @@ def test_native_and_text_calls_lead_to_the_same_result(sandbox: Sandbox, calls: 
     assert "<function" not in done.stderr
 
 
+def test_final_message_of_several_lines_is_the_whole_answer(sandbox: Sandbox):
+    message = "Fixed it:\n\n- one\n- " + "two " * 100
+    with ModelServer([finish_turn(message)]) as server:
+        done = sandbox.ohw("run", "go", *with_server(server))
+    assert (done.returncode, done.stdout) == (0, f"{message.strip()}\n")
+    assert done.stderr.count("Fixed it:") == 1
+
+
 def test_plan_mode_reads_files_and_changes_none(sandbox: Sandbox):
     path = sandbox.project / "a.txt"
     path.write_text("the first line\n")

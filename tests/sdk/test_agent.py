@@ -134,8 +134,9 @@ def test_a_special_tool_ends_the_run(agent_with, special):
 
 
 def test_the_built_in_finish_ends_the_run(agent_with):
-    result = agent_with(FakeModel(calls(("finish", {"message": "All done."}))), [FinishTool]).run_sync("go")
-    assert (result.reason, result.text) == ("finished", "All done.")
+    message = "All done.\n\n- " + "more " * 100 + "\n- and more"
+    result = agent_with(FakeModel(calls(("finish", {"message": message}))), [FinishTool]).run_sync("go")
+    assert (result.reason, result.text, result.detail) == ("finished", message, "All done.")
 
 
 def test_a_tool_that_is_not_special_does_not_end_the_run(agent_with):

@@ -41,6 +41,7 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.live import EngineState, LiveEvent, Notice
 from workbench.secrets.masker import MASKER
+from workbench.session.final_answer import FinalAnswer
 from workbench.session.mentions import mentioned
 from workbench.session.session import EXIT, Session
 from workbench.session.session_factory import OpenedSession, checked_workspace, start_session
@@ -49,8 +50,9 @@ from workbench.session.state import OpenAction
 from workbench.session.sub_agents import SubAgent
 from workbench.text import first_line, visible, visible_path
 from workbench.tools.ask_human.question import read_question
+from workbench.tools.manifest import kind_of
 from workbench.view.fallback_line import fallback_line
-from workbench.view.formatting.actions import headline
+from workbench.view.formatting.actions import decision_text, headline
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -66,6 +68,9 @@ class Narrator:
         self._last_detail = ""
         self._workspace = ""
         self._fallbacks: set[str] = set()
+        self._final: set[str] = set()
+        self._message = ""
+        self._last_result = ""
 
     def event(self, event: Event) -> None:
         """Write about an event if the user should know about it."""
@@ -78,8 +83,8 @@ class Narrator:
                 self._answered(event)
             case ActionProposed():
                 self._print(f"▸ {self._call(event)}", _BOLD)
-            case ActionDecided() if event.verdict == "rejected":
-                self._print(f"  rejected by {event.rule or event.by}", _RED)
+            case ActionDecided():
+                self._decided(event)
             case ActionObserved():
                 self._observed(event)
             case ActionAbandoned():
@@ -98,13 +103,28 @@ class Narrator:
         elif isinstance(event, DelegateStep):
             self._delegated(event)
         else:
-            self._print(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
+            self._ended(event)
+
+    def _ended(self, event: RunEnded) -> None:
+        """Write how the run ended, with the whole final message; not with a result that the line above has."""
+        is_written = event.reason == "finished" and event.detail == self._last_result
+        detail = self._message if event.reason == "finished" and self._message else first_line(event.detail, 500)
+        self._print(f"{event.reason}: {detail}" if detail and not is_written else event.reason, _DIM)
 
     def _delegated(self, event: DelegateStep) -> None:
         if isinstance(event.event, ActionProposed):
             self._print(f"  {event.agent} ▸ {self._call(event.event)}")
+        elif isinstance(event.event, ActionDecided):
+            self._decided(event.event, f"  {event.agent}: ")
         elif isinstance(event.event, ModelResponded):
             self._note_fallback(event.event)
+
+    def _decided(self, event: ActionDecided, start: str = "  ") -> None:
+        """Write who or what allowed or denied an action; that the run may end is not worth a line."""
+        is_denied = event.verdict == "rejected"
+        if is_denied or event.action_id not in self._final:
+            line = decision_text("denied" if is_denied else "allowed", event.by, event.rule)
+            self._print(f"{start}{line}", _RED if is_denied else _DIM)
 
     def _answered(self, event: ModelResponded) -> None:
         self._note_fallback(event)
@@ -150,7 +170,12 @@ class Narrator:
         self._print(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _call(self, event: ActionProposed) -> str:
-        """Return a proposed call in one line; of one that could not be read, only the tool's name."""
+        """Return a proposed call in one line; only the tool's name if it could not be read, or if its message is
+        written when the run has ended with it.
+        """
+        if kind_of(event.tool) == "final":
+            self._final.add(event.action_id)
+            return event.tool
         subject = "" if event.error else self._subject(event)
         if not subject or subject.split()[0] == event.tool:  # without a template, the subject begins with the name
             return subject or event.tool
@@ -186,7 +211,10 @@ class Narrator:
     def _observed(self, event: ActionObserved) -> None:
         failed = bool(event.observation.get("is_error"))
         text = "".join(str(part.get("text", "")) for part in event.observation.get("content", ()))
-        line = first_line(text, 160)
+        is_message = event.action_id in self._final and event.ran and not failed
+        self._message = text.strip() if is_message else ""
+        self._last_result = "" if is_message else first_line(text, 200)
+        line = "" if is_message else first_line(text, 160)
         if line:
             self._print(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
 
@@ -271,7 +299,7 @@ class Outlet:
         self._out = OutputChannel(sys.stdout.buffer, "standard output")
         self._err = OutputChannel(sys.stderr.buffer, "standard error")
         self._narrator = Narrator(self._err.write, color=sys.stderr.isatty())
-        self._answer = ""
+        self._answer = FinalAnswer()
 
     def on_failure(self, listener: Callable[[str], None]) -> None:
         """Set the function to call when a stream cannot be written; call it at once if one has already failed."""
@@ -296,10 +324,7 @@ class Outlet:
     def event(self, event: Event) -> None:
         """Write an event that was added to the session's log."""
         self._narrator.event(event)
-        if isinstance(event, ModelResponded):
-            self._answer = event.text or self._answer
-        elif isinstance(event, RunEnded):
-            self._answer = event.detail if event.reason == "finished" and event.detail else self._answer
+        self._answer.apply(event)
         if self._as_json:
             self._out.write(json_line(event))
         self._out.check()  # in text mode nothing is written before the end, so a closed pipe would go unnoticed
@@ -315,8 +340,8 @@ class Outlet:
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
         """Write the answer to stdout, and how to resume to stderr, or to stdout if stderr has failed."""
-        if not self._as_json and self._answer:
-            self._out.write(visible(self._answer.rstrip("\n")) + "\n")
+        if not self._as_json and self._answer.text:
+            self._out.write(visible(self._answer.text) + "\n")
         if self._out.problem:
             self._narrator.notice(self._out.problem)
         self._narrator.close(session_id, questions, unsaved)

@@ -13,14 +13,14 @@ from workbench.text import counted
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.view.diff.lines import Standing, paint_line
-from workbench.view.formatting.actions import action_line, presentation, seconds
+from workbench.view.formatting.actions import action_line, decision_of, presentation, seconds
 from workbench.view.formatting.cards import printed_output
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.view.wrapping import count_lines
 
 LINES: Final = 10
 """How many of the last lines of an output are printed; `/show` prints all."""
-_ENDED: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "its outcome is unknown"}
+_ENDED: Final = {"skipped": "skipped", "lost": "its outcome is unknown"}
 _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
 """Kinds of tools whose result is not printed: the user has seen it, or sees it elsewhere."""
 
@@ -42,16 +42,19 @@ def item_lines(item: Item, workspace: str) -> Iterator[str]:
 
 
 def begun(item: ActionItem, workspace: str) -> str:
-    """Return one line about an action that begins to run."""
+    """Return one line about an action that begins to run, and who or what allowed it."""
     who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_user else ""
     what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
-    return f"Step {item.number}{who}: {what}{action_line(item, workspace)}".rstrip()
+    decision = decision_of(item) if item.phase != "rejected" else ""
+    allowed = f" ({decision})" if decision else ""
+    return f"Step {item.number}{who}: {f'{what}{action_line(item, workspace)}'.rstrip()}{allowed}"
 
 
 def ended(item: ActionItem) -> Iterator[str]:
     """Yield how an action ended, and its output; nothing while the action has not ended."""
-    if item.phase in _ENDED:
-        yield f"Step {item.number}: {_ENDED[item.phase]}{f'. {item.note}' if item.note else ''}"
+    end = (decision_of(item) or "rejected") if item.phase == "rejected" else _ENDED.get(item.phase)
+    if end:
+        yield f"Step {item.number}: {end}{f'. {item.note}' if item.note else ''}"
     elif kind_of(item.tool) in _QUIET and item.phase == "done":
         message = str(item.arguments.get("message", "")).strip()
         yield from [f"Agent: {message}"] if message and kind_of(item.tool) == "final" else []

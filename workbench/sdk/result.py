@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from workbench.protocol.events import Event, ModelAsked, ModelResponded, RunEnd, RunEnded
+from workbench.session.final_answer import FinalAnswer
 
 Reason: TypeAlias = Literal["question"] | RunEnd
 
@@ -44,14 +45,14 @@ class RunRecord:
 
     def begin(self) -> None:
         """Forget the run before."""
-        self._text, self._detail = "", ""
+        self._answer, self._detail = FinalAnswer(), ""
         self._steps, self._tokens, self._cost = 0, 0, 0.0
 
     def apply(self, event: Event) -> None:
         """Consume the next event."""
+        self._answer.apply(event)
         match event:
             case ModelResponded():
-                self._text = event.text.strip() or self._text
                 self._steps += 1
                 self._cost += event.cost or 0.0
                 self._tokens += (event.usage.input or 0) + (event.usage.output or 0)
@@ -59,13 +60,11 @@ class RunRecord:
                 self._cost += event.cost or 0.0
             case RunEnded():
                 self._detail = event.detail
-                if event.reason == "finished" and event.detail:
-                    self._text = event.detail
 
     def result(self, reason: Reason, session_id: str, detail: str = "") -> RunResult:
         """Return the outcome so far."""
         return RunResult(
-            text=self._text,
+            text=self._answer.text,
             reason=reason,
             detail=detail or self._detail,
             steps=self._steps,

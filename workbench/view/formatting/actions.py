@@ -85,12 +85,16 @@ def decision_of(item: ActionItem) -> str:
     """Return who or what allowed or denied the action; empty for the user's own, and before a decision."""
     if not item.decided_by or item.by_user:
         return ""
-    verdict = "denied" if item.phase == "rejected" else "allowed"
-    if item.decided_by == "person":
+    return decision_text("denied" if item.phase == "rejected" else "allowed", item.decided_by, item.decided_rule)
+
+
+def decision_text(verdict: str, by: str, rule: str) -> str:
+    """Return a verdict and who or what gave it, safe to show: "allowed by you", or by a rule or mode with its name."""
+    if by == "person":
         return f"{verdict} by you"
     # The name of a mode says that it is one.
-    of = "rule " if item.decided_by == "rule" else ""
-    return f"{verdict} by {of}{visible(item.decided_rule, lines=False) or item.decided_by}"
+    of = "rule " if by == "rule" else ""
+    return f"{verdict} by {of}{visible(rule, lines=False) or by}"
 
 
 def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | None = None, workspace: str = "") -> str:
