@@ -13,7 +13,7 @@ from workbench.tools.tool import ToolDefinition
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ToolDefinition]]:
-    names = ("execute_bash", "str_replace_editor", "task_tracker", "think", "finish")
+    names = ("execute_bash", "str_replace_editor", "task_tracker", "think", "finish", "delegate")
     opened = open_tools(ToolContext(str(tmp_path_factory.mktemp("work"))), names)
     yield opened
     for tool in opened.values():
@@ -76,7 +76,7 @@ def test_alias_resolves_to_its_tool(tools):
 def test_unknown_tool_error_lists_the_available_tools(tools, name):
     (read,) = read_response(answer(think(name=name)), tools, set())
     assert read.action is None
-    assert "execute_bash, finish, str_replace_editor, task_tracker, think" in read.error
+    assert "delegate, execute_bash, finish, str_replace_editor, task_tracker, think" in read.error
     assert len(read.error) < 500
     assert "\x1b" not in read.error
     assert 0 < len(read.tool) <= 64
@@ -146,3 +146,38 @@ def test_boolean_may_be_sent_as_text(tools, value, meant):
 def test_refusal_prevents_every_call_from_becoming_an_action(tools):
     read = read_response(answer(think("a"), think("b")), tools, set(), refusal="tools are switched off.")
     assert [(call.action, call.error) for call in read] == [(None, "think was not run: tools are switched off.")] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [
+        ("delegate_to_browsing_agent", "browsing"),
+        ("delegate_to_reviewer", "reviewer"),
+        ("delegate_to_code_reviewer_agent", "code_reviewer"),
+        ("Delegate_To_Browsing_Agent", "Browsing"),
+        ("delegate_to_agent", "agent"),
+    ],
+)
+@pytest.mark.parametrize("task", ["inputs", "task", "prompt"])
+def test_kind_of_sub_agent_in_a_tool_name_is_the_agent(tools, name, agent, task):
+    (read,) = read_response(answer(ToolCall("c", name, f'{{"{task}": "Look."}}')), tools, set())
+    assert (read.tool, read.function, read.error) == ("delegate", name, "")
+    assert read.arguments == {"agent": agent, "inputs": "Look."}
+
+
+def test_kind_in_the_tool_name_is_stronger_than_another_agent(tools):
+    call = ToolCall("c", "delegate_to_reviewer_agent", '{"agent": "writer", "inputs": "Look."}')
+    (read,) = read_response(answer(call), tools, set())
+    assert read.arguments == {"agent": "reviewer", "inputs": "Look."}
+
+
+@pytest.mark.parametrize("name", ["delegate_to_", "delegate_to_a b", "delegate_to_" + "x" * 60, "xdelegate_to_a"])
+def test_other_names_name_no_kind(tools, name):
+    (read,) = read_response(answer(ToolCall("c", name, '{"inputs": "Look."}')), tools, set())
+    assert read.action is None
+
+
+def test_own_tool_named_like_a_kind_is_called_itself(tools):
+    own = {**tools, "delegate_to_billing_agent": tools["think"]}
+    (read,) = read_response(answer(think(name="delegate_to_billing_agent")), own, set())
+    assert (read.tool, read.error) == ("delegate_to_billing_agent", "")

@@ -51,7 +51,7 @@ class Place:
         self.thread: threading.Thread | None = None
         self.is_left = False
 
-    def start(self, agents, *then, mode: str = "never", tools: dict | None = None, **limits: float) -> None:
+    def start(self, agents, /, *then, mode: str = "never", tools: dict | None = None, **limits: float) -> None:
         model = delegating(self.script, agents, *then)
         self.settings = Settings(model=model, mode=mode, tools=tools or {}, **limits)
         self.opened = start_session(self.where, self.settings, self.directory, self.id, **self.heard)

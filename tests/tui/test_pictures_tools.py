@@ -29,10 +29,41 @@ LISTED = [
     },
     {"name": "grep", "description": "Find lines in files.", "on": True, "from": "built-in", "annotations": READS},
     {"name": "browser", "description": "Drive a browser.", "on": False, "why": "by default", "from": "built-in"},
+    {
+        "name": "reviewer",
+        "description": "Reviews changes or files; only reads.\n\nYou review code.",
+        "on": True,
+        "why": "built-in · read-only · tools: execute_bash, str_replace_editor, glob, grep",
+        "from": "Sub-agents",
+    },
+    {
+        "name": "tester",
+        "description": "Runs the tests and reports what fails.\n\nRun them twice.",
+        "on": True,
+        "why": "tools: terminal · model: fast",
+        "from": "Sub-agents",
+        "source": "/work/shop/.agents/agents/tester.md",
+    },
     {"name": "issues_create", "description": "Open an issue.", "on": True, "from": "MCP server issues"},
     {"name": "issues_find", "on": True, "from": "MCP server issues", "annotations": READS},
     {"name": "MCP server notes", "on": False, "why": "switched off", "from": "MCP server notes"},
 ]
+
+
+@in_each_look
+def test_sub_agents_among_the_tools(look, directory, picture):
+    events = finished()
+    client, app = app_with(events, directory, look.theme)
+    rows = tool_rows(LISTED, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
+
+    async def show(pilot):
+        await show_events(pilot, client, events)
+        app.push_screen(ToolsScreen(lambda: rows))
+        await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
+        await pilot.press(*["down"] * 4)
+        await wait_until(pilot, lambda: "Run them twice." in text_on(app))
+
+    assert picture(app, look, show)
 
 
 @in_each_look

@@ -8,7 +8,7 @@ from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.agent.instructions import notes_request
 from workbench.tui.screens.tools import ToolsScreen
-from workbench.view.tools import about_tool, by_origin, on_request, tool_line, tool_rows
+from workbench.view.tools import about_tool, by_origin, counted_tools, on_request, tool_line, tool_rows
 from workbench.view.wrapping import line_width
 
 LISTED = [
@@ -35,6 +35,16 @@ def test_each_tool_is_below_its_origin_with_its_state_in_this_session():
         line = "".join(piece.text for piece in tool_line(row, 70))
         assert line_width(tool_line(row, 70)) <= 70
         assert "\x1b" not in line + str(about_tool(row))
+
+
+def test_kinds_of_sub_agents_follow_the_built_in_tools_and_are_not_counted():
+    kind = {"name": "reviewer", "on": True, "why": "built-in · read-only", "from": "Sub-agents"}
+    rows = tool_rows([*LISTED, kind], ("grep", "rare", "find_tools"), {"rare"})
+    assert [origin for origin, _ in by_origin(rows)] == ["built-in", "Sub-agents", "MCP server issues"]
+    (row,) = [row for row in rows if row.name == "reviewer"]
+    assert row.standing == ("●", "", "ok")
+    assert "Sub-agents · built-in · read-only" in "".join(piece.text for line in about_tool(row) for piece in line)
+    assert counted_tools(rows) == "2 of 5 on"
 
 
 async def test_tools_of_a_directory_are_listed_and_described(tmp_path, monkeypatch):

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
+from workbench.agent.agent_kinds import can_only_read
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.agent.skills import Skill
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
 from workbench.text import first_line, visible
 from workbench.tools.find_tools.offer import offer_of
-from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.provider_schema import for_provider
 from workbench.tools.tool import ToolDefinition
 
@@ -38,8 +38,6 @@ def _described(model: str, tool: ToolDefinition) -> tuple[dict[str, Any], list[s
 
 BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
 """Called before each model call with a check for cancellation and a callback for status lines."""
-_ALWAYS: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final"})
-"""Kinds of tools that are also offered in plan mode: they change nothing but the plan."""
 
 
 class ActiveModel:
@@ -145,8 +143,7 @@ class Agent:
         return [name for name in names if not self.plan or self._may_plan(name)]
 
     def _may_plan(self, name: str) -> bool:
-        tool = self.tools[name]
-        return kind_of(name) in (*_ALWAYS, "command") or tool.is_read_only or tool.action_type.can_read_only
+        return can_only_read(self.tools[name])
 
     def _system(self) -> Message:
         note = plan_note(self._offered_names()) if self.plan else ""

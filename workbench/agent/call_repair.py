@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from workbench.protocol.risk import Risk
 from workbench.suggest import edit_distance
+from workbench.tools.delegate import NAME as DELEGATE
+from workbench.tools.older_calls import sub_agent_in
 from workbench.tools.registry import resolve_alias
 from workbench.tools.tool import ToolDefinition
 
@@ -27,7 +29,7 @@ def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, boo
     Tags, namespaces, case and separators around or in a name are repaired if one tool results, spelling is not.
     """
     own = name.strip()
-    plain = own if own in tools else resolve_alias(own)
+    plain = own if own in tools else DELEGATE if sub_agent_in(own) and DELEGATE in tools else resolve_alias(own)
     if plain in tools:
         return plain, False
     head = name.strip()[:200]

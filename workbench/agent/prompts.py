@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from workbench.agent.agent_kinds import AgentKind
 from workbench.agent.instructions import project_notes
 from workbench.agent.skills import Skill, skills_prompt
 from workbench.config.modes import PLAN_COMMANDS
@@ -90,6 +91,17 @@ def plan_note(allowed: Iterable[str]) -> str:
         "Use them to find out what you can, then say in a message what you would change,"
         " file by file, how you would check it, and what you could not find out. Do not call finish."
     )
+
+
+def kind_prompt(kind: AgentKind | None) -> str:
+    """Return the instructions for a sub-agent of this kind; empty without one."""
+    if kind is None:
+        return ""
+    reads = (
+        f"You change nothing: calls that write are rejected, and a shell accepts only {PLAN_COMMANDS}. Report what you "
+        "would change instead."
+    )
+    return "\n\n".join([f"# Your part: {kind.name}", *filter(None, (kind.prompt, reads if kind.only_reads else ""))])
 
 
 def _environment(workspace: Path) -> str:

@@ -24,7 +24,8 @@ from workbench.protocol.risk import Risk
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.argument_repair import repaired_arguments
 from workbench.tools.arguments import ArgumentError
-from workbench.tools.older_calls import AmbiguousCall, adapted, inferred
+from workbench.tools.manifest import kind_of
+from workbench.tools.older_calls import AmbiguousCall, adapted, inferred, sub_agent_in
 from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
@@ -264,6 +265,8 @@ def _validated(read: ReadCall, tool: ToolDefinition, arguments: dict[str, Any]) 
     risk, risk_note = risk_of(arguments.get("security_risk"))
     summary = arguments.get("summary")
     arguments = {name: value for name, value in arguments.items() if name not in _EXTRAS or name in own}
+    if kind_of(tool.name) == "sub_agent" and (agent := sub_agent_in(read.function)):
+        arguments = {**arguments, "agent": agent}
     arguments = adapted(tool.name, arguments, parameters)
     call = replace(
         read,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from workbench.agent.front_matter import read_inside, split_front_matter
 from workbench.text import first_line, well_formed
 
 DIRECTORIES: Final = (".agents/skills", ".ohw/skills")
@@ -58,31 +59,12 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _read(path: Path, directory: Path) -> Skill | None:
-    try:
-        real = path.resolve()
-        if not real.is_file() or not real.is_relative_to(directory.resolve()):  # never a secret behind a link
-            return None
-        with real.open("rb") as file:
-            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
-    except OSError:
+    head = read_inside(path, directory, _HEAD_BYTES)
+    split = split_front_matter(head.decode("utf-8", "replace")) if head is not None else None
+    if split is None:
         return None
-    metadata = _front_matter(head)
-    name, description = metadata.get("name"), metadata.get("description")
+    name, description = split[0].get("name"), split[0].get("description")
     if not isinstance(name, str) or not isinstance(description, str) or not name.strip():
         return None
     one_line = " ".join(well_formed(description).split())
     return Skill(first_line(well_formed(name), 64), first_line(one_line, _LONGEST), path)
-
-
-def _front_matter(text: str) -> dict[object, object]:
-    begin, line, rest = text.lstrip("\ufeff").replace("\r\n", "\n").partition("---\n")
-    head, end, _ = rest.partition("\n---")
-    if begin.strip() or not line or not end:
-        return {}
-    import yaml  # not needed where there is no skill
-
-    try:
-        metadata = yaml.safe_load(head)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return {}
-    return metadata if isinstance(metadata, dict) else {}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.agent.agent_kinds import BUILT_IN, AgentKinds, agent_kinds
 from workbench.cli.common import print_error, print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
@@ -16,6 +17,8 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.toolsets import ListedServers
 from workbench.text import visible
 from workbench.tools.context import NoModel, ToolContext
+from workbench.tools.delegate import AGENTS
+from workbench.tools.delegate import NAME as DELEGATE
 from workbench.tools.json_schema import describe_type
 from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
 from workbench.tools.selection import ToolState, select_tools
@@ -62,10 +65,16 @@ def _page(
     try:
         rows = [(state, tool) for state in selection.states for tool in _tools_of(state, context)]
         rows += [(state, tool) for state in more for tool in state.tools or (None,)]
-        page = _as_json(rows, with_unread=with_unread) if as_json else "\n\n".join(_lines(rows))
+        kinds, is_on = agent_kinds(where, settings, workspace), DELEGATE in selection.tools
+        if as_json:
+            listed = [*_entries(rows, with_unread=with_unread), *(_agents(kinds, is_on) if with_unread else ())]
+            page = json.dumps(listed, indent=2)
+        else:
+            page = "\n\n".join((*_lines(rows), *_agent_lines(kinds, is_on)))
     finally:
         selection.close()
-    return page, selection.notices
+    names = {*selection.names, *(tool.name for _, tool in rows if tool is not None)}
+    return page, (*selection.notices, *kinds.notices(names, settings.models))
 
 
 def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
@@ -84,9 +93,24 @@ def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | N
     return [*resolved] or [None]
 
 
-def _as_json(rows: list[tuple[ToolState, ToolDefinition | None]], *, with_unread: bool) -> str:
-    listed = [(state, tool) for state, tool in rows if tool is not None or with_unread]
-    return json.dumps([_entry(state, tool) for state, tool in listed], indent=2)
+def _entries(rows: list[tuple[ToolState, ToolDefinition | None]], *, with_unread: bool) -> list[dict[str, Any]]:
+    return [_entry(state, tool) for state, tool in rows if tool is not None or with_unread]
+
+
+def _agents(kinds: AgentKinds, is_on: bool) -> Iterator[dict[str, Any]]:
+    for kind in kinds:
+        description = "\n\n".join(filter(None, (kind.description, kind.prompt)))
+        is_builtin = kind.source == BUILT_IN
+        why = f"{BUILT_IN} · {kind.facts}" if is_builtin else kind.facts
+        entry = {"name": kind.name, "description": description, "on": is_on, "why": why, "from": AGENTS}
+        yield {**entry, "source": "" if is_builtin else kind.source}
+
+
+def _agent_lines(kinds: AgentKinds, is_on: bool) -> Iterator[str]:
+    for kind in kinds:
+        about = textwrap.fill(kind.description, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        heading = f"{kind.name:<22} {'on' if is_on else 'off'}: a kind of sub-agent, {kind.source}"
+        yield "\n".join(map(visible, (heading, f"  {kind.facts}", about)))
 
 
 def _entry(state: ToolState, tool: ToolDefinition | None) -> dict[str, Any]:

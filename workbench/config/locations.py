@@ -55,6 +55,11 @@ class Locations:
         return self.config / "skills"
 
     @property
+    def agents(self) -> Path:
+        """The directory of the user's own kinds of sub-agents."""
+        return self.config / "agents"
+
+    @property
     def prompt_history(self) -> Path:
         """The file with the messages the user sent in all sessions."""
         return self.state / "prompt-history.jsonl"

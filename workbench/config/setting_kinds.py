@@ -60,6 +60,16 @@ class Text(Kind):
         return value.strip()
 
 
+class Prose(Kind):
+    """Text of any number of lines."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the text without surrounding whitespace. Raises UsageError if it is something else."""
+        if not isinstance(value, str):
+            raise UsageError(f"{name} must be text")
+        return value.strip()
+
+
 class Url(Text):
     """The address of a server."""
 
@@ -290,3 +300,13 @@ def setting(default: Any, kind: Kind, title: str, about: str, **options: Any) ->
 def declared(table: type) -> Mapping[str, Setting]:
     """Return the settings of a table by name, in the order of their declaration."""
     return _tables[table]
+
+
+def checked_table(table: type, key: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checked entries of a table. Raises a UsageError that names an invalid key."""
+    entries = declared(table)
+    for name in values:
+        if name not in entries:
+            names = ", ".join(sorted(entries))
+            raise UsageError(f"{key} has no entry {name!r}; known are {names}{near(str(name), entries)}")
+    return {name: entries[name].kind.check(f"{key}.{name}", value) for name, value in values.items()}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from workbench.config.agent_settings import AgentSettings
 from workbench.config.locations import Locations
 from workbench.config.setting_kinds import REQUIRED, declared
 from workbench.config.table import (
@@ -56,7 +57,7 @@ def _complete(table: type) -> None:
     dataclass(frozen=True)(table)
 
 
-for _table in (TerminalSettings, Profile, Settings):
+for _table in (TerminalSettings, Profile, AgentSettings, Settings):
     _complete(_table)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from workbench.config.agent_settings import check_agents
 from workbench.config.modes import MODE_NAMES
 from workbench.config.setting_kinds import (
     NEXT_START,
@@ -31,7 +32,7 @@ from workbench.config.setting_kinds import (
     Url,
     VariableName,
     WholeNumber,
-    declared,
+    checked_table,
     setting,
 )
 from workbench.errors import UsageError
@@ -100,7 +101,7 @@ def read_terminal(values: object) -> TerminalSettings:
     """Return the settings in the table `[terminal]`. Raises a UsageError that names an invalid key or value."""
     if not isinstance(values, Mapping):
         raise UsageError("terminal must be a table: [terminal]")
-    return TerminalSettings(**_checked(TerminalSettings, "terminal", values))
+    return TerminalSettings(**checked_table(TerminalSettings, "terminal", values))
 
 
 CALLS = ("auto", "native", "text")
@@ -177,7 +178,7 @@ def read_profile(name: str, values: object) -> Profile:
         raise UsageError(f"models.{name!r}: a name is made of letters, digits and . _ - : / @ +")
     if not isinstance(values, Mapping):
         raise UsageError(f"{key} must be a table: [{key}]")
-    checked = _checked(Profile, key, values)
+    checked = checked_table(Profile, key, values)
     if "model" not in checked:
         raise UsageError(f'{key}.model is missing: give the model as "PROVIDER/NAME"')
     if sum(source in checked for source in _KEY_SOURCES) > 1:
@@ -223,16 +224,6 @@ def _way_back(name: str, models: Mapping[str, Any]) -> list[str]:
 def _fallbacks(name: str, models: Mapping[str, Any]) -> Sequence[str]:
     names: Sequence[str] = models.get(name, {}).get("fallback_models", ())
     return names
-
-
-def _checked(table: type, key: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checked entries of a table. Raises a UsageError that names an invalid key."""
-    entries = declared(table)
-    for name in values:
-        if name not in entries:
-            names = ", ".join(sorted(entries))
-            raise UsageError(f"{key} has no entry {name!r}; known are {names}{near(str(name), entries)}")
-    return {name: entries[name].kind.check(f"{key}.{name}", value) for name, value in values.items()}
 
 
 def _check_keys(name: str, value: Any) -> None:
@@ -436,8 +427,9 @@ class Settings:
         (),
         Strings('directories, such as ["/home/me/project"]'),
         "Trusted",
-        "Directories whose own tools and rules take effect as first found; a change is asked about. What a directory "
-        "contains never sets a model, an address, a key, a key binding, a mode or this list.",
+        "Directories whose own tools, rules and sub-agents take effect as first found; a change is asked about. What a "
+        "directory contains never sets a model, an address, a key, a key binding, a mode or this list; its sub-agents "
+        "may name a saved model.",
         group="Directories",
         unset="none",
     )
@@ -458,6 +450,12 @@ class Settings:
     )
     models: Mapping[str, Any] = setting(
         {}, Table(_check_models), "Models", "Saved models, a table [models.NAME] each; see the guide on models."
+    )
+    agents: Mapping[str, Any] = setting(
+        {},
+        Table(check_agents),
+        "Sub-agents",
+        "Kinds of sub-agents, a table [agents.NAME] each; see the guide on tools.",
     )
     terminal: Mapping[str, Any] = setting(
         {}, Table(_check_terminal), "Terminal", "Title, bell, notifications, mouse; see the guide on terminals."

@@ -176,8 +176,9 @@ class SessionServers:
         notice: Callable[[str], None],
         *,
         asker_of: Callable[[str], RequestHandler | None] = lambda server: None,
+        allows: Callable[[ToolDefinition], bool] = lambda tool: True,
     ) -> None:
-        """Add the known tools, and start new servers in the background.
+        """Add the known tools that `allows` accepts, and start new servers in the background.
 
         `table` is `[tools]` in the settings; `notice` receives lines for the user, from any thread. `asker_of` is
         called in the thread of a tool call and returns the handler of the server's requests during that call.
@@ -192,6 +193,7 @@ class SessionServers:
         self._coming: dict[Future[None], float] = {}
         self._is_closed = False
         self._asker_of = asker_of
+        self._allows = allows
         self.notices = [*servers.problems]
         for client in self._clients:
             mask_secrets(client.server)
@@ -276,7 +278,8 @@ class SessionServers:
         if self._table.get(name) is False or not client.server.offers(tool["name"]):
             return False
         only_reading = self._table.get("set") == "plan"
-        return not only_reading or self._tool(name, client, tool).is_read_only
+        definition = self._tool(name, client, tool)
+        return self._allows(definition) and (not only_reading or definition.is_read_only)
 
     def is_resource(self, name: str) -> bool:
         """Return whether a mention starts with the name of one of these servers, as their resources do."""

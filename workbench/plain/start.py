@@ -24,7 +24,7 @@ from workbench.plain.session import PlainSession
 from workbench.processes.spawn import end_running
 from workbench.session.session_names import new_id
 from workbench.view.approval.never_ask import wants_never, without_never
-from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by, trust_question
+from workbench.view.approval.trust import TrustQuestion, brings, contents, kind_of, started_by, trust_question
 from workbench.view.farewell import farewell
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.state import SessionState
@@ -54,7 +54,7 @@ async def _ask(console: Console, question: TrustQuestion) -> bool:
     try:
         await asker.show(
             [
-                f"The directory {question.directory} contains its own tools and rules:",
+                f"The directory {question.directory} contains {brings(question)}:",
                 *descriptions,
                 "Nothing has run. Nothing takes effect unless you say yes.",
                 "Trust covers exactly this version; changes ask again.",

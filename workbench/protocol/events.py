@@ -302,6 +302,8 @@ class SessionStarted(EventBase):
     scripted: bool = False
     parent: str = ""
     """The session whose agent started this one as a sub-agent."""
+    agent: str = ""
+    """The kind of the sub-agent; empty for one without a kind."""
 
 
 class ModelResponded(EventBase):

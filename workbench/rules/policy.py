@@ -49,6 +49,7 @@ def rule_on(
     tool: str,
     *,
     reads: bool = False,
+    reader: str = "",
     rule: Rule | None = None,
     caution: str = "",
     protected: str = "",
@@ -57,7 +58,8 @@ def rule_on(
 ) -> Ruling:
     """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
-    `reads` means that this call changes nothing although its tool may. A rule denies or asks in every mode. It never
+    `reads` means that this call changes nothing although its tool may; `reader` names the kind of a sub-agent that may
+    only read with this tool, in every mode. A rule denies or asks in every mode. It never
     allows a HIGH action (which includes all changes of protected paths), anything in the mode that always asks, or
     writing in plan mode. With `caution` (a reason, such as an unreadable rule file), everything above LOW is asked
     about despite `allow` rules. Changes of a `protected` path, and possible ones (`unplaced`), are asked about in every
@@ -65,8 +67,8 @@ def rule_on(
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
-    if mode == "plan" and not (reads or read_only):
-        return Ruling("deny", mode_label(mode), _plan_reason(tool))
+    if (mode == "plan" or reader) and not (reads or read_only):
+        return _no_writing(mode, tool, reader)
     if rule is not None and rule.verdict == "ask":
         return Ruling("ask", rule.text, rule.reason, by="rule")
     allowing = None if caution and risk != "LOW" else rule
@@ -104,12 +106,17 @@ def _rule_reason(tool: str, rule: Rule) -> str:
     return f"{tool} was not run: a rule of the user denies it ({rule.text}).{why} Do not try it in another way."
 
 
-def _plan_reason(tool: str) -> str:
+def _no_writing(mode: Mode, tool: str, reader: str) -> Ruling:
+    """Return the denial of an action that may write, in plan mode or by a sub-agent of a kind that only reads."""
     what = f"calls that change nothing are allowed ({PLAN_COMMANDS})" if kind_of(tool) == "command" else _NO_CHANGE
-    return (
+    if reader:
+        reason = f"{tool} was not run: for the sub-agent {reader} only {what}. Report what you would change instead."
+        return Ruling("deny", f'read-only sub-agent "{reader}"', reason, by="rule")
+    reason = (
         f"{tool} was not run: in plan mode only {what}. "
         "Look at what is needed, then describe the plan and wait for the user."
     )
+    return Ruling("deny", mode_label(mode), reason)
 
 
 _NO_CHANGE: Final = "calls that change nothing are allowed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -89,7 +89,13 @@ class RuleSet:
         *,
         trusted: bool = False,
         confirm_unknown: bool = True,
+        reader: str = "",
+        only_reads_with: Callable[[str], bool] = lambda tool: False,
     ) -> None:
+        """`reader` is the kind of the sub-agent whose actions are decided, and `only_reads_with` says which tools must
+        change nothing when it calls them.
+        """
+        self._reader, self._only_reads_with = reader, only_reads_with
         self.confirm_unknown = confirm_unknown
         """Whether modes that ask by risk also ask about actions of unknown risk."""
         self.workspace = str(workspace or "")
@@ -114,6 +120,10 @@ class RuleSet:
     def is_broken(self) -> bool:
         """Whether an unreadable rule may be an `ask` or `deny` rule."""
         return any(self._file(source).may_lack_rules for source in self._files)
+
+    def reader_with(self, tool: str) -> str:
+        """Return the kind of the sub-agent if it may only read with the tool; otherwise empty."""
+        return self._reader if self._reader and self._only_reads_with(tool) else ""
 
     def unknown_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
         """Return one line for each rule in the files whose tool is not among `tools`."""

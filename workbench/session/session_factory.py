@@ -15,6 +15,8 @@ import msgspec.structs
 
 from workbench import __version__
 from workbench.agent.agent import ActiveModel, Agent, BeforeCall
+from workbench.agent.agent_kinds import AgentKind, AgentKinds, agent_kinds
+from workbench.agent.prompts import kind_prompt
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import MODE_NAMES, NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
@@ -29,10 +31,11 @@ from workbench.session.actions.refusals import Refusals
 from workbench.session.budget import Budget
 from workbench.session.limits import TokenCount, limits_of
 from workbench.session.model_keys import SessionModels
+from workbench.session.opening_notices import notices_of, swept, unreadable
 from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.session_names import new_id, session_path, state_directory
 from workbench.session.state import State
-from workbench.session.storage.cleanup import sweep, sweep_unfinished
+from workbench.session.storage.cleanup import sweep_unfinished
 from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
@@ -43,7 +46,6 @@ from workbench.session.toolset import (
     Overrides,
     SessionLocation,
     ToolServices,
-    Toolset,
     notifier,
     open_toolset,
 )
@@ -77,12 +79,15 @@ class Listeners(TypedDict):
 
 @dataclass(frozen=True)
 class ParentSession:
-    """What a sub-agent's session takes from its parent: models, budget and refusals."""
+    """What a sub-agent's session takes from its parent: models, budget, refusals and the kinds of sub-agents."""
 
     id: str
     models: SessionModels
     budget: Budget
     refusals: Refusals
+    kinds: AgentKinds
+    agent: str = ""
+    """The kind of a new sub-agent; empty for one without a kind."""
 
 
 @dataclass
@@ -162,7 +167,7 @@ def start_session(
     path = session_path(locations, session_id)
     models = _models(settings, parent, listeners)
     models.open(settings.model).close()  # before the file is created
-    profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
+    profile, notices = models.profile(settings.model or ""), swept(locations, is_child=parent is not None)
     with ExitStack() as resources:
         resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
         store = resources.enter_context(Store.create(path))
@@ -176,6 +181,7 @@ def start_session(
             api_base=None if models.is_named(profile.name) else profile.api_base,
             scripted=is_scripted(profile.model),
             parent=parent.id if parent else "",
+            agent=parent.agent if parent else "",
         )
         builder = _Builder(resources, _Request(locations, settings, models, parent, listeners), started)
         first = msgspec.structs.replace(started, tools=tuple(builder.toolset.tools))
@@ -209,14 +215,14 @@ def open_session(
         started = _stored_settings(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
-        flags = _session_flags(settings)
+        flags = _session_flags(settings, parent.kinds.recorded(started.agent) if parent else None)
         started = msgspec.structs.replace(started, model=flags.get("model", started.model))
         if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
         checked_workspace(Path(started.workspace))
         request = _Request(locations, settings, models, parent, listeners, is_foreign=is_foreign)
         builder = _Builder(resources, request, started, goes_on=True)
-        opened = builder.build(store, _swept(locations, parent))
+        opened = builder.build(store, swept(locations, is_child=parent is not None))
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -232,9 +238,19 @@ def _models(settings: Settings, parent: ParentSession | None, listeners: Listene
     return listeners.get("overrides", NO_OVERRIDES).models or SessionModels(settings)
 
 
-def _session_flags(settings: Settings) -> dict[str, Any]:
-    """Return the session's settings that were given as flags, by name."""
-    return {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
+def _session_flags(settings: Settings, kind: AgentKind | None) -> dict[str, Any]:
+    """Return the session's settings that were given as flags, by name; the model of a sub-agent's kind replaces one."""
+    flags: dict[str, Any] = {
+        name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags
+    }
+    if model := _model_of(kind, settings):
+        flags["model"] = model
+    return flags
+
+
+def _model_of(kind: AgentKind | None, settings: Settings) -> str:
+    """Return the model of a kind of sub-agents if the user has saved it; otherwise empty."""
+    return kind.model if kind is not None and kind.model in settings.models else ""
 
 
 def _without_unsigned(path: Path, opened: OpenedSession, state: State, flags: dict[str, Any]) -> OpenedSession:
@@ -259,17 +275,6 @@ def _without_unsigned(path: Path, opened: OpenedSession, state: State, flags: di
         more = f" and {len(unsigned) - _MOST_NAMED} more" if len(unsigned) > _MOST_NAMED else ""
         notices.append(f"rules in the session file were not written by ohw and do not count: {rules}{more}")
     return replace(opened, notices=(*opened.notices, *notices))
-
-
-def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
-    """Remove what killed sessions left behind, unless this one is a sub-agent's; return a notice if sessions were
-    deleted.
-    """
-    removed = sweep(locations) if parent is None else []
-    if not removed:
-        return ()
-    were = "sessions that were" if len(removed) > 1 else "session that was"
-    return (f"{len(removed)} {were} killed before anything was in it is removed; nothing was lost",)
 
 
 def _is_foreign(path: Path, settings: Settings) -> bool:
@@ -345,7 +350,9 @@ class _Builder:
         self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
         self._model = ActiveModel(models.open(started.model))
         resources.callback(lambda: self._model.current.close())
-        self._delegates = Delegates(self._starter(), self.state)
+        self._kinds = parent.kinds if parent else agent_kinds(request.locations, request.settings, self._workspace)
+        self._kind = self._kinds.recorded(started.agent)
+        self._delegates = Delegates(self._starter(), self.state, self._kinds)
         services = ToolServices(
             state=self.state,
             model=lambda: self._model.current,
@@ -353,6 +360,7 @@ class _Builder:
             on_live=request.listeners["on_live"],
             has_user=request.listeners.get("has_user", False),
             is_child=bool(started.parent),
+            kind=self._kind,
         )
         location = SessionLocation(request.locations, request.settings, self._workspace.resolve(), started.id)
         self._overrides = request.listeners.get("overrides", NO_OVERRIDES)
@@ -360,7 +368,7 @@ class _Builder:
 
     def _starter(self) -> Starter:
         budget = Budget(self._limits, self.state, self._tokens)
-        parent = ParentSession(self._started.id, self._request.models, budget, self._refusals)
+        parent = ParentSession(self._started.id, self._request.models, budget, self._refusals, self._kinds)
         return partial(_start_child, self._request, self._workspace, parent, self.state)
 
     def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
@@ -372,6 +380,8 @@ class _Builder:
             self._workspace,
             trusted=trusted,
             confirm_unknown=request.settings.confirm_unknown,
+            reader=self._kind.name if self._kind else "",
+            only_reads_with=self._kind.only_reads_with if self._kind else lambda tool: False,
         )
         session = Session(self._parts(store, rules))
         self._resources.callback(session.close)
@@ -380,13 +390,19 @@ class _Builder:
             id=started.id,
             session=session,
             profile=request.models.profile(started.model),
-            notices=(*notices, *_unreadable(store), *_notices(host, toolset, rules)),
+            notices=(*notices, *unreadable(store), *notices_of(host, toolset, rules), *self._kind_notices()),
             delegates=self._delegates,
             servers=toolset.servers,
             server_questions=toolset.server_questions,
             _store=store,
             _resources=self._resources.pop_all(),
         )
+
+    def _kind_notices(self) -> Sequence[str]:
+        """Return notices about the definitions of sub-agents; in a sub-agent's session only about its own."""
+        if self._kind is not None:
+            return [f"{self._kind.name}: {line}" for line in self._kind.problems]
+        return () if self._started.parent else self._kinds.notices(self.toolset.names, self._request.settings.models)
 
     def _parts(self, store: Store, rules: RuleSet) -> SessionParts:
         started, listeners = self._started, self._request.listeners
@@ -422,7 +438,7 @@ class _Builder:
             tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
             skills=self.toolset.skills,
             before_call=self._before_call(),
-            instructions=self._overrides.instructions,
+            instructions="\n\n".join(filter(None, (self._overrides.instructions, kind_prompt(self._kind)))),
             on_notice=notifier(self._request.listeners["on_live"]),
         )
 
@@ -439,21 +455,6 @@ class _Builder:
         return before_call
 
 
-def _unreadable(store: Store) -> tuple[str, ...]:
-    """Return a notice about the part of the log that could not be read."""
-    if not store.gaps:
-        return ()
-    first, more = store.gaps[0], len(store.gaps) - 1
-    others = f", and {more} more" if more else ""
-    return (f"not all of this session can be read: event {first.first} ({first.reason}){others}",)
-
-
-def _notices(host: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
-    """Return notices about the model's host, missing or unknown tools, and faults in rule files."""
-    where = (f"the model is asked at {host}, which is not its provider's own address",) if host else ()
-    return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
-
-
 def _start_child(
     request: _Request,
     workspace: Path,
@@ -468,11 +469,16 @@ def _start_child(
 ) -> OpenedSession:
     """Start a sub-agent's session, or open the one named by `session_id`, with the parent's current model and mode."""
     model, mode = state.model, state.mode
+    kind = parent.kinds.named(agent)
+    if kind is not None and kind.max_steps:
+        max_steps = min(max_steps, kind.max_steps)
     if "overrides" in request.listeners:
         listeners["overrides"] = request.listeners["overrides"]
     if session_id:
         same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
         return open_session(request.locations, same, session_id, parent=parent, **listeners)
     steps = parent.budget.steps(max_steps)
+    model = _model_of(kind, request.settings) or model
     chosen = replace(request.settings, model=model, mode=mode, max_steps=steps, rules=state.rules)
-    return start_session(request.locations, chosen, workspace, new_id(agent), parent=parent, **listeners)
+    child = replace(parent, agent=kind.name if kind else "")
+    return start_session(request.locations, chosen, workspace, new_id(agent), parent=child, **listeners)

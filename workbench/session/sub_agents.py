@@ -7,11 +7,13 @@ ids of its actions are `session:action`, by which a decision is routed back to i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
-from msgspec.structs import replace
+import msgspec.structs
 
+from workbench.agent.agent_kinds import AgentKinds
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -48,17 +50,17 @@ def delegate_step(call: str, agent: str, session: str, event: Event) -> Delegate
     part: ModelResponded | HistoryCondensed | ActionEvent
     match event:
         case ActionObserved():
-            part = replace(event, observation=_short(event.observation))
+            part = msgspec.structs.replace(event, observation=_short(event.observation))
         case ModelResponded():  # only for the cost
-            part = replace(event, text="", reasoning="", thinking=(), tool_calls=())
+            part = msgspec.structs.replace(event, text="", reasoning="", thinking=(), tool_calls=())
         case HistoryCondensed():
-            part = replace(event, summary="")
+            part = msgspec.structs.replace(event, summary="")
         case ActionProposed() | ActionAssessed() | ActionDecided() | ActionStarted() | ActionAbandoned() | ModelAsked():
             part = event
         case _:
             return None
     if not isinstance(part, ModelResponded | HistoryCondensed):
-        part = replace(part, action_id=f"{session}:{part.action_id}")
+        part = msgspec.structs.replace(part, action_id=f"{session}:{part.action_id}")
     return DelegateStep(action_id=call, agent=agent, session=session, event=part)
 
 
@@ -230,7 +232,7 @@ class SubAgent:
         step: Event | None
         if isinstance(event, VersionTaken) and event.notice:
             action_id = f"{self.id}:{event.action_id}" if event.action_id else ""
-            step = replace(event, action_id=action_id)
+            step = msgspec.structs.replace(event, action_id=action_id)
         else:
             step = delegate_step(self._call.action_id, self.agent, self.id, event)
         if step is not None:
@@ -238,7 +240,7 @@ class SubAgent:
 
     def _on_live(self, event: LiveEvent) -> None:
         if isinstance(event, ToolOutput) and self._call is not None:
-            self._call.show(replace(event, action_id=f"{self.id}:{event.action_id}"))
+            self._call.show(msgspec.structs.replace(event, action_id=f"{self.id}:{event.action_id}"))
 
     def _outcome(self, session: Session) -> Delegated:
         end = self._end
@@ -266,9 +268,10 @@ _OPEN_TIMEOUT = 10.0
 class Delegates:
     """The sub-agents of one session: the `Delegation` of its tools, and the route of the user's decisions to them."""
 
-    def __init__(self, start: Starter, state: State) -> None:
+    def __init__(self, start: Starter, state: State, kinds: AgentKinds | None = None) -> None:
         """`state` is the session's; it names the sub-agents that had open questions when the session was opened."""
         self._start = start
+        self._kinds = kinds or AgentKinds()
         self._state = state
         self._was_open: set[str] = set()  # sessions of sub-agents that this process has opened
         self._listeners: list[Callable[[], None]] = []
@@ -282,9 +285,16 @@ class Delegates:
         """Call `listener`, from any thread, when `waiting` may have changed."""
         self._listeners.append(listener)
 
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The descriptions of the kinds of sub-agents, by name."""
+        return {kind.name: kind.description for kind in self._kinds}
+
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
         """Have a sub-agent do the task, or resume the call's own; return the outcome when its run has ended."""
-        sub_agent = SubAgent(agent, CURRENT_CALL.get(), self._notify)
+        call, kind = CURRENT_CALL.get(), self._kinds.named(agent)
+        name = call.sub_agent.agent if call and call.sub_agent else kind.name if kind else agent
+        sub_agent = SubAgent(name, call, self._notify)
         with self._changed:
             self._working.append(sub_agent)
             if self._is_suspended:
@@ -296,7 +306,8 @@ class Delegates:
                 if not sub_agent.begin(self._start, max_steps):
                     return Delegated(_NOT_STARTED, is_error=True)
             self._note_open(sub_agent)
-            return sub_agent.work(task)
+            definition = f"{kind.source} · {kind.facts}" if kind else ""
+            return replace(sub_agent.work(task), agent=sub_agent.agent, definition=definition)
         finally:
             sub_agent.close()
             with self._changed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.agent.agent_kinds import AgentKind
 from workbench.agent.model_query import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config.locations import Locations, private_directory
@@ -58,6 +59,8 @@ class ToolServices:
     """Whether a user can answer questions from an MCP server."""
     is_child: bool
     """Whether this is a sub-agent's session, which cannot have sub-agents."""
+    kind: AgentKind | None = None
+    """The kind of the sub-agent, if it has one; it limits the tools."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,12 @@ def open_toolset(
         IntegrityGuard(str(workspace)).compare()
         questions = ServerQuestions(complete, lambda: services.state.mode, has_user=services.has_user)
         notify = notifier(services.on_live)
-        servers = SessionServers(*configured, tools, table, notify, asker_of=questions.asker)
+        allows = services.kind.offers if services.kind else lambda tool: True
+        servers = SessionServers(*configured, tools, table, notify, asker_of=questions.asker, allows=allows)
         resources.callback(servers.close)
+    if services.kind:
+        for name in [name for name, tool in tools.items() if not services.kind.offers(tool)]:
+            del tools[name]
     return Toolset(selection, tools, servers, questions, skills_of(workspace, [locations.skills]), directory)
 
 

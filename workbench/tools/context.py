@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,10 +53,18 @@ class Delegated:
     text: str
     is_error: bool = False
     session: str = ""
+    agent: str = ""
+    """Its name, which is that of its kind if it has one."""
+    definition: str = ""
+    """Where its kind is defined, and what it has; empty without a kind."""
 
 
 class Delegation(Protocol):
     """Starts sub-agents; several may run at once, each in its caller's thread."""
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The descriptions of the kinds of sub-agents, by name."""
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
         """Run a sub-agent and return its result. Raises WorkbenchError if it cannot be started."""

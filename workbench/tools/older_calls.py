@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
@@ -42,9 +43,18 @@ OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
     "python_execute": {"source": "code"},
     "ask_human": {"inquire": "question"},
     "web_read": {"link": "url"},
-    "delegate": {"agent_name": "agent", "task": "inputs"},
+    "delegate": {"agent_name": "agent", "subagent_type": "agent", "task": "inputs", "prompt": "inputs"},
 }
 """The current name of a parameter, by tool and older name."""
+
+_DELEGATED = re.compile(r"delegate_to_([a-z0-9_-]{1,40}?)(?:_agent)?", re.IGNORECASE)
+
+
+def sub_agent_in(name: str) -> str:
+    """Return the kind of sub-agent in the name of a tool such as `delegate_to_browsing_agent`; otherwise empty."""
+    match = _DELEGATED.fullmatch(name.strip())
+    return match[1] if match else ""
+
 
 _OUTCOMES = {"success": "true", "failure": "false", "failed": "false", "partial_success": "partial"}
 

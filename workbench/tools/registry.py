@@ -85,6 +85,11 @@ def resolve_alias(name: str) -> str:
     return OLDER_NAMES.get(name, name)
 
 
+def builtin_names() -> dict[str, str]:
+    """Return the names of the built-in tools by all names that stand for them: their own, aliases and classes."""
+    return {name: name for name in ALL_TOOLS} | OLDER_NAMES | _class_names()
+
+
 def register_tool(name: str, tool: Registrable) -> None:
     """Register an instance, a ToolBase subclass or a factory; a name that is already registered gets the new tool.
 

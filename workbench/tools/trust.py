@@ -24,6 +24,8 @@ from workbench.files.state_files import replace_json
 TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"
 SERVERS: Final = ".mcp.json"
+AGENTS: Final = (".agents/agents", ".ohw/agents")
+"""The directories of kinds of sub-agents, one Markdown file each."""
 _MARK: Final = "sha256:"
 _NOTHING: Final = "nothing"
 """Stands for the content of a directory without such files; the agreement does not cover files added later."""
@@ -55,7 +57,7 @@ class Agreement:
 
 def brought(workspace: Path) -> Sequence[Path]:
     """Return the files that are used only if the directory is trusted: tools and all files beside them, rules, MCP
-    servers.
+    servers, and kinds of sub-agents.
 
     Compiled files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
     """
@@ -63,9 +65,15 @@ def brought(workspace: Path) -> Sequence[Path]:
         files = _files_in(workspace / TOOLS)
         has_tools = any(path.suffix == ".py" for path in files)
         single = [workspace / name for name in (RULES, SERVERS)]
-        return [*(sorted(files) if has_tools else ()), *(path for path in single if path.is_file())]
+        agents = [path for name in AGENTS for path in agent_files(workspace / name)]
+        return [*(sorted(files) if has_tools else ()), *(path for path in single if path.is_file()), *agents]
     except OSError:
         return ()
+
+
+def agent_files(directory: Path) -> list[Path]:
+    """Return the files in a directory that define kinds of sub-agents. Raises OSError."""
+    return sorted(path for path in directory.glob("*.md") if path.name.lower() != "readme.md" and path.is_file())
 
 
 def _files_in(directory: Path) -> list[Path]:
@@ -100,11 +108,14 @@ def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
 
 
 def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
-    """Return a notice that the rules of an untrusted directory are ignored; empty if it has none or is trusted."""
-    own = workspace / RULES
-    if not own.is_file() or is_trusted(workspace, trusted):
+    """Return a notice for the rules and one for the sub-agents of an untrusted directory; they are ignored."""
+    files = brought(workspace)
+    own = [f"the rules in {workspace / RULES}"] if workspace / RULES in files else []
+    for name in AGENTS:
+        own += [f"the sub-agents in {workspace / name}"] if any(p.parent == workspace / name for p in files) else []
+    if not own or is_trusted(workspace, trusted):
         return []
-    return [f"the rules in {own} are left out: the folder is not trusted; `ohw` in it asks whether to trust it"]
+    return [f"{each} are left out: the folder is not trusted; `ohw` in it asks whether to trust it" for each in own]
 
 
 def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:

@@ -35,7 +35,11 @@ COMMANDS = (
     SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.rules"),
     SlashCommand("decisions", "who or what allowed each action, here or in all sessions", "app.page('decisions')"),
     SlashCommand("trust", "directories whose own tools, rules and servers are used: view, revoke", "app.page('trust')"),
-    SlashCommand("tools", "what the agent can do: built-in, MCP and OpenAPI tools; which are on", "app.page('tools')"),
+    SlashCommand(
+        "tools",
+        "what the agent can do: its tools and sub-agents, where they come from, which are on",
+        "app.page('tools')",
+    ),
     SlashCommand("mcp", "MCP servers: their tools, changes to approve, and logs", "app.servers"),
     SlashCommand("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),
     SlashCommand("search", "search all sessions", "app.sessions", argument="WORDS"),

@@ -12,6 +12,7 @@ from typing import Any, Final
 from workbench.errors import WorkbenchError
 from workbench.processes.spawn import isolated_python, run
 from workbench.text import first_line, visible
+from workbench.tools.delegate import AGENTS
 from workbench.tools.find_tools import NAME as FINDER
 from workbench.tools.find_tools.offer import Offer
 from workbench.view.state import SessionState
@@ -65,7 +66,13 @@ def tool_rows(
         )
         for each in listed
     ]
-    return sorted(rows, key=lambda row: (row.origin != BUILT_IN, row.origin))
+    return sorted(rows, key=lambda row: (row.origin != BUILT_IN, row.origin != AGENTS, row.origin))
+
+
+def counted_tools(rows: Sequence[ToolRow]) -> str:
+    """Return how many tools are on and how many there are; kinds of sub-agents are no tools."""
+    tools = [row for row in rows if row.origin != AGENTS]
+    return f"{sum(row.standing[0] == '●' for row in tools)} of {len(tools)} on"
 
 
 def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:
@@ -106,7 +113,8 @@ def about_tool(row: ToolRow) -> list[Line]:
 
 def _standing(listed: Mapping[str, Any], session: Collection[str], on_request: Collection[str]) -> tuple[str, str, str]:
     name, is_on = str(listed["name"]), bool(listed.get("on"))
-    is_here = name in session or not session or str(listed.get("from", "")).startswith("MCP")
+    origin = str(listed.get("from", ""))
+    is_here = name in session or not session or origin.startswith("MCP") or origin == AGENTS
     if name in on_request:
         return "◌", "shown to the model when find_tools finds it", "waiting"
     if is_on:

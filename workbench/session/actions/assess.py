@@ -176,6 +176,7 @@ class Rater:
             tool.is_read_only,
             tool.name,
             reads=reads,
+            reader=self._rules.reader_with(tool.name),
             rule=deciding(rules, subject),
             caution=caution,
             protected=guarded_by(rules, subject),

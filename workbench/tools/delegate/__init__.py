@@ -7,6 +7,8 @@ from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "delegate"
+AGENTS = "Sub-agents"
+"""Where the kinds of sub-agents come from in the list of tools."""
 MANIFEST = Manifest(
     "definition:DelegateTool",
     "sub_agent",

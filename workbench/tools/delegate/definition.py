@@ -20,6 +20,9 @@ nothing of this conversation, and its final message is the result. Use it for pa
 conversation with what you need not keep: a long search, a review, a change in a corner of its own. Write in `inputs`
 all it must know: the goal, the files, what not to touch, what to report. Several calls in one answer run side by side,
 so give them parts that do not change the same files. What it does is asked about as if you did it."""
+_KINDS = """These kinds of sub-agents have instructions and tools of their own; any other name stands for one with
+your tools:"""
+_SHORT_KINDS = "Kinds with tools of their own: {names}; any other name stands for one with your tools."
 _SHORT = "Give a part of the task that stands alone to a sub-agent; `inputs` says all it must know."
 
 _Steps = Annotated[int, Field(ge=1)]
@@ -30,7 +33,7 @@ class AgentDelegateAction(Action):
     """A task for a sub-agent."""
 
     agent: Annotated[_Text, StringConstraints(max_length=40)] = Field(
-        description="A short name for the sub-agent that says what it is for, such as `reviewer`."
+        description="The kind of sub-agent, such as `reviewer`, or a short name that says what it is for."
     )
     inputs: _Text = Field(description="The task, complete in itself.")
 
@@ -41,6 +44,8 @@ class AgentDelegateObservation(Observation):
     agent: str = ""
     session: str = ""
     """The ID of the sub-agent's log."""
+    definition: str = ""
+    """Where the kind of the sub-agent is defined, and what it has."""
 
 
 class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):
@@ -63,6 +68,11 @@ class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):
 
     def __init__(self, delegation: Delegation | None = None, *, max_steps: int = MAX_STEPS) -> None:
         super().__init__(DelegateExecutor(delegation, max_steps))
+        kinds = delegation.kinds if delegation is not None else {}
+        if kinds:
+            listed = "\n".join(f"- {name}: {about}" for name, about in kinds.items())
+            self.description = f"{_DESCRIPTION}\n{_KINDS}\n{listed}"
+            self.short_description = f"{_SHORT} {_SHORT_KINDS.format(names=', '.join(kinds))}"
 
 
 _NONE_HERE = "There are no sub-agents here. Do the task yourself."
@@ -86,7 +96,11 @@ class DelegateExecutor(ToolExecutor[AgentDelegateAction, AgentDelegateObservatio
         except WorkbenchError as error:
             return AgentDelegateObservation.from_text(f"The sub-agent could not be started: {error}", is_error=True)
         return AgentDelegateObservation.from_text(
-            ended.text, is_error=ended.is_error, agent=action.agent, session=ended.session
+            ended.text,
+            is_error=ended.is_error,
+            agent=ended.agent or action.agent,
+            session=ended.session,
+            definition=ended.definition,
         )
 
     def interrupt(self) -> None:

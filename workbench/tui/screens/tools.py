@@ -19,7 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.strips import as_content, css_beside
-from workbench.view.tools import ToolRow, about_tool, by_origin, tool_line
+from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, tool_line
 
 _CHANGES = "[tools] in your settings switches them on and off; the guide on tools says more"
 
@@ -59,8 +59,7 @@ class ToolsScreen(ModalScreen[None]):
             return
         if not self.is_attached:
             return
-        count = sum(row.standing[0] == "●" for row in tools)
-        self.query_one("#tools-box").border_title = f"Tools · {count} of {len(tools)} on"
+        self.query_one("#tools-box").border_title = f"Tools · {counted_tools(tools)}"
         self._rows = []
         for origin, rows in by_origin(tools):
             self._rows += [None, *rows]

@@ -1,4 +1,4 @@
-"""The trust screen: asks whether a directory's own tools and rules may be used, before any of them takes effect."""
+"""The trust screen: asks whether the tools, rules and sub-agents of a folder may be used, before they take effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.tui.key_names import key_of
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.strips import css_beside
-from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
+from workbench.view.approval.trust import TrustQuestion, brings, contents, kind_of, started_by
 
 _MOST: Final = 8
 _QUIET: Final = "yes in a moment…"
@@ -130,7 +130,9 @@ class TrustScreen(QuestionScreen[bool]):
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))
         return Content("\n").join(
             [
-                Content.assemble((visible_path(str(directory)), "bold $primary"), " contains its own tools and rules:"),
+                Content.assemble(
+                    (visible_path(str(directory)), "bold $primary"), f" contains {brings(self._question)}:"
+                ),
                 Content(""),
                 *rows,
                 Content(""),

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tools.trust import RULES, SERVERS, agree, brought, fingerprint, is_trusted
+from workbench.tools.trust import AGENTS, RULES, SERVERS, agree, brought, fingerprint, is_trusted
 
 if TYPE_CHECKING:
     from workbench.mcp.config import ServerConfig
 
 _MOST_SERVERS: Final = 8
+_AGENT_FILES: Final = tuple(f"{directory}/" for directory in AGENTS)
 _KINDS: Final = {
     RULES: "rules on what is asked and denied",
     SERVERS: "MCP servers, programs that run with your rights",
@@ -59,7 +60,18 @@ class TrustQuestion:
 
 def kind_of(name: str) -> str:
     """Describe what a file that a directory brings would do."""
+    if name.startswith(_AGENT_FILES):
+        return "a sub-agent: instructions and tools"
     return _KINDS.get(name, "code that runs with your rights")
+
+
+def brings(question: TrustQuestion) -> str:
+    """Return what the directory contains, for a heading."""
+    names = [str(path.relative_to(question.directory)) for path in question.files]
+    agents = [name for name in names if name.startswith(_AGENT_FILES)]
+    if not agents:
+        return "its own tools and rules"
+    return "its own sub-agents" if len(agents) == len(names) else "its own tools, rules and sub-agents"
 
 
 def started_by(question: TrustQuestion, name: str) -> list[str]:

@@ -238,6 +238,7 @@ _FACT_FORMATTERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "tool": lambda name: f"its tool: {name}",
     "agent": lambda name: f"sub-agent: {name}",
     "session": lambda name: f"its session: {name}",
+    "definition": lambda source: f"its kind: {source}",
     "model": lambda name: f"written by {name}",
     "cost": lambda dollars: f"for ${dollars:.4f}" if isinstance(dollars, int | float) else "",
     "input_tokens": lambda count: f"{count} tokens in",

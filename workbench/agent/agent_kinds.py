@@ -1,0 +1,343 @@
+"""Kinds of sub-agents: their description, instructions, tools and model, built in or defined by the user or a project.
+
+A kind only narrows what a sub-agent has: its tools are among its parent's, its model is one that the user has saved,
+and it has its parent's mode. The files have the format of OpenHands' and Claude Code's agents: front matter with
+`name`, `description`, `tools` and `model`, then the instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.agent.front_matter import read_inside, split_front_matter
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
+from workbench.text import counted, first_line, visible, well_formed
+from workbench.tools.agent_tool_names import (
+    EDITOR,
+    EVERY,
+    READ_ONLY,
+    WEB,
+    builtin_named,
+    is_reading_name,
+    is_writing_name,
+    means,
+    plain_name,
+    server_and_tool,
+)
+from workbench.tools.manifest import ToolKind, kind_of
+from workbench.tools.tool import ToolDefinition
+from workbench.tools.trust import AGENTS, agent_files, is_trusted
+
+BUILT_IN: Final = "built-in"
+_NAME: Final = re.compile(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
+_MOST_KINDS, _MOST_BYTES, _LONGEST = 40, 64_000, 300
+_ALWAYS: Final[frozenset[ToolKind]] = frozenset({"thought", "plan", "final", "condensation"})
+"""Kinds of tools that each sub-agent has if its parent has them: they reach nothing outside the session."""
+_STEPS: Final = ("max_steps", "maxTurns", "max_turns", "max_iteration_per_run")
+_EXCEPT: Final = ("disallowedTools", "disallowed_tools")
+_MODES: Final = ("permissionMode", "permission_mode", "mode")
+_KEYS: Final = frozenset(
+    {"name", "description", "tools", "model", "prompt", "read_only", *_STEPS, *_EXCEPT, *_MODES}
+    | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
+)
+"""The keys that are used, and those that only other programs show."""
+
+
+@dataclass(frozen=True)
+class AgentKind:
+    """One kind of sub-agent; `source` is the path of its file, or says where else it is defined."""
+
+    name: str
+    source: str
+    description: str = ""
+    prompt: str = ""
+    tools: tuple[str, ...] | None = None
+    """The names of its tools as written; None means all of its parent's."""
+    without: tuple[str, ...] = ()
+    """The names of tools that it does not get."""
+    model: str = ""
+    """The name of a saved model; empty for its parent's."""
+    max_steps: int = 0
+    """The most model calls of a run; 0 if only the tool `delegate` limits it."""
+    only_reads: bool = False
+    problems: tuple[str, ...] = ()
+    """What in its definition is not used, and why."""
+
+    @property
+    def facts(self) -> str:
+        """What a sub-agent of this kind has, in a few words."""
+        tools = f"tools: {', '.join(self.tools) or 'none'}" if self.tools is not None else "all tools of the session"
+        parts = [
+            "read-only" if self.only_reads else "",
+            tools,
+            f"without: {', '.join(self.without)}" if self.without else "",
+            f"model: {self.model}" if self.model else "",
+            f"at most {counted(self.max_steps, 'model call')}" if self.max_steps else "",
+        ]
+        return visible(" · ".join(filter(None, parts)), lines=False)
+
+    def offers(self, tool: ToolDefinition) -> bool:
+        """Return whether a sub-agent of this kind gets the tool, which its parent has."""
+        is_always = kind_of(tool.name) in _ALWAYS
+        if any(means(written, tool) and not (is_always and written in EVERY) for written in self._excluded):
+            return False
+        if self.only_reads and not can_only_read(tool):
+            return False
+        if self.tools is None or is_always:
+            return True
+        return any(means(written, tool) for written in self.tools)
+
+    def only_reads_with(self, name: str) -> bool:
+        """Return whether a sub-agent of this kind may only read with the tool of that name."""
+        if self.only_reads or (name == EDITOR and len(self._excluded) < len(self.without)):
+            return True
+        written = [each for each in self.tools or () if builtin_named(each) == name]
+        return bool(written) and all(map(is_reading_name, written))
+
+    @property
+    def _excluded(self) -> list[str]:
+        """The names of tools that it does not get at all; without `Write` and `Edit` the editor still reads."""
+        return [written for written in self.without if not is_writing_name(written)]
+
+    def unknown(self, tools: Collection[str], models: Collection[str]) -> tuple[str, ...]:
+        """Return what it names that is not there, given the names of all tools and of the saved models."""
+        plain = {*map(plain_name, tools)}
+        names = [each for each in (*(self.tools or ()), *self.without) if not _is_there(each, plain)]
+        missing = ", ".join(visible(name[:60], lines=False) for name in names[:10])
+        lines = [f"tools: there is no tool {missing}"] if names else []
+        if self.model and self.model not in models:
+            model = visible(self.model[:60], lines=False)
+            lines.append(f"model: {model} is not a saved model, so it gets the model of the session")
+        return tuple(lines)
+
+
+def can_only_read(tool: ToolDefinition) -> bool:
+    """Return whether the tool has calls that change nothing but the plan."""
+    always: tuple[ToolKind, ...] = ("plan", "thought", "final", "command")
+    return kind_of(tool.name) in always or tool.is_read_only or tool.action_type.can_read_only
+
+
+def _is_there(name: str, tools: Collection[str]) -> bool:
+    is_builtin = name in EVERY or bool(builtin_named(name))
+    return is_builtin or bool(server_and_tool(name)[0]) or plain_name(name) in tools
+
+
+class AgentKinds:
+    """The kinds of sub-agents of a session; a name stands for the same kind in any spelling."""
+
+    def __init__(self, kinds: Iterable[AgentKind] = (), problems: Sequence[str] = ()) -> None:
+        """Of several kinds with the same name, the first is used; `problems` are about definitions left out."""
+        self.problems = tuple(problems)
+        self._kinds: dict[str, AgentKind] = {}
+        for kind in kinds:
+            self._kinds.setdefault(_key(kind.name), kind)
+
+    def __iter__(self) -> Iterator[AgentKind]:
+        return iter(sorted(self._kinds.values(), key=lambda kind: kind.name))
+
+    def named(self, name: str) -> AgentKind | None:
+        """Return the kind that a name means, such as "reviewer" for `reviewer_agent`; None if there is none."""
+        return self._kinds.get(_key(name))
+
+    def recorded(self, name: str) -> AgentKind | None:
+        """Return the kind that a log names, or None if it names none.
+
+        One that is no longer defined, or no longer trusted, can only read, because what it could do is unknown.
+        """
+        if not name:
+            return None
+        gone = "its kind is not defined any more, or not trusted, so it can only read"
+        return self.named(name) or AgentKind(name, "the log", only_reads=True, problems=(gone,))
+
+    def notices(self, tools: Collection[str], models: Collection[str]) -> list[str]:
+        """Return a line for each definition that is not used as written."""
+        lines = list(self.problems)
+        for kind in self:
+            if parts := (*kind.problems, *kind.unknown(tools, models)):
+                lines.append(f"{kind.source}: {'; '.join(parts)}")
+        return lines
+
+
+def _key(name: str) -> str:
+    plain = plain_name(name)
+    return plain.removesuffix("agent") or plain
+
+
+def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> AgentKinds:
+    """Return all kinds: of the settings, of the user's directory, of a trusted workspace, and the built-in ones.
+
+    The earlier ones replace the later ones with the same name.
+    """
+    where = f"[agents] in {locations.settings_file}"
+    kinds = [_kind(name, table, f"{where}: {name}") for name, table in settings.agents.items()]
+    problems: list[str] = []
+    directories = [(locations.agents, locations.agents)]
+    if is_trusted(workspace, settings.trusted):
+        directories += [(workspace / name, workspace) for name in AGENTS]
+    for directory, root in directories:
+        for path in _files(directory):
+            one = _read(path, root)
+            if isinstance(one, AgentKind):
+                kinds.append(one)
+            elif one:
+                problems.append(f"{path}: {one}")
+    if len(kinds) > _MOST_KINDS:
+        problems.append(f"only the first {_MOST_KINDS} kinds of sub-agents are used, {len(kinds)} are defined")
+    return AgentKinds((*kinds[:_MOST_KINDS], *_BUILTIN_KINDS), problems)
+
+
+def _files(directory: Path) -> list[Path]:
+    try:
+        return agent_files(directory)
+    except OSError:
+        return []
+
+
+def _read(path: Path, root: Path) -> AgentKind | str:
+    """Return the kind that a file defines, or why it defines none."""
+    data = read_inside(path, root, _MOST_BYTES + 1)
+    if data is None:
+        return "left out: it cannot be read, or is a link that leads elsewhere"
+    if len(data) > _MOST_BYTES:
+        return f"left out: it is longer than {_MOST_BYTES // 1000} kB"
+    split = split_front_matter(data.decode("utf-8", "replace"), is_lenient=True)
+    if split is None:
+        return "left out: it has no front matter (lines `---` around name, description and tools)"
+    entries, body = split
+    kind = _kind(path.stem, {**entries, "prompt": body}, str(path))
+    return kind if _NAME.fullmatch(kind.name) else "left out: name must be letters, digits, blanks, and - _ ."
+
+
+@dataclass
+class _Entries:
+    """The entries of a definition, and the problems found while they are read."""
+
+    values: Mapping[str, Any]
+    problems: list[str] = field(default_factory=list)
+
+    def value(self, *names: str) -> tuple[str, Any]:
+        """Return the first of these entries that is there, with its name."""
+        return next(((name, self.values[name]) for name in names if self.values.get(name) is not None), ("", None))
+
+    def text(self, name: str) -> str:
+        """Return a text, which is empty if the entry is missing or something else."""
+        value = self.values.get(name)
+        if value is not None and not isinstance(value, str):
+            self.problems.append(f"{name} must be text")
+        return well_formed(value).strip() if isinstance(value, str) else ""
+
+    def names(self, *keys: str, excludes: bool = False) -> tuple[str, ...] | None:
+        """Return names of tools, from a list or a text with commas; None if the entry is missing.
+
+        Patterns such as `Bash(git:*)` are not supported. A tool with a pattern is not given, because it could do more
+        than the pattern allows, and one that a pattern excludes in part is excluded.
+        """
+        key, value = self.value(*keys)
+        if value is None:
+            return None
+        if isinstance(value, str):
+            value = re.split(r",(?![^(]*\))", value.strip().removeprefix("[").removesuffix("]"))
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            self.problems.append(f"{key} must be a list of names, so it has no tools")
+            return ("*",) if excludes else ()
+        names = [well_formed(each).strip().strip("\"'") for each in value]
+        patterns = [name for name in names if "(" in name]
+        if patterns:
+            listed = visible(", ".join(patterns)[:100], lines=False)
+            what = "excludes the whole tool" if excludes else "is left out"
+            self.problems.append(f"{key}: {listed} {what}, because patterns are not supported")
+        if excludes:
+            return tuple(name.partition("(")[0].strip() for name in names if name)
+        return tuple(name for name in names if name and name not in patterns)
+
+
+def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
+    """Return the kind that a table defines; what cannot be used is in its `problems`."""
+    entries = _Entries(values)
+    prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
+    tools = entries.names("tools")
+    model = entries.text("model")
+    kind = AgentKind(
+        name=_named(entries, name),
+        source=source,
+        description=first_line(description or prompt or name, _LONGEST),
+        prompt=prompt,
+        tools=None if tools is not None and EVERY.intersection(tools) else tools,
+        without=entries.names(*_EXCEPT, excludes=True) or (),
+        model="" if model in ("inherit", "default") else model,
+        max_steps=_steps(entries),
+        only_reads=_only_reads(entries),
+    )
+    unused = [visible(str(key)[:40], lines=False) for key in values if key not in _KEYS]
+    if unused:
+        entries.problems.append(f"not used: {', '.join(unused[:10])}")
+    return replace(kind, problems=tuple(entries.problems))
+
+
+def _named(entries: _Entries, name: str) -> str:
+    written = entries.text("name")
+    if not written or _NAME.fullmatch(written):
+        return written or name
+    entries.problems.append(f"name: {visible(written[:60], lines=False)} cannot be one, so it is called {name}")
+    return name
+
+
+def _steps(entries: _Entries) -> int:
+    key, value = entries.value(*_STEPS)
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value[:9])
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value or 0
+    entries.problems.append(f"{key} must be a whole number from 1")
+    return 0
+
+
+def _only_reads(entries: _Entries) -> bool:
+    """Return whether the definition says so; a value that is neither yes nor no counts as yes."""
+    key, mode = entries.value(*_MODES)
+    value = entries.values.get("read_only")
+    if value is not None and str(value).lower() not in ("true", "false", "yes", "no"):
+        entries.problems.append("read_only must be true or false; it counts as true")
+    if mode not in (None, "", "plan", "default", "inherit"):
+        entries.problems.append(f"{key} is not used: a sub-agent has the mode of its session")
+    return mode == "plan" or (value is not None and str(value).lower() not in ("false", "no"))
+
+
+_BUILTIN_KINDS: Final = (
+    AgentKind(
+        "browsing",
+        BUILT_IN,
+        "Looks something up on web pages and reports it with the addresses; changes no files.",
+        "You look things up on web pages. Open the pages that are likely to answer the task, follow their links where "
+        "that helps, and compare sources when they disagree. Report what you found with the address of each page, say "
+        "what is your own conclusion, and say what you could not find. Enter nothing into forms and accept nothing on "
+        "a page unless the task asks for it.",
+        WEB,
+    ),
+    AgentKind(
+        "explorer",
+        BUILT_IN,
+        "Finds out how the project does something and reports files and lines; only reads.",
+        "You find out how this project works. Search widely first, then read what matters, and follow calls to where "
+        "they end. Report what the task asks with file paths and line numbers, quote only the lines that matter, and "
+        "say what you did not look at.",
+        READ_ONLY,
+        only_reads=True,
+    ),
+    AgentKind(
+        "reviewer",
+        BUILT_IN,
+        "Reviews changes or files and reports mistakes by severity, with file and line; only reads.",
+        "You review code that others have written. Find out what it is meant to do, then look for what is wrong: "
+        "errors, missing cases, races, leaks, unsafe input, tests that prove nothing. Check each suspicion in the code "
+        "before you report it. Report the findings by severity with file, line, what happens and when; leave out "
+        "matters of taste, and say so if nothing is wrong.",
+        READ_ONLY,
+        only_reads=True,
+    ),
+)

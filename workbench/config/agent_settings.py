@@ -1,0 +1,44 @@
+"""The kinds of sub-agents in the settings: the tables `[agents.NAME]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from workbench.config.setting_kinds import Prose, Strings, Switch, Text, WholeNumber, checked_table, setting
+from workbench.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NAME = re.compile(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
+
+
+class AgentSettings:
+    """A kind of sub-agent: a table `[agents.NAME]`."""
+
+    description: str = setting("", Prose(), "Description", "What it is for; the agent chooses by it.")
+    prompt: str = setting("", Prose(), "Prompt", "Its instructions.")
+    tools: tuple[str, ...] | None = setting(
+        None, Strings('tools, such as ["grep", "glob"]'), "Tools", "Its tools, if it gets not all.", unset="all"
+    )
+    disallowed_tools: tuple[str, ...] = setting(
+        (), Strings('tools, such as ["web_read"]'), "Without", "Tools that it does not get.", unset="none"
+    )
+    model: str | None = setting(None, Text(), "Model", "The name of a saved model.", unset="the session's")
+    max_steps: int | None = setting(None, WholeNumber(1), "Steps", "Model calls in one run at most.", unit="calls")
+    read_only: bool = setting(False, Switch(), "Read only", "Whether it can change nothing.")
+
+
+def check_agents(name: str, value: Any) -> None:
+    """Check the table `[agents]`. Raises a UsageError that names an invalid key."""
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} must hold tables, such as [agents.tester]")
+    for agent, table in value.items():
+        key = f"agents.{agent}"
+        if not _NAME.fullmatch(agent):
+            raise UsageError(f"agents.{agent!r}: a name is made of at most 40 letters, digits, blanks and - _ .")
+        if not isinstance(table, Mapping):
+            raise UsageError(f"{key} must be a table: [{key}]")
+        checked_table(AgentSettings, key, table)
