@@ -71,6 +71,16 @@ def an_error() -> Iterator[bytes]:
     yield from itertools.repeat(b"a" * 65_536)
 
 
+def read_request(connection: socket.socket) -> None:
+    """Read a whole request; closing a connection with unread data would reset it, and the client lose the answer."""
+    with connection.makefile("rb") as stream:
+        length = 0
+        while (line := stream.readline()).strip():
+            name, _, value = line.partition(b":")
+            length = int(value) if name.lower() == b"content-length" else length
+        stream.read(length)
+
+
 @contextlib.contextmanager
 def serving(body: Callable[[], Iterator[bytes]]) -> Iterator[tuple[str, list[str]]]:
     """Run a server that sends this body endlessly to each client; yields its address and the clients."""
@@ -87,7 +97,7 @@ def serving(body: Callable[[], Iterator[bytes]]) -> Iterator[tuple[str, list[str
     def send(connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection:
             connection.settimeout(30)
-            connection.recv(1 << 16)
+            read_request(connection)
             for piece in body():
                 connection.sendall(piece)
 
