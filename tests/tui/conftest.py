@@ -13,6 +13,7 @@ from textual.widgets import Input, TextArea
 from tests.tui.pictures import EVERY_SIZE, at_rest, bears_every_size
 from tests.tui.sample_session import START
 from workbench.view import clock
+from workbench.view.approval import quiet_time
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 
@@ -61,6 +62,7 @@ class GoldenPicture(SVGImageExtension):
 def picture(monkeypatch, request, _time_stands_still):
     """Return a function that compares what an app shows in one look, after `show(pilot)`, with its golden picture."""
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", GoldenPicture)
+    monkeypatch.setattr(quiet_time, "QUIET", 0.0)  # a question in a picture takes keys at once
     snap_compare = request.getfixturevalue("snap_compare")
 
     def compare(app, look, show):
