@@ -15,25 +15,36 @@ from workbench.files.root_directory import AnchoredEntry, using_only
 
 WRITES = 500
 FLIPPER = """
-import ctypes, os, sys, time
+import contextlib, ctypes, errno, itertools, os, sys, time
 
-workspace, outside, what, pause = sys.argv[1:]
+workspace, outside, what, pause, renews = sys.argv[1:]
 os.chdir(workspace)
 name = {"folder": b"place", "above": b"up", "file": b"place/file"}[what]
 target = {"folder": outside, "above": os.path.dirname(outside), "file": outside + "/file"}[what]
 os.symlink(target, "link")
 exchange = ctypes.CDLL(None, use_errno=True).renameat2
 print("ready", flush=True)
-while True:
+for turn in itertools.count():
+    if renews and not (os.path.islink("link") or os.path.islink(name)):
+        with contextlib.suppress(OSError):
+            os.rename("link", f"aside{turn}")
+        with contextlib.suppress(FileExistsError):
+            os.symlink(target, "link")
     if exchange(-100, b"link", -100, name, 2):
+        if renews and ctypes.get_errno() == errno.ENOENT:
+            continue
         sys.exit(os.strerror(ctypes.get_errno()))
     time.sleep(float(pause))
 """
 
 
 @contextmanager
-def flipping(workspace: Path, outside: Path, what: str, pause: float = 0) -> Iterator[None]:
-    command = [sys.executable, "-c", FLIPPER, str(workspace), str(outside), what, str(pause)]
+def flipping(workspace: Path, outside: Path, what: str, pause: float = 0, *, renews: bool = False) -> Iterator[None]:
+    """Exchange a link out of the workspace with a directory or file in it, over and over.
+
+    With `renews`, a link that was deleted is made again, and the exchange waits for a deleted directory or file.
+    """
+    command = [sys.executable, "-c", FLIPPER, str(workspace), str(outside), what, str(pause), "yes" if renews else ""]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as flipper:
         assert flipper.stdout.readline() == b"ready\n"
         try:

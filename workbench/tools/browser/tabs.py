@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,12 @@ from typing import Any
 from playwright.async_api import BrowserContext, Dialog, Download, Error, Page, Request, async_playwright
 
 from workbench.files.root_directory import Root
+from workbench.tools.browser.downloads import safe_name, save_download
 from workbench.tools.browser.gate import Gate
 
 _MOST_TABS = 10
 _MOST_NOTES = 10
 _LARGEST = 200_000_000
-_SAFE = re.compile(r"[^\w.() -]+")
 _START = 55_000.0
 _SIZE = {"width": 1280, "height": 800}
 _FLAGS = (
@@ -164,13 +162,14 @@ class Tabs:
 
     async def _save(self, download: Download) -> None:
         """Save a download into the workspace, under a safe name that is not in use."""
-        name = _SAFE.sub("_", download.suggested_filename).lstrip(". ")[-100:] or "download"
+        name = safe_name(download.suggested_filename)
         try:
             path = await asyncio.wait_for(download.path(), 60)
             size = path.stat().st_size
             if size > _LARGEST:
                 raise OSError(0, f"it has {size // 10**6} MB; at most {_LARGEST // 10**6} are kept")
-            self._saved.append(str(self._copied(path, name)))
+            whole = save_download(path, name, self._root.path / self._directory.name, self._root)
+            self._saved.append(str(self._directory / whole.name))
         except (Error, OSError, TimeoutError) as error:
             why = getattr(error, "strerror", "") or str(error) or "it took more than 60 seconds"
             self.note(f"the download {name} was not kept: {why}")
@@ -178,18 +177,3 @@ class Tabs:
                 await download.cancel()
         else:
             self.note(f"downloaded: {self._saved[-1]}")
-
-    def _copied(self, path: Path, name: str) -> Path:
-        if self._directory.is_symlink():
-            raise OSError(0, f"{self._directory} leads out of the workspace")
-        for number in range(1, 1000):
-            whole = self._root.path / self._directory.name / (name if number == 1 else f"{number}-{name}")
-            with self._root.entry(whole, make=True) as entry:
-                try:
-                    target = entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-                except FileExistsError:
-                    continue
-            with os.fdopen(target, "wb") as file, path.open("rb") as source:
-                shutil.copyfileobj(source, file, 1 << 20)
-            return self._directory / whole.name
-        raise OSError(0, f"there are too many files called {name}")
