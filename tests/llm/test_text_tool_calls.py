@@ -18,6 +18,7 @@ from workbench.llm.text_tools.calls import (
     convert_tool_call_to_string,
     convert_tools_to_description,
 )
+from workbench.llm.text_tools.parser import find_calls
 
 
 def tool(name, properties, required=(), description="Does it."):
@@ -441,3 +442,33 @@ def test_parsing_any_text_gives_a_result_or_a_clear_error(text, end):
     if answer is not None:
         (first, *_) = answer[1] or [("", {})]
         assert first[0] == "execute_bash" or (not first[0] and "/think" in text.lower())
+
+
+PIECES = (
+    *("<function=execute_bash>\n", "<parameter=command>", "</parameter>\n", "</function>", "\n", "ls", "`", "```\n"),
+    *(
+        "<think>",
+        "</think>",
+        "◁/think▷",
+        "◁think▷",
+        "<function=finish>\n</function>",
+        "<tool_call>",
+        "</tool_call>",
+        "<",
+        ">",
+    ),
+    "<function=execute_bash>\n<parameter=command>\nls\n</parameter>\n</function>",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=10).map(lambda pieces: "".join([*pieces, PIECES[-1]])))
+def test_a_text_with_one_regular_call_is_read_as_any_other(text):
+    """A tag behind the text makes the parser look at all of it; it must not change the calls that are complete."""
+
+    def calls_in(whole):
+        try:
+            return [(each.name, each.values, each.start, each.end) for each in find_calls(whole) if not each.is_cut]
+        except FunctionCallConversionError:
+            return None
+
+    assert calls_in(text) == calls_in(f"{text}\n<i>")

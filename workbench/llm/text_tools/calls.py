@@ -161,9 +161,9 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
         raise FunctionCallValidationError(
             f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
         )
-    for each in parameters.values():
-        if each.is_required and each.name not in call.values:
-            raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{each.name}`.")
+    for name in parameters.required:
+        if name not in call.values:
+            raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{name}`.")
     return {name: (parameters.get(name) or untyped(name)).read(text) for name, text in call.values.items()}
 
 

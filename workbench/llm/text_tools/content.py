@@ -20,7 +20,8 @@ def text_parts(message: Message) -> list[str]:
 
 def first_text(message: Message) -> str:
     """Return the first text of a message; empty if it has none."""
-    return next(iter(text_parts(message)), "")
+    content = message.get("content")
+    return content if isinstance(content, str) else next(iter(text_parts(message)), "")
 
 
 def with_text(message: Message, change: Callable[[str], str], *, last: bool = False) -> Message:

@@ -143,7 +143,16 @@ def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCal
 
 def find_calls(text: str, table: Table | None = None) -> list[TextCall]:
     """Return the calls in a text, with their positions. Raises FunctionCallConversionError if one is malformed."""
+    # Most texts have one call in the form in which calls are written, and no other tag.
+    regular = _REGULAR.match(text, max(0, text.find("<")))
+    if regular and text.find("<", regular.end()) < 0 and "◁" not in text:
+        return [_regular_call(regular)]
     return _Parser(text, table).calls()
+
+
+def _regular_call(match: re.Match[str]) -> TextCall:
+    values = {name.strip(): _value(value) for name, value in _REGULAR_PARAMETER.findall(match[2])}
+    return TextCall(match[1].strip(), values, start=match.start(), end=match.end())
 
 
 def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
@@ -249,8 +258,7 @@ class _Parser:
         """Return the call that begins with this tag; None if it is text. Raises FunctionCallConversionError."""
         regular = _REGULAR.match(self._text, opening.start())
         if regular:
-            values = {name.strip(): _value(value) for name, value in _REGULAR_PARAMETER.findall(regular[2])}
-            return TextCall(regular[1].strip(), values, start=regular.start(), end=regular.end())
+            return _regular_call(regular)
         tag = opening["call"]
         if tag[:10].lower() == "<tool_call":
             return self._json_call(opening)

@@ -129,6 +129,7 @@ class Parameters(dict[str, ToolParameter]):
     """The parameters of one tool by name; if `is_open`, it takes others too, with any value."""
 
     is_open = False
+    required: tuple[str, ...] = ()
 
     def parameter(self, name: str) -> ToolParameter | None:
         """Return the parameter of that name; None if the tool has none."""
@@ -146,6 +147,7 @@ def parameters_of(tool: Schema) -> Parameters:
     names = [each for each in required if isinstance(each, str)] if isinstance(required, list | tuple) else []
     parts = properties if isinstance(properties, Mapping) else {}
     parameters = Parameters({name: _parameter(name, part, schema, name in names) for name, part in parts.items()})
+    parameters.required = tuple(each.name for each in parameters.values() if each.is_required)
     more = schema.get("additionalProperties")
     parameters.is_open = more is True or isinstance(more, Mapping) or bool(schema.get("patternProperties"))
     return parameters
