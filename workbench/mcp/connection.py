@@ -19,6 +19,7 @@ from workbench.mcp.errors import (
     CallRefused,
     CallTimedOut,
     OtherTransport,
+    ProgramMissing,
     ServerFailed,
     ServerGone,
     SessionLost,
@@ -211,9 +212,9 @@ class Connection:
             why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it responded"
         if not ready.done():
             logger.info("the MCP server %s failed: %r", self.server.name, cause_of(error))
-            kind = SignInNeeded if self._kind is SignInNeeded else ServerFailed
+            kind = SignInNeeded if self._kind is SignInNeeded else _failure(cause_of(error))
             if not isinstance(cause_of(error), _Resting | StartChanged):
-                self._failures += kind is ServerFailed
+                self._failures += kind is not SignInNeeded
                 self._failed_at, self._why_failed = time.monotonic(), why
             message = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
             ready.set_exception(kind(message))
@@ -237,6 +238,11 @@ class Connection:
                 self._owner.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([self._owner], timeout=12)
+
+
+def _failure(error: BaseException) -> type[ServerFailed]:
+    """Return the type of error that calls raise after a failed start."""
+    return ProgramMissing if isinstance(error, ProgramMissing) else ServerFailed
 
 
 def _code_of(error: BaseException) -> int | None:

@@ -12,6 +12,10 @@ class ServerFailed(WorkbenchError):
     """The server cannot be started or reached; nothing was sent to it."""
 
 
+class ProgramMissing(ServerFailed):
+    """The program that the server's command names is not installed."""
+
+
 class OtherTransport(ServerFailed):
     """The URL answers requests of the newer HTTP transport as servers with the older one (SSE) do."""
 

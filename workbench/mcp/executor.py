@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from workbench.errors import WorkbenchError
 from workbench.mcp.client import MCPClient
 from workbench.mcp.definitions import Definition
-from workbench.mcp.errors import CallTimedOut, ServerFailed, ServerGone, SessionLost, SignInNeeded
+from workbench.mcp.errors import CallTimedOut, ProgramMissing, ServerFailed, ServerGone, SessionLost, SignInNeeded
 from workbench.mcp.requests import RequestHandler
 from workbench.mcp.tool import MCPToolAction, MCPToolObservation, annotations_of
 from workbench.secrets.masker import MASKER
 from workbench.text import cut_middle, first_line, well_formed
+from workbench.tools.alternatives import need_of_server
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Content, ImageContent, TextContent
 
@@ -275,7 +276,9 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
             self._notice(MASKER.masked(str(error)))
             return self._failed(str(error))
         except WorkbenchError as error:
-            return self._failed(str(error))
+            server, failed = self._client.server, self._failed(str(error))
+            is_missing = isinstance(error, ProgramMissing)
+            return failed.lacking(need_of_server((server.command, *server.args))) if is_missing else failed
 
     def _answer(self, arguments: dict[str, Any]) -> t.CallToolResult:
         server = self._client.server

@@ -22,7 +22,7 @@ from workbench import __version__
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig, expanded, server_environment, variables_of
-from workbench.mcp.errors import OtherTransport, ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
+from workbench.mcp.errors import OtherTransport, ProgramMissing, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.stdio import LINE_LIMIT, MOST_FILES, OTHERS, StderrTail, TooLong, started_files, stdio_transport
 from workbench.mcp.token_store import Signed, TokenStore
 
@@ -177,7 +177,7 @@ def _is_older(answer: httpx2.Response) -> bool:
 
 
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
-    """Check the files that decide what a local server runs. Raises UsageError, ServerFailed or StartChanged."""
+    """Check the files that decide what a local server runs. Raises UsageError, ProgramMissing or StartChanged."""
     argv, directory, theirs = _command(server)
     files = started_files(argv, directory, theirs, server.env)
     if OTHERS in files:
@@ -246,9 +246,9 @@ async def _apart(
 
 
 def _check_program(command: str, env: Mapping[str, str]) -> None:
-    """Raise ServerFailed if the program is not on the PATH; called before anything is started."""
+    """Raise ProgramMissing if the program is not on the PATH; called before anything is started."""
     if "/" not in command and shutil.which(command, path=env.get("PATH")) is None:
-        raise ServerFailed(f"there is no program {command}{_BRINGS.get(command, '')}")
+        raise ProgramMissing(f"there is no program {command}{_BRINGS.get(command, '')}")
 
 
 def _silence(server: ServerConfig) -> float:

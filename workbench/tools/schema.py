@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model, field_validator
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 
+from workbench.tools.alternatives import Need, alternatives
 from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object
 from workbench.tools.schema_repair import repaired
 
@@ -217,6 +218,17 @@ class Observation(Schema):
 
     content: Sequence[Content] = ()
     is_error: bool = False
+    _need: Need | None = PrivateAttr(None)
+
+    def lacking(self, need: Need) -> Self:
+        """Note that the call failed because a program is missing, and return the observation."""
+        self._need = need
+        return self
+
+    def with_alternatives(self, tools: Collection[str]) -> Self:
+        """Return the observation with the names of those tools that can stand in for the missing program, if any."""
+        hint = alternatives(self._need, tools) if self._need else ""
+        return self.model_copy(update={"content": (*self.content, TextContent(text=hint))}) if hint else self
 
     @field_validator("content", mode="before")
     @classmethod

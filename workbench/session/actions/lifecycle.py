@@ -88,7 +88,7 @@ class Actions:
         self.rater = Rater(log.state, rules, refusals, assessments)
         self._copies = copies
         self.protection = Protection(log, self.rater, writer.state_dir)
-        self.runner = Runner(on_live, self._report)
+        self.runner = Runner(on_live, self._report, tools)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """Return the events to record before the action may run; none if `advance` has to prepare it first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
@@ -160,7 +160,9 @@ def record_model_call(response: ModelResponse) -> None:
 class Runner:
     """The threads in which a session's tools run; a single action always runs in the first of them."""
 
-    def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
+    def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report, tools: Collection[str] = ()) -> None:
+        """`tools` are the names of the session's tools, which come and go."""
+        self._tools = tools
         self._on_live = on_live
         self._report = report
         self._hiding: dict[str, SecretStream] = {}
@@ -227,7 +229,7 @@ class Runner:
             outcome = work()
         if call.is_suspended:
             raise CallSuspended
-        return outcome, time.monotonic() - began
+        return outcome.with_alternatives(self._tools), time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
         """Forward text with secrets masked; its last word is held back until more text follows."""

@@ -67,7 +67,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 worker = self._ready()
                 return self._done(worker, action)
             except Missing as missing:
-                return BrowserObservation.from_text(str(missing), is_error=True, error=str(missing))
+                return BrowserObservation.from_text(str(missing), is_error=True, error=str(missing)).lacking("browser")
             finally:
                 self._running = None
 

@@ -24,10 +24,7 @@ _LAUNCHERS = {"/usr/bin/chromium": "/usr/lib/chromium/chromium"}
 """Distribution scripts, each with the program that it starts; they first detect the hardware, which takes a third of a
 second.
 """
-_HOW = (
-    "There is no {what}, which the browser needs. Tell the user: install it with {how}. "
-    "Until then use web_read for pages that need no clicking, or execute_bash."
-)
+_HOW = "There is no {what}, which the browser needs. Tell the user: install it with {how}."
 
 
 NO_PLAYWRIGHT = _HOW.format(

@@ -10,7 +10,7 @@ from pathlib import Path
 from workbench.tools.execute_bash import messages
 from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
 from workbench.tools.execute_bash.messages import NOTHING, Result, answer
-from workbench.tools.execute_bash.shell import Shell, ShellError
+from workbench.tools.execute_bash.shell import NoBash, Shell, ShellError
 from workbench.tools.execute_bash.shells import Shells, readers
 from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.wait import STILL_RUNNING, Outcome, Watch, asks_password
@@ -51,7 +51,8 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             try:
                 return self._act(action)
             except ShellError as error:
-                return self._error(action, str(error))
+                failed = self._error(action, str(error))
+                return failed.lacking("bash") if isinstance(error, NoBash) else failed
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:

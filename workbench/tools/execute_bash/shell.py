@@ -32,6 +32,10 @@ class ShellError(WorkbenchError):
     """The shell cannot be started."""
 
 
+class NoBash(ShellError):
+    """There is no bash on this machine."""
+
+
 class Shell:
     """A bash that executes commands; everything but `close()` must be called inside `with shell.acquire():`."""
 
@@ -59,7 +63,7 @@ class Shell:
     def _open(self, directory: str, rc_file: Path, rc_text: str, hidden: Collection[str]) -> Terminal:
         bash = find_program("bash")
         if bash is None:
-            raise ShellError("bash was not found in PATH; install it.")
+            raise NoBash("There is no bash, which this tool needs. Tell the user: install it, or add it to the PATH.")
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
         env = shell_environment(os.environ, self.nonce, hidden)
         try:

@@ -51,12 +51,13 @@ def find_interpreter(workspace: Path, named: str = "") -> Interpreter:
         return Interpreter(sys.executable, False)
     raise NoIPython(
         f"There is no IPython: neither in {venv} nor beside the workbench. Install it in the workspace "
-        "(`.venv/bin/python -m pip install ipython`, or `uv pip install ipython`), or use execute_bash."
+        "(`.venv/bin/python -m pip install ipython`, or `uv pip install ipython`)."
     )
 
 
 _KERNEL = Path(__file__).with_name("kernel.py")
 _START = 60.0
+_NO_PIP = "this interpreter has no pip and there is no uv"  # what the kernel says
 _MOST_OUTPUT = 2_000
 
 
@@ -220,7 +221,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             try:
                 return self._run(action)
             except (KernelError, NoIPython) as error:
-                return ExecuteIPythonCellObservation.from_text(f"{error} Nothing was run.", is_error=True)
+                failed = ExecuteIPythonCellObservation.from_text(f"{error} Nothing was run.", is_error=True)
+                return failed.lacking("ipython") if isinstance(error, NoIPython) else failed
             finally:
                 self._running = None
 
@@ -305,7 +307,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         elif not (parts or cell.pictures or was_stopped):
             parts.append("[The cell ran to its end and showed nothing.]")
         first, last = ([], lead) if was_stopped else (lead, [])
-        return self._observed(
+        observed = self._observed(
             [*first, *filter(None, parts), *last],
             cell.pictures,
             is_error=bool(error) or was_stopped or end != "answer",
@@ -316,6 +318,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             restarted=any("new interpreter was started" in line for line in lead),
             output_file=output.file,
         )
+        return observed.lacking("pip") if _NO_PIP in error else observed
 
     def _observed(
         self, lines: list[str], pictures: list[ImageContent] | None = None, **fields: Any

@@ -143,7 +143,7 @@ def page_of(document: Document, page: int, *, is_cached: bool) -> WebReadObserva
         wrong = f"{document.url} holds no text that can be read; perhaps scripts build it, or it is made of images."
     elif page > len(parts):
         wrong = f"There is no page {page}: {document.url} has {len(parts)}."
-    return WebReadObservation.from_text(
+    observation = WebReadObservation.from_text(
         wrong or _page_text(document, parts, page),
         is_error=bool(wrong),
         url=document.url,
@@ -154,6 +154,7 @@ def page_of(document: Document, page: int, *, is_cached: bool) -> WebReadObserva
         status=document.status,
         kept=is_cached,
     )
+    return observation if document.text else observation.lacking("scripts")
 
 
 def _page_text(document: Document, parts: list[str], page: int) -> str:

@@ -1,0 +1,46 @@
+"""Other tools of a session that can do what a tool cannot, because a program that it needs is not installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, Literal, TypeAlias
+
+Need: TypeAlias = Literal["bash", "ipython", "pip", "browser", "scripts", "web server", "file server", "server"]
+"""What is missing: a program, the scripts of a page, or a program that starts an MCP server of that sort."""
+_RUNS: Final = "to run a program"
+_PAGES: Final = "for pages that need no clicking"
+_OTHERS: Final[Mapping[Need, Mapping[str, str]]] = {
+    "bash": {
+        "execute_ipython_cell": "to run code and `!command`",
+        "python_execute": "to run code, also `subprocess`",
+        "str_replace_editor": "for files",
+        "glob": "to find files",
+        "grep": "to search in them",
+    },
+    "ipython": {"python_execute": "for code that needs no earlier cell", "execute_bash": "to run scripts"},
+    "pip": {"execute_bash": "to install packages"},
+    "browser": {"web_read": _PAGES, "execute_bash": "to fetch files"},
+    "scripts": {"browser": "to open the page with its scripts"},
+    "web server": {"browser": "for pages", "web_read": _PAGES, "execute_bash": _RUNS},
+    "file server": {"str_replace_editor": "for files", "execute_bash": "to list and move them"},
+    "server": {"execute_bash": _RUNS, "python_execute": "to run code"},
+}
+"""The tools that can stand in, best first, with what they can do of it."""
+_WEB: Final = re.compile(r"playwright|puppeteer|browser|chrome|fetch|crawl|scrape", re.IGNORECASE)
+_FILES: Final = re.compile(r"filesystem|file-system|\bfiles?\b", re.IGNORECASE)
+_MOST: Final = 3
+
+
+def need_of_server(command: Iterable[str]) -> Need:
+    """Return what is missing if the program in a server's command line is not installed."""
+    words = " ".join(command)
+    if _WEB.search(words):
+        return "web server"
+    return "file server" if _FILES.search(words) else "server"
+
+
+def alternatives(need: Need, tools: Collection[str]) -> str:
+    """Return a sentence with the tools among `tools` that can stand in; empty if there are none."""
+    others = [f"{name} {use}" for name, use in _OTHERS[need].items() if name in tools][:_MOST]
+    return f"Instead, use {', or '.join(others)}." if others else ""
