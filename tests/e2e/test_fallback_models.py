@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
 from tests.sandbox import Sandbox
@@ -19,7 +20,7 @@ STATUS = "one is overloaded; asking two"
 NOTICE = "one is overloaded: two is asked instead"
 
 
-def write_models(sandbox: Sandbox, one: ModelServer, two: ModelServer, mode: str = "never") -> None:
+def write_models(sandbox: Sandbox, one: ModelServer, two: ModelServer | AnthropicServer, mode: str = "never") -> None:
     file = sandbox.locations.settings_file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(
@@ -101,3 +102,32 @@ def test_a_test_of_a_model_asks_no_other(sandbox: Sandbox):
         assert two.requests == []
     assert done.returncode == 1
     assert "is failing (HTTP 503)" in done.stderr
+
+
+def test_a_conversation_too_large_for_the_fallback_model_is_condensed(sandbox: Sandbox):
+    turns = [Turn(f"Step {number}.", calls=bash(f"echo {number}").calls) for number in range(8)]
+    full = Fault(400, "maximum context length exceeded", "context_length_exceeded")
+    with (
+        ModelServer([*turns, BUSY], repeat_last=True) as one,
+        ModelServer([full, Turn("GOAL: count."), finish("Counted.")]) as two,
+    ):
+        write_models(sandbox, one, two)
+        done = sandbox.ohw("run", "go", "--json")
+        assert [len(server.requests) for server in (one, two)] == [8 + 5 + 1 + 1, 3]
+    assert (done.returncode, done.stderr.count("compacted events")) == (0, 1), done.stderr
+    assert "GOAL: count." in json.dumps(two.requests[2].body)
+
+
+def test_a_fallback_model_gets_its_reasoning_back_and_no_other_does(sandbox: Sandbox):
+    with ModelServer([Fault(402)], repeat_last=True) as one, AnthropicServer(thinks=True) as two:
+        write_models(sandbox, one, two)
+        file = sandbox.locations.settings_file
+        file.write_text(file.read_text().replace("openai/second", "anthropic/claude-x") + 'api_key_env = "TWO_KEY"\n')
+        done = sandbox.ohw("run", "go", "--max-steps", "2", TWO_KEY="sk-of-the-second")
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.count("one has no credit left: two is asked instead") == 1
+    sent = two.requests[1].messages[1]["content"]
+    assert [block["type"] for block in sent if "thinking" in block["type"]] == ["thinking", "redacted_thinking"]
+    for server in (one, two):
+        assert "signed_by" not in json.dumps([request.body for request in server.requests])
+    assert "thinking" not in json.dumps(one.requests[1].body)

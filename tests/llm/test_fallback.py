@@ -342,26 +342,38 @@ def test_reasoning_is_sent_to_no_other_model(chain, calls):
     assert "seen" in json.dumps(both.servers[1].requests[0].body)
 
 
-def test_reasoning_of_a_fallback_model_is_not_kept():
-    signed = ModelResponse(
-        "r", "claude", thinking=({"type": "thinking", "thinking": "Hm.", "signature": "s"},), tool_calls=()
-    )
+class Signing:
+    """A model that signs its reasoning, and records its requests."""
 
-    class Signing:
-        name = "anthropic/claude"
+    def __init__(self, name: str, *, fails: bool = False) -> None:
+        self.name = name
+        self.requests: list[ModelRequest] = []
+        self._fails = fails
 
-        def respond(self, *_: object) -> ModelResponse:
-            return signed
+    def respond(self, request: ModelRequest, *_: object) -> ModelResponse:
+        self.requests.append(request)
+        if self._fails:
+            raise ModelError("no credit", kind="quota", fallback_reason="has no credit left")
+        return ModelResponse(
+            "r", self.name, thinking=({"type": "thinking", "thinking": "Hm.", "signature": self.name},)
+        )
 
-        def close(self) -> None:
-            pass
+    def close(self) -> None:
+        """Do nothing."""
 
-    with ModelServer([Fault(402)]) as server:
-        one = ProviderModel("openai/one", api_base=server.base_url)
-        model = FallbackModel(("one", one), {"two": Signing}, Rests())
-        response = model.respond(HELLO, lambda delta: None, Cancel())
-        model.close()
-    assert (response.model, response.thinking, response.fallback) == ("claude", (), "two")
+
+def test_each_model_gets_the_reasoning_back_that_it_signed():
+    one, two = Signing("one", fails=True), Signing("two")
+    model = FallbackModel(("one", one), {"two": lambda: two}, Rests())
+    by_two = {**SIGNED, "signed_by": "two", "thinking_blocks": [{"type": "thinking", "signature": "signed-by-two"}]}
+    response = model.respond(ModelRequest([*HELLO.messages, SIGNED, by_two]), lambda delta: None, Cancel())
+    assert response.thinking[0]["signature"] == "two"
+    for requests, own, other in ((one.requests, "by-one", "by-two"), (two.requests, "by-two", "by-one")):
+        (request,) = requests
+        assert "signed_by" not in json.dumps(request.messages)
+        signed = [message for message in request.messages if "thinking_blocks" in message]
+        assert [own in json.dumps(message["thinking_blocks"]) for message in signed] == [True]
+        assert other not in json.dumps([message["thinking_blocks"] for message in signed])
 
 
 def test_tools_are_described_to_the_model_that_is_asked(chain):

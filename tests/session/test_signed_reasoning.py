@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from tests.fakes.request_checks import openai_faults
 from tests.session.fake_agent import says
 from workbench.llm.model import ToolCall
+from workbench.llm.signatures import signed_for, unsigned
 from workbench.session.turn.message_history import messages
 
 THINKING = ({"type": "thinking", "thinking": "Hm.", "signature": "s1"}, {"type": "redacted_thinking", "data": "x"})
@@ -60,3 +63,17 @@ def test_signed_call_without_thinking_is_not_sent_to_another_model(harness):
     d.session.send("and you?")
     d.run()
     assert "sig-a" not in json.dumps(d.agent.requests[2])
+
+
+@pytest.mark.parametrize("signed", [{"thinking": THINKING}, {}], ids=["thinking", "calls"])
+def test_reasoning_of_a_fallback_model_is_marked_with_its_name(harness, signed):
+    d = harness(says("", tool_calls=signed_call(), fallback="two", **signed))
+    d.session.send("go")
+    d.run()
+    d.reopen()
+    (answer,) = [message for message in messages(d.log()) if "tool_calls" in message]
+    assert answer["signed_by"] == "two"
+    assert "signed_by" not in json.dumps(signed_for([answer], "two"))
+    assert "sig-a" in json.dumps(signed_for([answer], "two"))
+    for sent in (signed_for([answer]), signed_for([answer], "three"), unsigned([answer])):
+        assert not any(word in json.dumps(sent) for word in ("signed_by", "sig-a", "s1"))

@@ -25,7 +25,7 @@ from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pieces import BrokenStream
 from workbench.llm.retry import Cancelled, Patience, with_retries
-from workbench.llm.signatures import unsigned
+from workbench.llm.signatures import signed_for, unsigned
 from workbench.llm.stream import Joiner
 
 _PRICES = {
@@ -208,7 +208,7 @@ class ProviderModel:
             read_streams()
         if self._api_base:
             extra["api_base"] = self._api_base
-        messages = list(request.messages)
+        messages = signed_for(request.messages)
         # A single question is not worth caching.
         if request.tools and takes_cache_marks(*self._target):
             messages = with_cache_marks(messages)

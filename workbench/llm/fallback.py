@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.llm.errors import SLOW
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Model, ModelError, ModelRequest, ModelResponse
-from workbench.llm.signatures import unsigned
+from workbench.llm.signatures import signed_for
 from workbench.text import first_line
 
 REST = 60.0
@@ -113,7 +113,7 @@ class FallbackModel:
                 continue
             self._rests.end(name)
             if is_last or not _is_withheld(response):
-                return self._signed(name, response, failures, cost)
+                return self._named(name, response, failures, cost)
             cost += response.cost or 0.0
             latest = failures[name] = Failure.of(name, _withheld())
         return ModelResponse("", self.name, finish_reason="interrupted", incomplete=True)
@@ -134,8 +134,10 @@ class FallbackModel:
     def _ask(self, name: str, call: _Call, *, is_last: bool) -> ModelResponse:
         tries = 1 if self._rests.of(name) and not is_last else 0
         model = self._model(name)
-        request = call.request if name == self._first else call.request_for(model)
-        return model.respond(replace(request, tries=tries), call.emit, call.cancel)
+        signed = signed_for(call.request.messages, "" if name == self._first else name)
+        described = call.request.tools if name == self._first else call.tools_for(model)
+        request = replace(call.request, messages=signed, tools=described, tries=tries)
+        return model.respond(request, call.emit, call.cancel)
 
     def _model(self, name: str) -> Model:
         """Return the model of that name, opened if it is not open. Raises ModelError."""
@@ -151,19 +153,12 @@ class FallbackModel:
             opened.close()
         return model
 
-    def _signed(
-        self, name: str, response: ModelResponse, failures: Mapping[str, Failure], cost: float
-    ) -> ModelResponse:
-        """Return the response with the model that gave it and the cost of those that were withheld before.
-
-        Signed reasoning of a fallback model is removed, because the next request goes to another model.
-        """
+    def _named(self, name: str, response: ModelResponse, failures: Mapping[str, Failure], cost: float) -> ModelResponse:
+        """Return the response with the fallback model that gave it, and the cost of those that were withheld before."""
         if name == self._first:
             return response
         return replace(
             response,
-            thinking=(),
-            tool_calls=tuple(replace(each, signature="") for each in response.tool_calls),
             cost=None if response.cost is None else response.cost + cost,
             fallback=name,
             fallback_reason="; ".join(failures[each].reason for each in self._names if each in failures),
@@ -193,11 +188,10 @@ class _Call:
         self._has_begun |= delta.kind != "status"
         self._on_delta(delta)
 
-    def request_for(self, model: Model) -> ModelRequest:
-        """Return the request for a fallback model: with tools as described to it, and no reasoning of another."""
+    def tools_for(self, model: Model) -> Sequence[dict[str, Any]]:
+        """Return the tools as they are described to a fallback model."""
         describe, tools = self.request.tools_for, self.request.tools
-        described = describe(model.name) if describe is not None and tools else tools
-        return replace(self.request, messages=unsigned(self.request.messages), tools=described)
+        return describe(model.name) if describe is not None and tools else tools
 
     def may_go_on(self, error: ModelError) -> bool:
         """Return whether another model may be asked after this error."""

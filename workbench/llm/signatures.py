@@ -14,6 +14,8 @@ BLOCKS = "thinking_blocks"
 """The field of a message for its thinking blocks; it is set, but empty, if only calls are signed, so that signed
 messages are found quickly.
 """
+SIGNER = "signed_by"
+"""The field of a signed message for the fallback model that signed it; it is never sent."""
 FIELDS = "provider_specific_fields"
 SIGNATURE = "thought_signature"
 _IN_ID = "__thought__"
@@ -67,9 +69,20 @@ def unsigned(messages: Sequence[Message]) -> list[Message]:
     return [_unsigned(message) if BLOCKS in message else message for message in messages]
 
 
+def signed_for(messages: Sequence[Message], signer: str = "") -> list[Message]:
+    """Return the messages with the signatures of one model only: a fallback model, or else the session's own."""
+    return [_signed_for(message, signer) if BLOCKS in message else message for message in messages]
+
+
+def _signed_for(message: Message, signer: str) -> Message:
+    if message.get(SIGNER, "") != signer:
+        return _unsigned(message)
+    return {name: value for name, value in message.items() if name != SIGNER} if signer else message
+
+
 def _unsigned(message: Message) -> Message:
     calls = message.get("tool_calls")
-    plain = {name: value for name, value in message.items() if name != BLOCKS}
+    plain = {name: value for name, value in message.items() if name not in (BLOCKS, SIGNER)}
     if calls:
         plain["tool_calls"] = [{name: part for name, part in call.items() if name != FIELDS} for call in calls]
     return plain

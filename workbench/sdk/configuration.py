@@ -15,6 +15,7 @@ from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Model, ModelRequest, ModelResponse
+from workbench.llm.signatures import signed_for
 from workbench.session.model_keys import SessionModels
 from workbench.session.toolset import Overrides
 from workbench.suggest import near
@@ -117,8 +118,9 @@ class _SharedModel:
         return getattr(self._model, name)
 
     def respond(self, request: ModelRequest, on_delta: Any, cancel: Cancel) -> ModelResponse:
-        """Call the model."""
-        return self._model.respond(request, on_delta, cancel)
+        """Call the model, without what only fallback models have signed."""
+        own = replace(request, messages=signed_for(request.messages))
+        return self._model.respond(own, on_delta, cancel)
 
     def close(self) -> None:
         """Do nothing: the caller closes the model."""

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
-from workbench.llm.signatures import BLOCKS
+from workbench.llm.signatures import BLOCKS, SIGNER
 from workbench.protocol.events import (
     CondensingAsked,
     CondensingUndone,
@@ -95,7 +95,8 @@ def _ends(history: Tagged, cuts: Sequence[int]) -> list[int]:
     for start, stop in pairwise([-1, *starts, len(messages)]):
         run = range(start + 1, stop)
         if any(messages[index].get(BLOCKS) for index in run):
-            bare.update(index for index in run if not messages[index].get(BLOCKS))
+            # what a fallback model signed is bare for the session's own
+            bare.update(index for index in run if not messages[index].get(BLOCKS) or SIGNER in messages[index])
     last = len(messages)
     return [*(cut for cut in cuts if cut not in bare), *([last] if last - 1 in bare else [])]
 

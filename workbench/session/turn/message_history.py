@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from workbench.llm.model import Message
-from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
+from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, SIGNER, unsigned
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -266,7 +266,7 @@ class MessageHistory:
         """Return the message of the last response with the reasoning that its provider wants back."""
         note = self._response
         if note and note.thinking and response_id in (None, note.response_id) and self._is_own(note):
-            answer[BLOCKS] = [dict(block) for block in note.thinking]
+            _sign(answer, note, [dict(block) for block in note.thinking])
         return answer
 
     def _is_own(self, answer: ModelResponded) -> bool:
@@ -313,7 +313,7 @@ class MessageHistory:
         call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
         if raw and raw.signature and self._response and self._is_own(self._response):
             call[FIELDS] = {SIGNATURE: raw.signature}
-            answer.setdefault(BLOCKS, [])
+            _sign(answer, self._response, answer.get(BLOCKS, []))
         answer["tool_calls"].append(call)
 
     def _answer_for(self, event: ActionProposed) -> Message:
@@ -377,6 +377,13 @@ class MessageHistory:
         self._answer = None if now else self._answer
         for seq, message in now:
             self._add(message, seq)
+
+
+def _sign(message: Message, response: ModelResponded, blocks: list[dict[str, Any]]) -> None:
+    """Add the signed reasoning of a response to its message, with the fallback model that signed it, if one did."""
+    message[BLOCKS] = blocks
+    if response.fallback:
+        message[SIGNER] = response.fallback
 
 
 def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawToolCall | None:
