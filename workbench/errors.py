@@ -38,10 +38,16 @@ _EXHAUSTED = {
 
 def exhaustion(error: BaseException) -> str:
     """Return what the system ran out of and what to do, or an empty string if the exception has another cause."""
-    if any(_is_out_of_memory(each) for each in _chain(error)):
+    if is_out_of_memory(error):
         return _NO_MEMORY
     reason = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
     return f"{reason} ({error.filename})" if reason and isinstance(error, OSError) and error.filename else reason
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether the exception, or one of its causes, says that the system refused memory or a thread."""
+    by_number = isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN)
+    return by_number or any(_is_out_of_memory(each) for each in _chain(error))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

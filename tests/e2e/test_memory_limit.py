@@ -98,6 +98,34 @@ threading.Event().wait(30)
     assert (done.returncode, done.stderr) == (1, f"ohw: {REFUSED}\n")
 
 
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        ("ENOSPC", "the disk is full; free some space (/x)"),
+        ("EROFS", "the disk is read-only; look at the disk (/x)"),
+        ("EIO", "the disk failed; look at the disk (/x)"),
+        ("EDQUOT", "the disk quota is used up; free some space (/x)"),
+        ("EMFILE", "too many files are open; raise the limit (ulimit -n) (/x)"),
+    ],
+    ids=["full", "read-only", "broken", "quota", "files"],
+)
+def test_thread_that_failed_for_the_disk_is_reported_and_the_process_goes_on(number: str, reason: str):
+    code = f"""
+import errno, logging, threading
+from workbench.engine.worker import end_without_memory
+logging.getLogger().addHandler(logging.NullHandler())
+end_without_memory()
+def fail():
+    raise OSError(errno.{number}, "x", "/x")
+thread = threading.Thread(target=fail)
+thread.start()
+thread.join()
+print("goes on")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", f"ohw: {reason}\n")
+
+
 @pytest.mark.parametrize(("error", "is_told"), [("MemoryError()", False), ("ValueError('odd')", True)])
 def test_finalizer_without_memory_is_not_reported(error: str, is_told: bool):
     code = f"""

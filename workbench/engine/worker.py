@@ -10,9 +10,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Protocol
 
-from workbench.errors import describe_fault, exhaustion
+from workbench.errors import describe_fault, exhaustion, is_out_of_memory
 
 logger = logging.getLogger(__name__)
 _NO_MEMORY: Final = (
@@ -36,11 +37,16 @@ def end_without_memory() -> None:
 
 def _end_or_report(failed: threading.ExceptHookArgs) -> None:
     global _reserve
-    if failed.exc_value is not None and exhaustion(failed.exc_value):
+    if failed.exc_value is not None and is_out_of_memory(failed.exc_value):
         _reserve = bytearray()
         os.write(2, _NO_MEMORY)
         os._exit(1)
-    threading.__excepthook__(failed)
+    if failed.exc_value is None or not (reason := exhaustion(failed.exc_value)):
+        threading.__excepthook__(failed)
+        return
+    logger.error("a thread ended: %s", reason, exc_info=failed.exc_value)
+    with suppress(OSError):
+        os.write(2, f"ohw: {reason}\n".encode())
 
 
 def _be_silent_or_report(failed: sys.UnraisableHookArgs) -> None:

@@ -71,7 +71,7 @@ class Shell:
             rc_file.write_text(rc_text)
             return Terminal(argv, directory, env, rc_file.parent)
         except OSError as error:
-            rc_file.unlink(missing_ok=True)
+            _discard(rc_file)
             raise ShellError(f"The shell cannot be started in {directory}: {error.strerror or error}.") from error
 
     def _come_up(self, rc_file: Path) -> None:
@@ -91,7 +91,7 @@ class Shell:
         self.running = True
         while self.mark is None and not self.ended and time.monotonic() < until:
             self.pump(0.0 if self._hint else 0.02)
-        rc_file.unlink(missing_ok=True)
+        _discard(rc_file)
         output = (self._background.collect().text + self.stream.collect().text).strip()
         if self.mark is None:
             self.terminal.close()
@@ -107,10 +107,7 @@ class Shell:
         self.terminal.restore_modes()
         line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
-            # Commands can write to this directory too, so there may be a link.
-            self._script.unlink(missing_ok=True)
-            with self._script.open("x", encoding="utf-8", errors="replace") as file:
-                file.write(command)
+            self._write_script(command)
             line = rc.file_line(str(self._script), self.exit_code())
         self.stream = Stream(self._outputs)
         self.running = True
@@ -118,6 +115,18 @@ class Shell:
         self.heard = time.monotonic()
         self._prompt.begin(line)
         self.terminal.write(line)
+
+    def _write_script(self, command: str) -> None:
+        try:
+            # Commands can write to this directory too, so there may be a link.
+            self._script.unlink(missing_ok=True)
+            with self._script.open("x", encoding="utf-8", errors="replace") as file:
+                file.write(command)
+        except OSError as error:
+            why = f"{self._script} cannot be written ({error.strerror or error})"
+            raise ShellError(
+                f"The command was not run: it is too long for one line of the shell, and {why}."
+            ) from error
 
     def pump(self, seconds: float) -> bool:
         """Read for up to `seconds`; return whether anything arrived."""
@@ -147,7 +156,7 @@ class Shell:
         if mark:
             self.mark = mark
             self.running = False
-            self._script.unlink(missing_ok=True)
+            _discard(self._script)
 
     @property
     def broken(self) -> bool:
@@ -213,8 +222,14 @@ class Shell:
         clean = self.terminal.close()
         if not clean:
             sweep((self.nonce,))
-        self._name.unlink(missing_ok=True)
+        _discard(self._name)
         self.stream.close()
         self._background.close()
-        self._script.unlink(missing_ok=True)
+        _discard(self._script)
         return clean
+
+
+def _discard(path: Path) -> None:
+    """Delete a private file; if the disk cannot be written, the next start deletes it."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)

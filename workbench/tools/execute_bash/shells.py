@@ -16,7 +16,7 @@ from workbench.processes.leftovers import prefix
 from workbench.processes.sweep import sweep, sweep_later
 from workbench.tools.execute_bash import messages
 from workbench.tools.execute_bash.definition import CmdOutputMetadata
-from workbench.tools.execute_bash.shell import Shell
+from workbench.tools.execute_bash.shell import Shell, ShellError
 
 
 @functools.cache
@@ -125,7 +125,13 @@ class Shells:
     def start(self) -> Shell:
         """Start a new shell. Raises ShellError."""
         if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell")))
+            try:
+                self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell")))
+            except OSError as error:
+                why = error.strerror or error
+                raise ShellError(
+                    f"The shell has no directory for temporary files: {why}. Set TMPDIR to one."
+                ) from error
         self.current = Shell(self.directory, self._scratch, self._outputs or self._scratch, self._hidden)
         return self.current
 
