@@ -95,6 +95,20 @@ def test_an_agent_of_a_program_has_fallback_models(local_sandbox: Sandbox):
     assert [event.fallback for event in events if isinstance(event, ModelResponded)] == ["two"]
 
 
+def test_an_agent_of_a_program_brings_its_own_models(local_sandbox: Sandbox):
+    with ModelServer([Fault(402)]) as one, ModelServer([Turn("Answer of two.")]) as two:
+        first = {"model": "openai/first", "api_base": one.base_url, "fallback_models": ["two"]}
+        models = {"one": first, "two": {"model": "openai/second", "api_base": two.base_url}}
+        with Agent("one", ["think"], workspace=local_sandbox.project, models=models) as agent:
+            assert agent.run_sync("hello").text == "Answer of two."
+
+
+def test_models_are_listed_with_their_fallback_models(sandbox: Sandbox):
+    with ModelServer() as one, ModelServer() as two:
+        write_models(sandbox, one, two)
+        assert f"● one  openai/first at {one.base_url}  (else two)\n" in sandbox.ohw("models").stdout
+
+
 def test_a_test_of_a_model_asks_no_other(sandbox: Sandbox):
     with ModelServer([BUSY] * 5) as one, ModelServer([Turn("not asked")]) as two:
         write_models(sandbox, one, two)

@@ -54,6 +54,14 @@ def waiting_for_the_provider():
     return [*begun().events, live.EngineState(state="thinking", detail=message)]
 
 
+def fallback_model():
+    script = begun()
+    busy = {"fallback": "house", "fallback_reason": "deep is overloaded"}
+    script.answer("I go on with the parser.", cost=0.0, **busy)
+    script.run("execute_bash", "12 passed", command="python -m pytest -q", _exit_code=0)
+    return [*script.events, live.EngineState(state="thinking", detail="deep is overloaded; asking house")]
+
+
 def condensed():
     script = begun()
     usage = ev.Usage(input=8_200, output=240, window=200_000)
@@ -90,6 +98,7 @@ STATES = [
     (choosing_a_model, choice),
     (budget_pause, no_more),
     (waiting_for_the_provider, no_more),
+    (fallback_model, no_more),
     (condensed, no_more),
     (costs, cost_page),
 ]

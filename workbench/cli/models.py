@@ -76,7 +76,8 @@ def _profiles(settings: Settings) -> Iterator[str]:
     for name in settings.models:
         profile = settings.profile(name)
         mark = "●" if name == settings.model else " "
-        yield f"{mark} {name.ljust(width)}  {_named(profile)}{_key_state(profile)}"
+        others = f"  (else {', '.join(profile.fallback_models)})" if profile.fallback_models else ""
+        yield f"{mark} {name.ljust(width)}  {_named(profile)}{_key_state(profile)}{others}"
 
 
 def _named(profile: Profile) -> str:
