@@ -12,6 +12,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.tools.trust import agree, agreed, agreements, fingerprint, is_trusted, refreshed, revoke
 from workbench.tui.settings.settings_model import SettingsModel
+from workbench.view.approval.trust_list import trust_rows
 
 RULES = '[[deny]]\ncommand = "git push *"\n'
 
@@ -110,6 +111,26 @@ def test_removing_a_directory_on_the_settings_screen_revokes_it_at_once(where, p
     assert is_trusted(project, model.settings.trusted)
     model.write({("trusted",): []})
     assert not is_trusted(project, model.settings.trusted)
+
+
+@pytest.mark.parametrize(
+    ("files", "brings"),
+    [
+        ([".agents/agents/tester.md"], ("rules", "1 sub-agent")),
+        ([".agents/agents/tester.md", ".ohw/agents/writer.md"], ("rules", "2 sub-agents")),
+        ([".ohw/tools/greet.py", ".mcp.json"], ("1 file of tools", "rules", "MCP servers")),
+        ([".ohw/tools/greet.py", ".ohw/agents/writer.md"], ("1 file of tools", "rules", "1 sub-agent")),
+        ([], ("rules",)),
+    ],
+    ids=["agent", "agents", "tools", "both", "rules"],
+)
+def test_row_counts_what_the_directory_brings(where, project, files, brings):
+    for name in files:
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    agree(where, project, fingerprint(project))
+    (row,) = trust_rows(where, ())
+    assert (row.standing, row.brings) == ("trusted", brings)
 
 
 def test_command_lists_and_revokes(sandbox: Sandbox):

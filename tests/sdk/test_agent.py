@@ -545,6 +545,15 @@ def test_a_sub_agent_works_with_the_tools_and_the_model_of_the_program(agent_wit
     assert model.offered == [["weather", "delegate"], ["weather"], ["weather"], ["weather", "delegate"]]
 
 
+def test_a_kind_of_sub_agent_has_fewer_tools_of_the_program(agent_with):
+    task = {"agent": "forecaster", "inputs": "Find the weather."}
+    model = FakeModel(calls(("delegate", task)), says("Sun."), says("It says sun."))
+    kinds = {"forecaster": {"tools": ["weather"], "prompt": "You forecast."}}
+    agent = agent_with(model, [weather, "delegate", "grep", "think"], approve=lambda request: True, agents=kinds)
+    assert agent.run_sync("go").text == "It says sun."
+    assert model.offered[1] == ["weather", "think"]
+
+
 @pytest.mark.parametrize("is_nested", [True, False], ids=["mcpServers", "table"])
 def test_servers_are_given_as_a_dictionary(agent_with, tmp_path, is_nested):
     table = {"fake": fake_server(tmp_path)}

@@ -74,11 +74,16 @@ def test_never_ask(look, directory, picture):
     assert picture(app, look, show)
 
 
+TOOLS_AND_RULES = (".ohw/tools/deploy.py", ".ohw/rules.toml")
+SUB_AGENTS = (".agents/agents/tester.md", ".ohw/agents/writer.md")
+
+
 @in_each_look
-def test_trust(look, directory, picture, monkeypatch):
-    (directory / ".ohw/tools").mkdir(parents=True)
-    (directory / ".ohw/tools/deploy.py").write_text("tool = None\n")
-    (directory / ".ohw/rules.toml").write_text("")
+@pytest.mark.parametrize("files", [TOOLS_AND_RULES, SUB_AGENTS], ids=["trust", "trust_sub_agents"])
+def test_trust(files, look, directory, picture, monkeypatch):
+    for name in files:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("")
     monkeypatch.chdir(directory)
     place = Path("~/code/calc")
     events = finished()

@@ -232,7 +232,7 @@ class _Entries:
         return well_formed(value).strip() if isinstance(value, str) else ""
 
     def names(self, *keys: str, excludes: bool = False) -> tuple[str, ...] | None:
-        """Return names of tools, from a list or a text with commas; None if the entry is missing.
+        """Return names of tools, from a list or a text with commas or blanks; None if the entry is missing.
 
         Patterns such as `Bash(git:*)` are not supported. A tool with a pattern is not given, because it could do more
         than the pattern allows, and one that a pattern excludes in part is excluded.
@@ -241,7 +241,7 @@ class _Entries:
         if value is None:
             return None
         if isinstance(value, str):
-            value = re.split(r",(?![^(]*\))", value.strip().removeprefix("[").removesuffix("]"))
+            value = re.split(r"[,\s]+(?![^(]*\))", value.strip().removeprefix("[").removesuffix("]"))
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
             self.problems.append(f"{key} must be a list of names, so it has no tools")
             return ("*",) if excludes else ()

@@ -32,7 +32,9 @@ from workbench.view.wrapping import clip, pad
 
 _WIDTH = 116
 """The most cells of the box; as in the styles."""
-_NONE = "No directory is trusted. A directory that brings tools, rules or MCP servers is asked about when you open it."
+_NONE = (
+    "No directory is trusted. One that brings tools, rules, MCP servers or sub-agents is asked about when you open it."
+)
 _REVOKED = "Revoked. Sessions that are open keep what they loaded until they end."
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from workbench.config.locations import Locations
 from workbench.text import counted
-from workbench.tools.trust import RULES, SERVERS, TOOLS, Standing, agreements, brought
+from workbench.tools.trust import AGENTS, RULES, SERVERS, TOOLS, Standing, agreements, brought
 
 _STANDINGS: Final[dict[Standing, str]] = {
     "trusted": "trusted",
@@ -61,5 +61,7 @@ def trust_rows(locations: Locations, named: Iterable[str]) -> list[TrustRow]:
 def _brings(directory: Path) -> tuple[str, ...]:
     kinds = Counter(path.relative_to(directory).as_posix() for path in brought(directory))
     tools = sum(name.startswith(TOOLS) for name in kinds)
-    files = [what for name, what in ((RULES, "rules"), (SERVERS, "MCP servers")) if name in kinds]
-    return (f"{counted(tools, 'file')} of tools", *files) if tools else tuple(files)
+    agents = sum(name.startswith(tuple(f"{agent_directory}/" for agent_directory in AGENTS)) for name in kinds)
+    parts = [f"{counted(tools, 'file')} of tools"] if tools else []
+    parts += [what for name, what in ((RULES, "rules"), (SERVERS, "MCP servers")) if name in kinds]
+    return (*parts, counted(agents, "sub-agent")) if agents else tuple(parts)
