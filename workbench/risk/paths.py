@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from workbench.config.locations import Locations
 from workbench.files import recorded_stat
 from workbench.protocol.risk import Risk
+from workbench.risk.home_files import PROGRAM_SETTINGS
 from workbench.risk.protected_targets import ProtectedTargets
 
 
@@ -130,6 +131,7 @@ CODE_PATHS = {
         "is found by each shell before the programs of the system",
     ),
     ".julia/config": "is run by each start of the interpreter",
+    **PROGRAM_SETTINGS,
 }
 
 CODE_NAMES = {
@@ -139,7 +141,10 @@ CODE_NAMES = {
         ".profile .zshrc .zshenv "
         ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession config.fish "
         ".login .logout .zimrc .zshrc.local .bashrc.local .tmux.conf .tmux.conf.local .screenrc .byobu "
-        ".xsessionrc .pam_environment .mkshrc .xonshrc rc.xsh",
+        ".xsessionrc .pam_environment .mkshrc .xonshrc rc.xsh .xbindkeysrc .wezterm.lua",
+        "runs what it names when a program starts": ".lessfilter .lesskey .mailcap .forward .rpmmacros .muttrc "
+        ".msmtprc "
+        ".mongorc.js .mongoshrc.js .terraformrc .ansible.cfg .asdfrc .antrc .mavenrc .lftprc .duckdbrc",
         "is run when the folder is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
         ".mise.local.toml mise.local.toml .rtx.toml .localrc",
         "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig .hgrc",
@@ -158,7 +163,7 @@ CODE_NAMES = {
         "changes what is sent or run with each download": ".curlrc .wgetrc _curlrc",
         "changes credentials": ".netrc .git-credentials authorized_keys .pgpass",
         "is run by each start of the interpreter": "sitecustomize.py usercustomize.py .pdbrc "
-        ".pythonrc .pythonstartup "
+        ".pythonrc .pythonrc.py .pythonstartup .sbclrc .guile .perldb "
         ".irbrc .pryrc .rprofile .renviron .lldbinit .gdbinit .ghci .ocamlinit .sqliterc .psqlrc .radare2rc "
         "ipython_config.py jupyter_notebook_config.py jupyter_server_config.py pyvenv.cfg",
         "is run by the editor": ".vimrc _vimrc .gvimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el "
@@ -188,38 +193,6 @@ REGENERABLE = frozenset(
 )
 """Files and directories that a build or an install recreates."""
 REGENERABLE_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
-
-HOME_FILES = words(
-    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
-    ".kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession .gitconfig .git-credentials .netrc .npmrc .yarnrc "
-    ".yarnrc.yml .pypirc .condarc .gemrc .curlrc .wgetrc .tmux.conf .screenrc .vimrc .exrc .nanorc .emacs .pdbrc "
-    ".pythonrc .irbrc .gdbinit .lldbinit .sqliterc .psqlrc .mcp.json .claude.json .envrc .direnvrc .pgpass .hgrc "
-    ".claude/settings.json .claude/CLAUDE.md .codex/config.toml .codex/AGENTS.md .gemini/settings.json "
-    ".cursor/mcp.json .cargo/config.toml .cargo/config .cargo/env .pip/pip.conf .m2/settings.xml "
-    ".gradle/init.gradle .docker/config.json .kube/config .aws/config .aws/credentials .gvimrc .vim/vimrc "
-    ".vim/gvimrc .emacs.el .emacs.d/init.el .emacs.d/early-init.el .julia/config/startup.jl .Rprofile .login .logout "
-    ".byobu/.tmux.conf .windsurf/mcp.json .codeium/windsurf/mcp_config.json .gnupg/gpg.conf .gnupg/gpg-agent.conf "
-    ".xsessionrc .pam_environment .pryrc .mkshrc .xonshrc .ghci .ocamlinit .Renviron .ideavimrc"
-)
-CONFIG_FILES = words(
-    "nvim/init.lua nvim/init.vim emacs/init.el emacs/early-init.el tmux/tmux.conf helix/config.toml "
-    "helix/languages.toml zed/settings.json zed/tasks.json nushell/config.nu nushell/env.nu zsh/.zshrc zsh/.zshenv "
-    "zsh/.zprofile zsh/.zlogin bash/bashrc containers/registries.conf opencode/opencode.json goose/config.yaml "
-    "kak/kakrc micro/settings.json micro/init.lua xonsh/rc.xsh kitty/kitty.conf alacritty/alacritty.toml starship.toml "
-    + " ".join(
-        f"{code}/User/{name}"
-        for code in ("Code", "VSCodium", "Cursor", "Windsurf")
-        for name in ("settings.json", "tasks.json", "mcp.json", "keybindings.json")
-    )
-)
-"""Protected files below the configuration directory."""
-CONFIG_DIRECTORIES = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
-HOME_DIRECTORIES = words(
-    ".ssh .bashrc.d .zshrc.d .zsh .oh-my-zsh/custom .local/share/applications .ipython/profile_default/startup "
-    ".jupyter .vim/plugin .vim/autoload .vim/after"
-)
-ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")
-
 
 Rating: TypeAlias = tuple[Risk, str]
 F = TypeVar("F")

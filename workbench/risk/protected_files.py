@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from workbench.files.root_directory import real_path
 from workbench.files.stat_keys import StatKey, is_settled_directory, stat_key
-from workbench.risk import paths as names
+from workbench.risk import home_files
 from workbench.risk.paths import within
 from workbench.risk.protected_entries import LISTED, Lister, Scope, is_near
 from workbench.risk.protected_repositories import GitPathFinder, directories_above
@@ -121,14 +121,14 @@ class ProtectedFiles:
         self._workspace = real_path(workspace)
         self._home = real_path(home)
         configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
-        files = {f"{self._home}/{name}" for name in names.HOME_FILES}
-        files |= {f"{each}/{name}" for each in configs for name in names.CONFIG_FILES}
+        files = {f"{self._home}/{name}" for name in home_files.HOME_FILES}
+        files |= {f"{each}/{name}" for each in configs for name in home_files.CONFIG_FILES}
         self._named: dict[str, list[str]] = {}
         for path in sorted(files.union(settings)):
             self._named.setdefault(path.rpartition("/")[0], []).append(path)
         self._existing: dict[str, tuple[StatKey, list[str]]] = {}
-        directories = [f"{each}/{name}" for each in configs for name in sorted(names.CONFIG_DIRECTORIES)]
-        directories += [f"{self._home}/{name}" for name in sorted(names.HOME_DIRECTORIES)]
+        directories = [f"{each}/{name}" for each in configs for name in sorted(home_files.CONFIG_DIRECTORIES)]
+        directories += [f"{self._home}/{name}" for name in sorted(home_files.HOME_DIRECTORIES)]
         self._starts: tuple[Directory, ...] = (*((path, "all") for path in directories), *pythons)
         self._programs = tuple(dict.fromkeys(map(real_path, programs)))
         self._system_programs = tuple(system_programs)

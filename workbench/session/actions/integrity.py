@@ -24,7 +24,8 @@ from workbench.files.root_directory import AnchoredEntry, Root, real_path
 from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import is_own_write
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
-from workbench.risk.paths import ZSH, within
+from workbench.risk.home_files import ZSH
+from workbench.risk.paths import within
 from workbench.risk.protected_changes import changes
 from workbench.risk.protected_files import Baseline, ProtectedFiles
 from workbench.risk.protected_state import PathChange, PathState
