@@ -1,6 +1,7 @@
 """Kinds of sub-agents in a session: tools, mode, model and steps, also when the session is opened again."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec.structs
@@ -12,9 +13,11 @@ from workbench.protocol.events import ActionDecided, ActionObserved, DelegateSte
 from workbench.session.actions.decide import CommandError
 from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
+from workbench.session.storage.session_list import find_session, list_sessions
 from workbench.session.storage.store import Store, delete_file
 from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tools.trust import AGENTS, fingerprint
+from workbench.view.formatting.sessions import title
 
 ALWAYS = {"finish", "think", "task_tracker", "request_condensation"}
 READING = {"execute_bash", "str_replace_editor", "glob", "grep"}
@@ -68,6 +71,15 @@ def test_sub_agent_has_the_tools_of_its_kind(place, kind, expected):
     assert set(started.tools) == expected
     assert started.agent == ("" if kind == "writer" else kind)
     assert place.results() == ["Done."]
+
+
+@pytest.mark.parametrize(("kind", "prefix"), [("reviewer", "reviewer, "), ("writer", "")], ids=["kind", "general"])
+def test_lists_of_sessions_name_the_kind(place, kind, prefix):
+    place.run({kind: [finish("Done.")]})
+    (child,) = [entry for entry in list_sessions(place.where) if entry.parent]
+    assert child.role == f"{prefix}sub-agent of {place.id}"
+    assert title(replace(child, title="")) == child.role
+    assert find_session(place.where, place.id).role == ""
 
 
 @pytest.mark.parametrize("written", ["tools: '*'", "tools: grep, bash, python_execute, browser, delegate", ""], ids=str)

@@ -116,6 +116,6 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
     if entry.damaged:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
-    title = f"sub-agent of {entry.parent}" if entry.parent else entry.title
+    title = entry.role or entry.title
     state = entry.ended or ("needs approval" if entry.waiting else "open")
     return (entry.id, used, state, cost, str(entry.events), visible_path(entry.workspace), title)

@@ -88,6 +88,14 @@ class SessionSummary:
     ended: str = ""
     damaged: str = ""
     parent: str = ""
+    agent: str = ""
+    """The kind of the sub-agent; empty for one without a kind, and for other sessions."""
+
+    @property
+    def role(self) -> str:
+        """Which sub-agent of which session this is; empty for a session of the user."""
+        kind = f"{self.agent}, " if self.agent else ""
+        return f"{kind}sub-agent of {self.parent}" if self.parent else ""
 
 
 def list_sessions(locations: Locations, *, check: bool = False) -> list[SessionSummary]:
@@ -210,6 +218,7 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
         cost=None if unpriced else float(cost or 0.0) if answered else 0.0,
         ended=_reason(db, last_end) if is_over else "",
         parent=str(started.get("parent", "")),
+        agent=str(started.get("agent", "")),
     )
 
 

@@ -71,8 +71,7 @@ def title(entry: SessionSummary) -> str:
     """Return the name of a session, on one line, safe to show."""
     if entry.damaged:
         return f"damaged: {first_line(entry.damaged, 200)}"
-    name = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
-    return first_line(name, 300) or "no messages yet"
+    return first_line(entry.title or entry.role, 300) or "no messages yet"
 
 
 def when(at: datetime, now: datetime) -> str:
