@@ -19,7 +19,7 @@ from workbench.risk.executed.directories import files_under
 from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
 from workbench.risk.executed.installed_packages import node_package, programs_of, settings_of
 from workbench.risk.executed.lookup import SYSTEM, VARIABLE_DIRECTORY, Bases
-from workbench.risk.executed.source import CODE_ENDINGS, state_of
+from workbench.risk.executed.source import CODE_ENDINGS, paths_named, state_of
 from workbench.risk.paths import within, words
 
 _MOST_TREE_ENTRIES: Final = 20_000
@@ -52,6 +52,7 @@ _TREE_ENDINGS: Final = (
         ".props",
         ".targets",
     ),
+    *(".smk", ".nf", ".wdl", ".cwl", ".star", ".cue", ".rego", ".jsonnet", ".libsonnet", ".hcl", ".bicep", ".dhall"),
     *(".ninja", ".m", ".tex", ".sty", ".cls", ".bats", ".bash", ".class"),
     *(
         ".cabal",
@@ -160,7 +161,10 @@ def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: st
         path = f"{common}/config"
         text = finder.pending.get(path) or _start_of(path)
         if text:
-            finder.files[path] = hashlib.sha256(_steering(text).encode(errors="replace")).hexdigest()[:32]
+            steering = _steering(text)
+            finder.files[path] = hashlib.sha256(steering.encode(errors="replace")).hexdigest()[:32]
+            for name in paths_named(steering):  # aliases, filters, pagers, included settings
+                finder.program(name, (directory, git), depth)
             finder.program(f"{git}/config.worktree", (directory,), depth)
             return
 

@@ -90,8 +90,21 @@ _SETTINGS_FILES: Final = (
 )
 _EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
-_LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module")
+_LOADS_NAMED: Final = re.compile(
+    r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module|resolve_name"
+)
 """Calls by which Python loads modules named in strings; elsewhere, a dotted string is rarely a module."""
+_MODULE_BY_NAME: Final = re.compile(
+    r"""(?:import_module|__import__|run_module|import_string|resolve_name)\s*\(\s*["']([\w.]{1,200})["']"""
+)
+_MODULE_OF_PACKAGE: Final = re.compile(r"""\(\s*["'](\.[\w.]{0,200})["']\s*,\s*["']([\w.]{1,200})["']""")
+"""Matches a module that is named relative to a package: `import_module(".x", "package")`."""
+_JOINED: Final = re.compile(
+    r"""["'`][\w@+.-]{1,100}["'`]\)?(?:\s*[,/+]\s*(?:["'`]/["'`]\s*\+\s*)?["'`]/?[\w@+./-]{1,100}["'`]){1,6}"""
+)
+"""Matches strings that a call such as `join`, or an operator, may join to a path: `join(here, "lib", "x")`."""
+_BEHIND_VARIABLE: Final = re.compile(r"""(?:[+.]\s*["'`]|[})]|\$[\w:]+)/([\w@+.-][\w@+./-]{0,200})["'`]""")
+"""Matches the end of a path behind a directory in a variable: `__dirname + "/x"`, `${here}/x`, `#{dir}/x`."""
 _RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
 _PATH_ADDED: Final = re.compile(r"\bsys\.path\b([^\n;]{1,300})")
 _STRING: Final = re.compile(r"""["']([\w@+./-]{1,200})["']""")
@@ -217,8 +230,12 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
     )
     if kind == "python":
         dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
-        modules = (*modules_in(text), *dict.fromkeys(dotted))
-        named = (*quoted_names(text, any_name=_runs_text(text)), *(plain_names(text) if "%run" in text else ()))
+        modules = (*modules_in(text), *dict.fromkeys((*dotted, *_modules_by_name(text))))
+        named = (
+            *quoted_names(text, any_name=_runs_text(text)),
+            *joined_names(text),
+            *(plain_names(text) if "%run" in text else ()),
+        )
         paths = search_paths_in(text)
         return ScannedFile(digest, shebang, modules=modules, names=named, search_paths=paths, kind=kind)
     if kind in {"shell", "recipes"}:
@@ -233,8 +250,16 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         modules = (*modules, *plugins_named(text), *modules_in(code))
         names, searched = (*scripts_named(text), *paths), (*directories_named(text), *search_paths_in(code))
         return ScannedFile(digest, shebang, modules=modules, names=names, search_paths=searched, kind=kind)
-    names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *scripts_named(text))
+    names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *joined_names(text), *scripts_named(text))
     return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
+
+
+def _modules_by_name(text: str) -> list[str]:
+    """Return the modules that calls load by a name in a string."""
+    if not _LOADS_NAMED.search(text):
+        return []
+    relative = (f"{package}{name}" for name, package in _MODULE_OF_PACKAGE.findall(text)[:_MOST_DOTTED])
+    return [*_MODULE_BY_NAME.findall(text)[:_MOST_DOTTED], *relative]
 
 
 def plain_names(text: str) -> list[str]:
@@ -328,6 +353,22 @@ def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
     names = (match[1] for match in _QUOTED.finditer(text))
     named = (name for name in names if any_name or name.endswith(CODE_ENDINGS) or "/" in name)
     return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
+
+
+def joined_names(text: str) -> list[str]:
+    """Return the paths that code may join from strings, or append to a directory in a variable."""
+    names: dict[str, None] = {}
+    for match in islice(_JOINED.finditer(text), _MOST_NAMES):
+        parts = [part.strip("/") for part in _STRING.findall(match[0].replace("`", '"'))]
+        names["/".join(filter(None, parts))] = None
+    names |= dict.fromkeys(match[1] for match in islice(_BEHIND_VARIABLE.finditer(text), _MOST_NAMES))
+    return list(names)[:_MOST_NAMES]
+
+
+def paths_named(text: str) -> list[str]:
+    """Return the paths in settings: scripts, and whatever is written with a slash."""
+    paths = (match[0] for match in islice(_PATHS_IN_SETTINGS.finditer(text), _MOST_PATHS))
+    return list(dict.fromkeys((*scripts_named(text), *paths)))
 
 
 def is_redirect(word: str) -> bool:
