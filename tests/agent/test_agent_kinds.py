@@ -10,6 +10,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError
 from workbench.tools.context import ToolContext
+from workbench.tools.delegate.definition import DelegateTool
 from workbench.tools.manifest import ALL_TOOLS
 from workbench.tools.registry import Tool, open_tools, register_tool, resolve_tool, unregister_tool
 from workbench.tools.trust import AGENTS, brought, fingerprint
@@ -308,6 +309,29 @@ def test_number_of_kinds_is_limited(project):
     kinds = project.kinds()
     assert len(list(kinds)) == 40 + len(BUILTINS)
     assert kinds.notices(ALL_TOOLS, ()) == ["only the first 40 kinds of sub-agents are used, 45 are defined"]
+
+
+def test_second_file_with_the_same_name_is_left_out(project):
+    first = project.own(FILE.format(""), "a")
+    second = project.own(FILE.format("").replace("name: tester", "name: Tester_Agent"), "b")
+    project.write(project.workspace / AGENTS[0], FILE.format(""))  # replaced without a word
+    kinds = project.trusted()
+    assert kinds.named("tester").source == str(first)
+    assert kinds.notices(ALL_TOOLS, ()) == [f"{second}: left out: {first} defines tester too"]
+
+
+class Many:
+    """A delegation with as many kinds as there may be, with the longest names and descriptions."""
+
+    kinds = {f"{number:02}{'x' * 38}": f"{number}" + "y" * 298 for number in range(43)}
+
+
+def test_descriptions_of_many_kinds_are_limited():
+    tool = DelegateTool(Many())
+    assert len(tool.short_description) <= 1024
+    assert len(tool.description) < 8_000
+    assert all(f"- {name}" in tool.description for name in Many.kinds)
+    assert tool.to_openai_tool()["function"]["description"] == tool.description
 
 
 def test_readme_among_the_files_is_no_kind(project):

@@ -11,8 +11,11 @@ from tests.e2e.test_models import KEYS, write_profiles
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Request, Turn, bash, finish
 from tests.sandbox import Sandbox
+from tests.sandbox import bash as scripted_bash
 from tests.sandbox import finish as scripted_finish
+from tests.subagent_scripts import delegating
 from tests.terminal.terminal import Terminal
+from workbench.session.storage.session_list import list_sessions
 from workbench.tools.trust import AGENTS, agree, fingerprint
 
 KIND = "---\nname: tester\ndescription: Runs the tests.\ntools: terminal\n{0}\n---\nRun the tests twice.\n"
@@ -100,9 +103,9 @@ def test_screen_asks_whether_to_trust_the_kinds_of_a_project(sandbox: Sandbox):
     define(sandbox, is_trusted=False)
     arguments = ["--model", sandbox.script(scripted_finish("All done.")), "--workspace", str(sandbox.project)]
     with Terminal(arguments, 120, 40, sandbox.env) as terminal:
-        screen = terminal.wait_for("Trust this directory?")
-        assert ".agents/agents/tester.md" in screen
-        assert "a sub-agent: instructions and tools" in screen
+        terminal.wait_for("Trust this directory?")
+        terminal.wait_for(".agents/agents/tester.md")
+        terminal.wait_for("a sub-agent: instructions and tools")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 
@@ -124,3 +127,26 @@ def test_tools_are_listed_with_the_kinds_of_sub_agents(sandbox: Sandbox):
     assert kinds["tester"]["description"] == "Runs the tests.\n\nRun the tests twice."
     plain = json.loads(sandbox.ohw("tools", "--json").stdout)
     assert not {"reviewer", "tester"} & {entry["name"] for entry in plain}
+
+
+def test_screen_shows_the_kind_of_the_settings_and_what_it_has(sandbox: Sandbox):
+    file = sandbox.locations.settings_file
+    file.parent.mkdir(parents=True)
+    file.write_text('[agents.tester]\ndescription = "Runs tests."\ntools = ["terminal"]\nread_only = true\n')
+    model = delegating(
+        sandbox.home / "script.toml", {"tester": [scripted_bash("touch made"), scripted_finish("Tested.")]}
+    )
+    arguments = ("share it", "--model", model, "--workspace", str(sandbox.project), "--mode", "high")
+    with Terminal(arguments, 130, 40, sandbox.env) as terminal:
+        terminal.wait_for("✓ Finished")
+        terminal.wait_for("↳ tester · ")
+        terminal.press(*"/tools", "enter")
+        terminal.wait_for("Sub-agents")
+        terminal.press("end", "up")
+        terminal.wait_for("read-only · tools: terminal")
+        terminal.press("escape", "ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert not (sandbox.project / "made").exists()
+    (child,) = [entry for entry in list_sessions(sandbox.locations) if entry.parent]
+    assert child.agent == "tester"
+    assert "tester, sub-agent of" in sandbox.ohw("sessions").stdout

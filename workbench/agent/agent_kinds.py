@@ -180,12 +180,14 @@ def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> Ag
     if is_trusted(workspace, settings.trusted):
         directories += [(workspace / name, workspace) for name in AGENTS]
     for directory, root in directories:
+        here: dict[str, AgentKind] = {}
         for path in _files(directory):
-            one = _read(path, root)
-            if isinstance(one, AgentKind):
-                kinds.append(one)
-            elif one:
-                problems.append(f"{path}: {one}")
+            kind = _read(path, root)
+            if isinstance(kind, str):
+                problems.append(f"{path}: {kind}")
+            elif (other := here.setdefault(_key(kind.name), kind)) is not kind:
+                problems.append(f"{path}: left out: {other.source} defines {other.name} too")
+        kinds += here.values()
     if len(kinds) > _MOST_KINDS:
         problems.append(f"only the first {_MOST_KINDS} kinds of sub-agents are used, {len(kinds)} are defined")
     return AgentKinds((*kinds[:_MOST_KINDS], *_BUILTIN_KINDS), problems)

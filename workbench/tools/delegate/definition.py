@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
 from workbench.errors import WorkbenchError
+from workbench.text import first_line
 from workbench.tools.context import ConversationState, Delegation
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
@@ -24,6 +25,9 @@ _KINDS = """These kinds of sub-agents have instructions and tools of their own; 
 your tools:"""
 _SHORT_KINDS = "Kinds with tools of their own: {names}; any other name stands for one with your tools."
 _SHORT = "Give a part of the task that stands alone to a sub-agent; `inputs` says all it must know."
+
+_MOST_DESCRIBED, _MOST_NAMES = 4_000, 600
+"""The most characters of descriptions, and of names in the short form; some models accept only 1,024 in all there."""
 
 _Steps = Annotated[int, Field(ge=1)]
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -70,9 +74,18 @@ class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):
         super().__init__(DelegateExecutor(delegation, max_steps))
         kinds = delegation.kinds if delegation is not None else {}
         if kinds:
-            listed = "\n".join(f"- {name}: {about}" for name, about in kinds.items())
-            self.description = f"{_DESCRIPTION}\n{_KINDS}\n{listed}"
-            self.short_description = f"{_SHORT} {_SHORT_KINDS.format(names=', '.join(kinds))}"
+            self.description = f"{_DESCRIPTION}\n{_KINDS}\n{_listed(kinds)}"
+            names = first_line(", ".join(kinds), _MOST_NAMES)
+            self.short_description = f"{_SHORT} {_SHORT_KINDS.format(names=names)}"
+
+
+def _listed(kinds: Mapping[str, str]) -> str:
+    """Return a line for each kind; without its description once `_MOST_DESCRIBED` characters are used."""
+    lines: list[str] = []
+    for name, about in kinds.items():
+        fits = sum(map(len, lines)) + len(about) <= _MOST_DESCRIBED
+        lines.append(f"- {name}: {about}" if fits else f"- {name}")
+    return "\n".join(lines)
 
 
 _NONE_HERE = "There are no sub-agents here. Do the task yourself."
