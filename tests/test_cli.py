@@ -80,6 +80,24 @@ def test_all_settings_are_read_for_a_run(called: list):
     assert [arguments.token_limit, arguments.max_observe, arguments.tool_choice] == ["5000", "900", "none"]
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("sesions", "sessions"), ("resme", "resume"), ("Demo", "demo"), ("exprot", "export"), ("rule", "rules")],
+)
+def test_misspelled_command_is_not_sent_as_a_message(
+    called: list, capsys: pytest.CaptureFixture[str], word: str, meant: str
+):
+    assert main([word]) == 2
+    assert f"Did you mean `ohw {meant}`? To send it as a message: `ohw -- {word}`" in capsys.readouterr().err
+    assert called == []
+
+
+@pytest.mark.parametrize("words", [["--", "sesions"], ["sesions please"], ["hello"], ["test"], ["fix"], ["run", "rns"]])
+def test_any_other_message_is_sent(called: list, words: list[str]):
+    assert main(words) == 0
+    assert called[0][1].prompt == words[-1]
+
+
 @pytest.mark.parametrize("words", [["--nonsense"], ["run"], ["two", "words"], ["--model"], ["run", "a", "\x1b[31m"]])
 def test_invalid_command_line_is_one_visible_line_and_code_2(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(words) == 2

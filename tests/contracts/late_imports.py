@@ -41,6 +41,7 @@ HEAVY: Final = {
 
 OF_OURS: Final = {
     "workbench.__main__": _OF_A_COMMAND,
+    "workbench.cli.arguments": _OF_A_COMMAND,
     "workbench.cli.common": _OF_A_COMMAND,
     "workbench.cli.export": _OF_A_COMMAND,
     "workbench.cli.main": _OF_A_COMMAND,

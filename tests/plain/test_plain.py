@@ -157,7 +157,7 @@ def test_agents_question_is_answered_by_number_or_left_open(sandbox: Sandbox):
     assert "blue" in json.dumps(seen[0].observation)
 
 
-def test_ctrl_c_and_exit_stop_the_agent_and_a_message_continues(sandbox: Sandbox):
+def test_ctrl_c_and_stop_stop_the_agent_a_message_continues_and_exit_quits(sandbox: Sandbox):
     sleeps = [bash(f"touch {name}; sleep 777") for name in ("begun", "again")]
     with plain(sandbox, *sleeps, finish("Well then."), TERM="dumb") as terminal:
         wait_for((sandbox.project / "begun").exists, "the command to run")
@@ -165,13 +165,14 @@ def test_ctrl_c_and_exit_stop_the_agent_and_a_message_continues(sandbox: Sandbox
         terminal.wait_for("Stopped by you.")
         terminal.type("go on\n")
         wait_for((sandbox.project / "again").exists, "the next command to run")
-        terminal.type("/exit\n")
+        terminal.type("/stop\n")
         terminal.wait_until(lambda screen: screen.count("Stopped by you.") == 2, "the run to end")
-        terminal.type("/exit\n")
+        terminal.type("/stop\n")
         terminal.wait_for("Nothing is running; /quit quits.")
         terminal.type("go on\n")
         terminal.wait_for("Agent: Well then.")
-        leave(terminal)
+        terminal.type("/exit\n")
+        assert terminal.wait_exit() == 0
     assert [event.text for event in log(sandbox) if isinstance(event, UserMessage)] == ["go", "go on", "go on"]
 
 

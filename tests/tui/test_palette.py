@@ -59,7 +59,7 @@ async def test_every_entry_can_be_run(tmp_path):
         await wait_until(pilot, lambda: app.state.session_id)
         main = app.screen
         for entry in entries(app):
-            if entry.action in ("app.quit", "app.demo(True)", "edit_outside"):
+            if entry.action in ("app.quit", "app.session", "app.demo(True)", "edit_outside"):
                 continue  # they leave this session, or the screen
             await app.run_action(entry.action, entry.node or main)
             while app.screen is not main:
@@ -72,11 +72,11 @@ async def test_every_entry_can_be_run(tmp_path):
 
 
 async def test_entry_shows_the_key_that_does_the_same():
-    _, app = session(set={"keys": {"diff": "ctrl+d"}})
+    _, app = session(set={"keys": {"diff": "ctrl+y"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, *"/diff"[1:])
         await wait_until(pilot, lambda: rows(app)[0].startswith("/diff"))
-        assert rows(app)[0].endswith("ctrl+d")
+        assert rows(app)[0].endswith("ctrl+y")
 
 
 async def test_file_entry_mentions_it_in_the_prompt(tmp_path):

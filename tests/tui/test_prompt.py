@@ -1,3 +1,4 @@
+import pytest
 from textual import events
 
 from tests.tui.app_driver import wait_until, workbench_app
@@ -127,13 +128,66 @@ async def test_commands_run_their_actions():
     client = FakeClient()
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
-        await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/exit", "enter", *"/tasks", "enter")
+        await pilot.press(*"/mode", "space", *"plan", "enter", *"/stop", "enter", *"/tasks", "enter")
         await wait_until(pilot, lambda: app.focused is not None and app.focused.id == "tasks")
-        assert client.commands == [("mode", "plan"), ("interrupt",), ("interrupt",)]
+        assert client.commands == [("mode", "plan"), ("interrupt",)]
         await pilot.press("escape", *"/help", "enter")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         await pilot.press("escape", *"/quit", "enter")
     assert app.return_code == 0
+
+
+@pytest.mark.parametrize(
+    "keys", [[*"/exit", "enter"], [*"/quit", "enter"], [*"exit", "enter"], [*" quit", "enter"], ["ctrl+d"], ["ctrl+q"]]
+)
+async def test_each_usual_way_to_quit_quits(keys):
+    client = FakeClient(Script().start().events)
+    app = workbench_app(client)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(*keys)
+        await wait_until(pilot, lambda: app.return_code is not None)
+    assert (app.return_code, client.commands) == (0, [])
+
+
+async def test_text_is_edited_by_ctrl_d_and_keeps_its_question_marks():
+    client = FakeClient()
+    app = workbench_app(client)
+    async with app.run_test() as pilot:
+        await pilot.press(*"why??", "home", "ctrl+d", "enter")
+        await wait_until(pilot, lambda: client.commands)
+        assert client.commands == [("send", "hy??")]
+        await pilot.press("question_mark")
+        await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.is_running
+
+
+@pytest.mark.parametrize(("number", "copied"), [("", "the third"), ("2", "the second"), ("3", "first\n\n```\nx\n```")])
+async def test_copy_copies_an_answer_counted_from_the_end(number, copied):
+    script = Script().start().user("Go.").answer("first\n\n```\nx\n```").user("On.").answer("the second").user("On.")
+    client = FakeClient(script.answer("the third").events)
+    app = workbench_app(client)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(*"/copy", *([" ", number] if number else []), "enter")
+        await wait_until(pilot, lambda: app.clipboard == copied)
+        assert client.commands == []
+
+
+@pytest.mark.parametrize("number", ["9", "0", "-1", "two", ""])
+async def test_copy_reports_that_there_is_no_such_answer(number):
+    events = Script().start().user("Go.")
+    client = FakeClient((events.answer("the only one") if number else events).events)
+    app = workbench_app(client)
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(*"/copy", *(f" {number}" if number else ""), "enter")
+        await wait_until(pilot, lambda: app._notifications)
+        (notice,) = app._notifications
+        assert notice.message.endswith("this session has 1 answer" if number else "this session has 0 answers")
+        assert app.clipboard == ""
 
 
 async def test_invalid_mode_is_reported():

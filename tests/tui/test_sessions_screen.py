@@ -88,6 +88,38 @@ async def test_letters_filter_and_enter_opens_in_the_same_window():
         assert client.closed
 
 
+@pytest.mark.parametrize("way", ["/new", "/clear", "sessions"])
+async def test_new_session_replaces_the_current_one_which_continues(way):
+    asked = []
+    other = FakeClient(Script().start(id="s2").user("the other").events)
+
+    def new(state):
+        asked.append(state.session_id)
+        return AppSession(other, app.session.workspace)
+
+    client, app = app_on(new=new)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        if way == "sessions":
+            await session(pilot)
+            await pilot.press("n")
+        else:
+            await pilot.press(*way, "enter")
+        await wait_until(pilot, lambda: app.state.session_id == "s2")
+        assert asked == ["s1"]
+        assert (client.closed, client.commands) == (True, [])
+
+
+async def test_empty_session_is_not_replaced_by_a_new_one():
+    client = FakeClient()
+    app = workbench_app(client, new=lambda state: AppSession(FakeClient(), app.session.workspace))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"/new", "enter")
+        await wait_until(pilot, lambda: app._notifications)
+        assert app.session.client is client
+        assert not client.closed
+
+
 async def test_words_are_searched_in_all_sessions_and_escape_goes_back_stepwise():
     three()
     _, app = app_on()

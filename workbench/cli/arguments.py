@@ -45,6 +45,8 @@ _FORMS = {
 _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in _COMMANDS.items())
 _EPILOG += '\n\nUse `ohw -- demo` to send "demo" as a message. `ohw COMMAND --help` describes a command.'
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
+_ALMOST = 0.8
+"""The similarity, from 0 to 1, from which a word counts as a misspelled command."""
 _WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type"])
 """Options that take a value, other than the settings' flags."""
 
@@ -56,7 +58,22 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
     """
     position = _command_at(words)
     command = words.pop(position) if position is not None else ""
-    return command, _parser(command).parse_args(words)
+    arguments = _parser(command).parse_args(words)
+    if not command and "--" not in words:
+        _check_misspelled(arguments.prompt or "")
+    return command, arguments
+
+
+def _check_misspelled(prompt: str) -> None:
+    """Raise UsageError if a message is one word that is almost the name of a command."""
+    if prompt and " " not in prompt:
+        from workbench.suggest import nearest
+
+        meant = nearest(prompt, _COMMANDS, _ALMOST)
+        if meant:
+            raise UsageError(
+                f"No such command: {prompt}. Did you mean `ohw {meant}`? To send it as a message: `ohw -- {prompt}`"
+            )
 
 
 def _command_at(words: Sequence[str]) -> int | None:

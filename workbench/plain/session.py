@@ -48,8 +48,8 @@ WORDS: Final = {
     "compact undo": "undo the last compaction",
     "send": "send what an MCP server's prompt said",
     "stop": "stop the agent, as ctrl+c does",
-    "exit": "same as /stop",
     "quit": "quit, as ctrl+d does; the session is saved",
+    "exit": "same as /quit",
 }
 _KEYS: Final = (
     "A line is a message to the agent; while it works the message waits for its next step.",
@@ -84,7 +84,6 @@ class Commands:
             ),
             "compact": lambda: client.send(Condense()),
             "stop": self._stop,
-            "exit": self._stop,
             **others,
         }
 
@@ -207,7 +206,7 @@ class PlainSession:
         self._offers = offers
         self._asker = LineAsker(console)
         self._prompts = ServerPrompts(client, offers, console.print, self._send)
-        others = {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
+        others = {"question": self._ask_again, "quit": self._leave, "exit": self._leave, "send": self._prompts.send}
         self._never_ask = NeverAsk(self._asker, client, self._refresh, self._ended)
         self._commands = Commands(state, client, console.print, others, self._never_ask.open)
         self._question: tuple[_QuestionKey, asyncio.Task[None]] | None = None

@@ -260,9 +260,12 @@ class WorkbenchApp(TerminalApp):
         """Show all sessions, or those that contain the words of `search`."""
         self.switcher.choose(search)
 
-    async def action_session(self, session_id: str) -> None:
-        """Resume another session."""
-        await self.switcher.resume(session_id)
+    async def action_session(self, session_id: str = "") -> None:
+        """Resume another session, or start a new one here; the present one continues as if the user had quit it."""
+        if session_id:
+            await self.switcher.resume(session_id)
+        else:
+            await self.switcher.begin_new()
 
     def action_mistakes(self) -> None:
         """Show the problems in settings, keys and themes."""

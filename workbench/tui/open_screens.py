@@ -14,7 +14,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
 from workbench.errors import WorkbenchError
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.state import SessionState
 
@@ -204,6 +204,19 @@ def open_settings(app: App[Any], settings_model: SettingsModel) -> None:
 
     if not isinstance(app.screen, SettingsScreen):
         app.push_screen(SettingsScreen(settings_model))
+
+
+def copy_answer(app: App[Any], state: SessionState, number: str) -> None:
+    """Copy the answer that is `number`th from the end; notify the user of that, or of how many there are."""
+    from workbench.view.answers import answers
+
+    every = answers(state)
+    if number.isdecimal() and 1 <= int(number) <= len(every):
+        app.copy_to_clipboard(every[int(number) - 1])
+        app.notify("copied: the answer", timeout=2)
+    else:
+        what = visible(f"/copy {number}: this session has {counted(len(every), 'answer')}", lines=False)
+        app.notify(what, severity="warning", markup=False)
 
 
 async def export_session(app: App[Any], session_id: str, file: str) -> None:

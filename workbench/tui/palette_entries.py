@@ -25,8 +25,8 @@ Rank = tuple[int, int, int]
 
 _KINDS: Final = ("command", "key", "mode", "model", "session", "theme", "file")
 _OF_THE_PROMPT: Final = frozenset(
-    ("send", "newline", "take", "close-list", "page-up", "page-down", "palette", "leave", "leave-app", "demo")
-)
+    ("send", "newline", "take", "close-list", "page-up", "page-down", "prompt-help", "quit-empty")
+) | {"palette", "leave", "leave-app", "demo"}
 """Bindings that the palette omits: they are useful only while writing, or open the palette itself."""
 _SCATTERED, _IN_WORDS = 3, 5
 """Kinds of match: the letters are scattered over the label; the words occur in the description."""

@@ -47,6 +47,8 @@ class SessionSources(Struct, frozen=True):
     """Opens a demo session."""
     start: Callable[[str], AppSession] | None = None
     """Opens a new session with the named model."""
+    new: Callable[[SessionState], AppSession] | None = None
+    """Opens a new session with the directory, model and mode of the given one."""
     shell: Callable[[], AppSession] | None = None
     """Opens a new session without a model, for the user's shell commands."""
     ways: Callable[[], Sequence[Way]] | None = None
@@ -109,6 +111,16 @@ class SessionSwitcher:
         if start is not None:
             await self.show(lambda: start(name))
 
+    async def begin_new(self) -> None:
+        """Begin a new session with the directory, model and mode of the current one, unless that is still empty."""
+        new, state = self.sources.new, self._app.state
+        if new is None or self._app.session.client is None or not state.items:
+            self._app.notify("this session is still empty", timeout=3)
+            return
+        await self.show(lambda: new(state))
+        if state.is_running:
+            self._app.notify("The previous session continues; /sessions lists it")
+
     async def begin_in_shell(self, command: str) -> None:
         """Begin a session without a model by running the user's shell command in it."""
         if self.sources.shell is not None:
@@ -131,8 +143,10 @@ class SessionSwitcher:
                 client.send(ChangeSettings(title=title))
 
         async def resume(session_id: str | None) -> None:
-            if session_id is not None:
+            if session_id:
                 await self.resume(session_id)
+            elif session_id is not None:
+                await self.begin_new()
 
         open_sessions(self._app, self._app.state.session_id, search, rename, resume)
 

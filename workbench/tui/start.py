@@ -13,6 +13,7 @@ from pathlib import Path
 from workbench.client.client import Client
 from workbench.client.deferred_client import DeferredClient
 from workbench.config.locations import Locations
+from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.files.state_files import on_own_write
@@ -31,6 +32,7 @@ from workbench.view.app_session import AppSession
 from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.view.approval.trust import trust_question
 from workbench.view.farewell import farewell
+from workbench.view.state import SessionState
 
 _TURN = 0.001
 """Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
@@ -111,6 +113,7 @@ class Opener:
         return SessionSources(
             demo=self.demo,
             start=partial(self.on_model, workspace=workspace),
+            new=partial(self.like, workspace),
             shell=partial(self.without_model, workspace),
             ways=self.ways,
             sessions=self.past,
@@ -151,6 +154,18 @@ class Opener:
         settings = replace(self.settings, model=name)
         SessionModels(settings, dict(os.environ)).open(name).close()
         return replace(self, settings=settings).session(workspace)
+
+    def like(self, start: Path, state: SessionState) -> AppSession:
+        """Return a new session with the directory, model and mode of another; after the demo, a usual one in `start`.
+
+        The mode that never asks is not taken over.
+        """
+        if state.scripted:
+            return self.session(start)
+        model = self.settings.model if state.model == NO_MODEL else state.model
+        mode = self.settings.mode if state.mode == NEVER else state.mode
+        settings = replace(self.settings, model=model, mode=mode)
+        return replace(self, settings=settings).session(Path(state.workspace))
 
     def without_model(self, workspace: Path) -> AppSession:
         """Return a new session without a model, for the user's own commands; a model can be chosen for it later."""

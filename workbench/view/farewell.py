@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
-from workbench.text import visible_path
+from workbench.text import counted, visible_path
 from workbench.view.state import SessionState, UserItem
 
 
@@ -27,4 +28,12 @@ def farewell(locations: Locations, state: SessionState) -> str:
     if state.workspace and not Path(state.workspace).is_dir():
         directory = visible_path(state.workspace)
         return f"Saved in {path}\nIts directory {directory} is missing; once restored: ohw resume {state.session_id}"
-    return f"Saved in {path}\nResume with: ohw resume {state.session_id}"
+    return " · ".join([*_totals(state), f"Resume with: ohw resume {state.session_id}"])
+
+
+def _totals(state: SessionState) -> Iterator[str]:
+    """Yield what the session cost, if it called a model, and how many files it changed."""
+    if state.total_tokens:
+        yield "cost unknown" if state.cost is None else f"${state.cost:.2f}"
+    if state.changes:
+        yield f"{counted(len(state.changes), 'file')} changed"

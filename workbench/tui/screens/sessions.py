@@ -87,6 +87,8 @@ def _name(row: SessionRow | None) -> tuple[str, int]:
     return (row.entry.id, row.match.seq if row.match else 0) if row else ("", 0)
 
 
+NEW_SESSION: Final = ""
+"""The screen's result if a new session is wanted, in place of an id."""
 _PLACEHOLDERS: Final = {
     "filter": "Filter by title, folder or ID",
     "search": "Search messages, commands and results",
@@ -98,8 +100,8 @@ _SUBMIT_HINTS: Final = {
     "rename": "enter saves the title · esc cancels",
     "export": "enter writes the file · esc cancels",
 }
-_KEYS: Final = "enter open · / filter · s search · r rename · x export · d delete · esc close"
-_SHORT_KEYS: Final = "enter open · / filter · s search · F1 help"
+_KEYS: Final = "enter open · n new · / filter · s search · r rename · x export · d delete · esc close"
+_SHORT_KEYS: Final = "enter open · n new · / filter · s search · F1 help"
 
 
 class SessionQuery:
@@ -294,6 +296,7 @@ class SessionsScreen(ModalScreen[str | None]):
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", id="sessions.close"),
+        Binding("n", "new", "New session", id="sessions.new"),
         Binding("slash", "ask('filter')", "Filter", id="sessions.filter"),
         Binding("s", "ask('search')", "Search in all of them", id="sessions.search"),
         Binding("r", "ask('rename')", "Rename", id="sessions.rename"),
@@ -435,6 +438,10 @@ class SessionsScreen(ModalScreen[str | None]):
         line.display = bool(self._query.text.strip())
         self.set_focus(self._rows)
         self._note.show("")
+
+    def action_new(self) -> None:
+        """Close the screen, and start a new session."""
+        self.dismiss(NEW_SESSION)
 
     def action_leave(self) -> None:
         """Leave the line, then the filter, then the screen."""

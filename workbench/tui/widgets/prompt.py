@@ -32,6 +32,8 @@ _KEYS: Final[list[BindingType]] = [
     Binding("ctrl+g", "edit_outside", "Write in $EDITOR", id="edit-outside"),
     Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
     Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
+    Binding("question_mark", "app.help", "Help, if the prompt is empty", show=False, id="prompt-help"),
+    Binding("ctrl+d", "delete_or_quit", "Quit, if the prompt is empty", show=False, id="quit-empty"),
     Binding("ctrl+v", "paste", "Paste an image or text copied here", id="paste", show=False),
 ]
 
@@ -81,9 +83,7 @@ class Prompt(TextArea):
             highlight_cursor_line=False,
             placeholder=Content("Ask anything   / commands   @ files   ! shell"),
         )
-        self.past = history
-        self.completer = completer
-        self.pastes = Pastes(directory)
+        self.past, self.completer, self.pastes = history, completer, Pastes(directory)
         self.leave_upwards: Callable[[], bool] = lambda: False
         self._foreign = ForeignMessages()
 
@@ -119,17 +119,20 @@ class Prompt(TextArea):
     def action_submit(self) -> None:
         """Insert the row chosen in the list; without one, or if it runs a command, send the text unless it is blank."""
         choice = self.completer.chosen
-        if choice is not None and not self._is_typed(choice) and not self._insert_choice(choice).runs:
+        if choice is not None and not _is_typed(choice, self) and not self._insert_choice(choice).runs:
             return
-        written, text = self.text, self.pastes.expand(self.text)
+        written, text, is_foreign = self.text, self.pastes.expand(self.text), self.is_foreign
         if text.strip():
-            is_foreign = self.is_foreign
             self._foreign.note_sent(text, is_foreign=is_foreign)
             self.past.remember(text, keep=not is_foreign)
             self.load_text("")
             self.pastes.forget()
             self.completer.forget()
             self.post_message(self.Submitted(text, written, is_foreign=is_foreign))
+
+    async def action_delete_or_quit(self) -> None:
+        """Delete the character at the cursor; in an empty prompt, quit."""
+        await self.run_action("delete_right" if self.text else "app.quit")
 
     def action_newline(self) -> None:
         """Start a new line at the cursor."""
@@ -240,10 +243,6 @@ class Prompt(TextArea):
         """Update the list for the new position of the cursor."""
         self.update_suggestion()
 
-    def _is_typed(self, choice: CompletionRow) -> bool:
-        completion, (row, column) = self.completer.request, self.cursor_location
-        return completion is not None and self.document.lines[row][completion.start : column] == choice.insert
-
     def _insert_choice(self, choice: CompletionRow) -> CompletionRow:
         completion, (row, column) = self.completer.request, self.cursor_location
         self.completer.forget()
@@ -265,11 +264,16 @@ class Prompt(TextArea):
 
     async def on_key(self, event: events.Key) -> None:
         """Run the prompt's own keys here; if the app ran them, letters typed after them would overtake them."""
-        active = None if event.is_printable else self.screen.active_bindings.get(event.key)
+        active = None if event.is_printable and self.text else self.screen.active_bindings.get(event.key)
         if active is not None and active.node is self and active.enabled:
             event.prevent_default()
             event.stop()
             await self.app.run_action(active.binding.action, self)
+
+
+def _is_typed(choice: CompletionRow, prompt: Prompt) -> bool:
+    completion, (row, column) = prompt.completer.request, prompt.cursor_location
+    return completion is not None and prompt.document.lines[row][completion.start : column] == choice.insert
 
 
 def _with_space(choice: CompletionRow) -> str:

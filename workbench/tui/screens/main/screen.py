@@ -18,6 +18,7 @@ from workbench.tui.focus import focus_now
 from workbench.tui.garbage_collection import freeze
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
 from workbench.tui.open_screens import (
+    copy_answer,
     export_session,
     open_action,
     open_action_diff,
@@ -68,15 +69,13 @@ class MainScreen(LowLatencyScreen):
         self.view = SessionView(
             client, state, has_session=started, show=self.show, focus_prompt=lambda: focus_now(self.query_one(Prompt))
         )
-        self._activity = Activity(state)
-        self._hints = KeyHints()
-        show_pending = self.view.show_pending
+        self._activity, self._hints = Activity(state), KeyHints()
+        show = self.view.show_pending
         self.submitter = Submitter(
-            self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show_pending
+            self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show
         )
         self._review = Review(client, state, session.workspace, self.submitter.send, session.keep)
-        self._questions = QuestionOpener(self, client, state)
-        self._modes = ModeSwitch(self, client, state)
+        self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
         self._draft = Draft(self, state, session.keep, session.unsent)
 
     def compose(self) -> ComposeResult:
@@ -211,6 +210,10 @@ class MainScreen(LowLatencyScreen):
     def action_export(self, file: str = "") -> None:
         """Write the session to a file, in the format of the file's suffix; without a name, as Markdown."""
         self.run_worker(export_session(self.app, self.state.session_id, file))
+
+    def action_copy_answer(self, number: str = "1") -> None:
+        """Copy the last answer, or the one that is `number`th from the end."""
+        copy_answer(self.app, self.state, number)
 
     def action_queue(self) -> None:
         """Focus the list of queued messages."""

@@ -25,6 +25,8 @@ from workbench.view.state import Changed, SessionState, UserItem
 BeginShell: TypeAlias = Callable[[str], Awaitable[None]]
 """Begins a session by running a command."""
 
+_QUITS: Final = ("exit", "quit")
+"""Messages that quit, as they do in a shell."""
 NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try without"
 
 
@@ -71,7 +73,9 @@ class Submitter:
             self._refuse(event.text, str(error))
             return
         line = event.text.strip()
-        if parsed is not None:
+        if line in _QUITS:
+            await self._screen.run_action("app.quit")
+        elif parsed is not None:
             command, argument = parsed
             await self._screen.run_action(f"{command.action}({argument!r})" if argument else command.action)
         elif line.startswith("!"):
