@@ -152,7 +152,9 @@ class AgentKinds:
         if not name:
             return None
         gone = "its kind is not defined any more, or not trusted, so it can only read"
-        return self.named(name) or AgentKind(name, "the log", only_reads=True, problems=(gone,))
+        # The name becomes part of the instructions, and the log may be somebody else's.
+        safe_name = name if _NAME.fullmatch(name) else "unknown"
+        return self.named(name) or AgentKind(safe_name, "the log", only_reads=True, problems=(gone,))
 
     def notices(self, tools: Collection[str], models: Collection[str]) -> list[str]:
         """Return a line for each definition that is not used as written."""
