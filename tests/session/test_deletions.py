@@ -11,7 +11,7 @@ from tests.session.test_snapshots import repository
 from workbench.config.locations import Locations
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
-from workbench.session.workspace.deletions import DeletionSurvey
+from workbench.session.workspace.deletions import FOR_GOOD, DeletionSurvey
 from workbench.session.workspace.repository import SnapshotRepository
 
 
@@ -291,3 +291,70 @@ def test_copy_is_made_before_the_first_version_too(losses, assessed, tmp_path):
     shutil.rmtree(losses.copies._repository.directory)
     assert fresh.explain(assessed("rm a.log")).doubt == ""
     assert fresh.keep(assessed("rm a.log"), "rm a.log", "two").count == 1
+
+
+TAKES_HISTORY = """
+find . -delete
+find . -mindepth 1 -delete
+find . -type f -delete
+find . -mtime +1 -delete
+find . ! -name .gitignore -delete
+find . -not -path './build/*' -delete
+fd -H . -X rm -rf
+rm -rf .*
+rm -rf .[a-z]*
+rm -rf .??*
+rm -rf {*,.*}
+rm -rf ./.g*
+rm -rf .git
+rm -rf "$where"
+rm -rf -- "$PWD"
+ls -A | xargs rm -rf
+ls -A | xargs -n1 rm -r
+for f in $(ls -A); do rm -rf "$f"; done
+rsync -a --delete empty/ ./
+python3 -c 'import shutil; shutil.rmtree(where)'
+node -e 'require("fs").rmSync(where, {recursive: true})'
+""".strip().splitlines()
+LEAVES_HISTORY = """
+find . -name '*.log' -delete
+find . -name __pycache__ -exec rm -rf {} +
+find . -type d -empty -delete
+find . -not -path './.git/*' -name '*.o' -delete
+find . -not -path './.git/*' -type f -delete
+find . -path ./.git -prune -o -type f -delete
+find build -delete
+rm -rf build
+rm -rf *.log build
+rm -f *
+rm -f .*
+ls *.log | xargs rm
+ls *.log | xargs rm -f
+for f in *.log; do rm "$f"; done
+git clean -fdx
+rsync -a --delete --exclude=.git/ new/ ./
+python3 -c 'import os; [os.remove(f) for f in names]'
+""".strip().splitlines()
+
+
+@pytest.fixture
+def with_history(losses, tmp_path):
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path / "work", check=True)
+    return losses
+
+
+@pytest.mark.parametrize("command", TAKES_HISTORY)
+def test_deletion_that_takes_the_repository_is_asked_about_in_every_mode(with_history, assessed, command):
+    explained = with_history.explain(assessed(command))
+    assert explained.doubt == FOR_GOOD
+    assert "with git history, which can NOT be restored" in " ".join(explained.assessment.reasons)
+
+
+@pytest.mark.parametrize("command", LEAVES_HISTORY)
+def test_deletion_that_leaves_the_repository_is_not(with_history, assessed, command):
+    assert with_history.explain(assessed(command)).doubt == ""
+
+
+@pytest.mark.parametrize("command", TAKES_HISTORY)
+def test_deletion_in_a_directory_without_a_repository_is_not(losses, assessed, command):
+    assert losses.explain(assessed(command)).doubt == ""

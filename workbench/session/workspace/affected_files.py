@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -162,6 +163,19 @@ MOST_OUTSIDE = 1_000
 """The most files outside the workspace that are counted; they are never copied anyway."""
 _MOST_DIRECTORIES, _MOST_LOOKED = 8, 40
 _OF_FILES = (("rm",), ("unlink",))
+_RECURSIVE: Final = frozenset({"rm", "srm", "trash", "rimraf", "find", "gfind", "fd", "fdfind", "rsync"})
+"""Programs that delete whole directories, as far as their flags say so."""
+_TREES: Final = re.compile(r"rmtree|rm_rf|rm_r\b|rmSync|remove_tree|remove_dir_all|RemoveAll|recursive|removedirs")
+"""Matches calls in code that delete whole directories."""
+_EXCLUDES_GIT: Final = re.compile(
+    r"(?:-not|!) -(?:i?path|wholename|name) (?:\./|\*/)?\.git(?:/\*)?(?= |\Z)|"
+    r"-(?:i?path|wholename|name) (?:\./|\*/)?\.git -prune|-empty(?= |\Z)|--exclude[= ]/?\.git/?(?= |\Z)"
+)
+"""Options of `find` and `rsync` that exclude the repository, or leave all of its content."""
+_OF_GIT: Final = re.compile(r"git\Z")
+"""Its own verbs never delete the repository."""
+_MOST_SEARCHED: Final = 2_000
+"""How many directories are searched for repositories."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 
@@ -213,7 +227,8 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
     """Yield the places that a part deletes or overwrites, with the files there."""
     for paths, deletes in _lost_by(part):
         deep = deletes and not _leaves_directories(part)
-        inside, outside = _existing((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
+        patterns = [path for path in (*paths, *_patterns(part, paths if deletes else ())) if not path.endswith(ANY)]
+        inside, outside = _existing(patterns, root, follows=not deletes)
         unkept = unspared_files(part, inside, root) if deletes and inside and part.spares else None
         for location in inside[:MOST_FILES]:
             files = _files(location, deep=deep, only=unkept)
@@ -235,7 +250,19 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
             if is_within(location, top) and Path(location).is_dir():
                 unkept = unspared_files(part, [location], root) if part.spares else None
                 only = None if unkept is None else frozenset(unkept)
-                yield Touched(part, deletes, location, FileCount(), is_any=True, only=only)
+                counted = FileCount(has_history=deletes and _may_delete_history(part, location))
+                yield Touched(part, deletes, location, counted, is_any=True, only=only)
+
+
+def _may_delete_history(part: Part, location: str) -> bool:
+    """Return whether the part may delete a git repository at or below the place: git restores no other's history."""
+    name = part.words[0].rpartition("/")[2] if part.words else ""
+    if _OF_GIT.match(name) or _leaves_directories(part) or _EXCLUDES_GIT.search(" ".join(part.words)):
+        return False
+    if name not in _RECURSIVE and not _TREES.search(part.text):  # code that deletes single files
+        return False
+    directories = islice(os.walk(location), _MOST_SEARCHED)
+    return any(".git" in names or ".git" in subdirectories for _, subdirectories, names in directories)
 
 
 def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
@@ -259,6 +286,17 @@ def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
 def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
     """Return the paths that a part deletes (with True) and overwrites (with False); none if it is rated LOW."""
     return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
+
+
+def _patterns(part: Part, deletes: Sequence[str]) -> list[str]:
+    """Return the patterns among the words of a part that deletes something.
+
+    `deletes` names, in place of a pattern, the most telling file that it may match, such as `.env` for `.*`.
+    """
+    if not deletes or _OF_GIT.match("".join(part.words[:1])):
+        return []
+    base = part.directories[0] if part.directories else ""
+    return [word if word.startswith("/") else f"{base}/{word}" for word in part.mentions if glob.has_magic(word)]
 
 
 def _leaves_directories(part: Part) -> bool:
@@ -315,7 +353,7 @@ def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: in
                 files.count(path)
         return files
     if ".git" in Path(location).parts:
-        files.has_history = True
+        files.has_history = deep or not Path(location).is_dir()
     elif Path(location).is_symlink() or not Path(location).is_dir():
         files.count(Path(location))
     elif deep:

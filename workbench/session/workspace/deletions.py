@@ -144,9 +144,9 @@ class DeletionSurvey:
         chosen, size = _smallest(counted_files.sizes)
         files = tuple(self._relative(path) for path in counted_files.sizes if path in chosen)
         lost = tuple(self._relative(path) for path in counted_files.sizes if path not in chosen)
-        return Deletion(
-            one.part, one.deletes, one.path, len(counted_files.sizes), files, size, True, is_any=True, too_large=lost
-        )
+        count, has_history = len(counted_files.sizes), one.counted.has_history
+        loss = Deletion(one.part, one.deletes, one.path, count, files, size, True, has_history)
+        return replace(loss, is_any=True, too_large=lost)
 
     def _not_held(self, one: Touched) -> Sequence[str]:
         if one.only is None:
