@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.session.fake_agent import Harness, calls
 from tests.tui.app_driver import wait_until
@@ -193,5 +194,43 @@ def test_side_by_side(look, directory, picture):
         await pilot.press("j", "j", *("s" * (not diff.geometry.options.beside)), "k", "k", "space", "j")
         await wait_until(pilot, lambda: diff.geometry.options.beside and "2 of 3 hunks accepted" in text_on(app))
         await wait_until(pilot, lambda: question.quiet.is_armed)
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_asked_anew(look, directory, picture):
+    """The file changed outside the hunks while the question was open, and one of two skipped hunks is another now."""
+    events = an_edit()
+    client, app = app_with(events, directory, look.theme)
+
+    async def show(pilot):
+        await show_events(pilot, client, events)
+        for key in ("j", "space", "j", "space", "tab", *"keep the loop", "enter"):
+            await wait_until(pilot, lambda: takes_answers(app))
+            await pilot.press(key)
+        before, after = (
+            text.replace("Amounts by name.", "Amounts by their name.").replace(
+                "def add(self, name,", "def add(self, key,"
+            )
+            for text in (BEFORE, AFTER)
+        )
+        before = before.replace("self.amounts[name] = amount", "self.amounts[key] = amount")
+        after = after.replace(
+            "self.amounts[name] = self.amounts.get(name, 0)", "self.amounts[key] = self.amounts.get(key, 0)"
+        )
+        asked = next(event for event in reversed(events) if isinstance(event, ev.ActionAssessed))
+        again = replace(
+            asked,
+            seq=asked.seq + 1,
+            fingerprint="g",
+            preview=(ev.FileDelta(path=STORE, before=before, after=after),),
+            reasons=("src/store.py has changed since this was shown: the diff is the new one",),
+        )
+        client.bring(again)
+        await wait_until(pilot, lambda: "no longer fits" in text_on(app))
+        question = app.screen
+        assert isinstance(question, ApprovalScreen)
+        await wait_until(pilot, lambda: takes_answers(app) and question.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -43,6 +43,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._worker = Worker(opened.session, self._rested, opened.fail)
         opened.delegates.on_wait(self._rested)
+        opened.session.watch.start(self._worker.wake)
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
         self._arriving = 0

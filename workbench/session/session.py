@@ -28,6 +28,7 @@ from workbench.session.actions.decide import (
 )
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.open_questions import OpenQuestions
+from workbench.session.actions.question_watch import QuestionWatch
 from workbench.session.actions.refusals import Refusals
 from workbench.session.actions.run import PartialWriter
 from workbench.session.actions.user_commands import UserCommands
@@ -168,6 +169,7 @@ class SessionParts:
             copies=self.files,
         )
         self.questions = OpenQuestions(log, tools, self.actions)
+        self.watch = QuestionWatch()
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
         self.turn = self._model_turn(agent, loops)
 
@@ -201,6 +203,7 @@ class SessionParts:
 
     def close(self) -> None:
         """End the threads of all parts."""
+        self.watch.close()
         self.turn.close()
         self.actions.close()
         self.files.close()
@@ -212,7 +215,7 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
-        self.files, self.user_commands = parts.files, parts.user_commands
+        self.files, self.user_commands, self.watch = parts.files, parts.user_commands, parts.watch
         self.messages = MessageQueue(parts.log, parts.context, parts.turn.check_images, self._announce)
         self._lock = parts.log.lock
         self._workspace = Root.at(parts.log.state.workspace)
@@ -404,7 +407,8 @@ class Session:
             has_run = self._actions.advance(cancel)
         if self.phase == "idle":
             self._actions.protection.compare()
-        self._questions.advance(cancel, after_a_run=has_run)
+        self._questions.advance(cancel, after_a_run=self.watch.consume_change() or has_run)
+        self.watch.follow(self.questions())
 
     def _abandon(self, reason: str) -> None:
         """End the run without running anything queued, not even the user's own commands."""

@@ -71,6 +71,22 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
     return f"what it runs has changed since it was shown: {', '.join(listed)}" if lines else ""
 
 
+def content_changes(before: Iterable[FileDelta], after: Iterable[FileDelta], directory: str) -> str:
+    """Say in one line which files have other contents than in the diff that was shown before; empty if none has.
+
+    Paths below `directory` are relative to it.
+    """
+    contents = {file.path: file.before for file in before}
+    names = [
+        _short(file.path, directory) for file in after if file.path in contents and contents[file.path] != file.before
+    ]
+    if not names:
+        return ""
+    more = [f"{len(names) - _MOST_LISTED} more"] if len(names) > _MOST_LISTED else []
+    have = "has" if len(names) == 1 else "have"
+    return f"{', '.join([*names[:_MOST_LISTED], *more])} {have} changed since this was shown: the diff is the new one"
+
+
 def _short(path: str, directory: str) -> str:
     return visible_path(path.removeprefix(f"{directory}/"))
 

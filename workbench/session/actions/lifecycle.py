@@ -25,6 +25,7 @@ from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.assess import Preparer, Rater, reasons, segments
 from workbench.session.actions.fingerprint import (
     NOT_ALL_COMPARED,
+    content_changes,
     executed_changes,
     is_same_action,
     question_fingerprint,
@@ -307,8 +308,11 @@ def _notes_of(
     changed = (
         executed_changes(assessment.executes, readied.executes, readied.working_dir) if assessment and is_again else ""
     )
+    content = ""
+    if assessment and is_again and not why.startswith(CHANGED):
+        content = content_changes(assessment.preview, readied.files, readied.working_dir)
     beyond = NOT_ALL_COMPARED if NOT_COMPARED in readied.executes else ""
-    return (*filter(None, (why, changed, beyond)), *stale_reasons(readied.stale), *readied.beside)
+    return (*filter(None, (why, content, changed, beyond)), *stale_reasons(readied.stale), *readied.beside)
 
 
 def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

@@ -14,13 +14,13 @@ from textual.widgets import Input
 
 from workbench.text import visible
 from workbench.tui.screens.approval_editor import ProposalEditor, decision_of, proposal_of
-from workbench.tui.screens.approval_keys import Batch, DecisionKeys, ScreensAbove
+from workbench.tui.screens.approval_keys import Batch, DecisionKeys, Renewal, ScreensAbove
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings, scroll_bindings
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.inline_editor import InlineEditor
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.strips import css_beside
-from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Turn
+from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Renewed, Turn
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.state import ActionItem
 
@@ -30,7 +30,7 @@ _PAGE: Final = 10
 """Lines that space scrolls if there is no diff."""
 
 
-class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
+class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Always]):
     """Asks about one action, with the edits in `proposal`; dismisses with the decision, or how else the user left."""
 
     DEFAULT_CSS = css_beside(__file__)
@@ -78,6 +78,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         )
         self._fields = self._keys.fields
         self._above = ScreensAbove(self, self.item, self.proposal, self._batch, try_rule)
+        self._renewal = Renewal(self, self._fields, self.box, self.item.arguments)
         self._is_rejecting = False
 
     def compose(self) -> ComposeResult:
@@ -160,7 +161,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
     def on_note_written(self, written: Input.Submitted) -> None:
         """Keep the note; if it is a reason, reject the action with it."""
         self.box.close_note(written.value.strip())
-        if self._is_rejecting:
+        if not self._renewal.is_due() and self._is_rejecting:
             self.finish(Decision("rejected", self.box.note))
         self.show_keys()
 
@@ -168,6 +169,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         """Close the note without saving it or, if none is open, postpone the question."""
         if self.box.is_writing:
             self.box.close_note(None)
+            self._renewal.is_due()
             self.show_keys()
         else:
             self.finish(Later())
@@ -197,6 +199,8 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
     def on_text_discarded(self) -> None:
         """Go back to the question, which accepts answers only after another quiet time."""
         self.box.close_editor()
+        if self._renewal.is_due():
+            return
         self.box.show_proposal()
         self.quiet.begin()
 

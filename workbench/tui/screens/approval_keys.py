@@ -5,7 +5,7 @@ Nothing in this module decides: the screen's actions do, and `DecisionKeys` says
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,10 +18,10 @@ from workbench.tui.screens.approval_editor import TextFields, may_edit
 from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.screens.question_base import QuestionScreen, QuietTime
+from workbench.tui.screens.question_base import QuestionScreen, QuietTime, close_with
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal
-from workbench.view.approval.questions import All, Always, Scope, together
+from workbench.view.approval.questions import All, Always, Renewed, Scope, together
 from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, writing_keys
@@ -34,6 +34,8 @@ _LETTERS: Final = frozenset("ynavdsjkeE ")
 """Letters that are keys of the question: a single one, pressed too early, does not count as the start of a word."""
 _OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
 """Actions that open a text field."""
+_RENEWED: Final = "What this question shows has changed; nothing was approved."
+_OUTDATED: Final = "What this question shows has changed. It is asked anew once you close this text, which is kept."
 _ALL_EDITED: Final = "You edited these; approve each one with y"
 
 
@@ -149,6 +151,36 @@ class DecisionKeys:
 
     def _letters(self) -> frozenset[str]:
         return _LETTERS | {"Y"} if len(self._batch.waiting) > 1 else _LETTERS
+
+
+class Renewal:
+    """Closes a question so that it opens anew about the changed action, but takes no open text field away."""
+
+    def __init__(
+        self, question: QuestionScreen[Any], fields: TextFields, box: QuestionBox, arguments: Mapping[str, Any]
+    ) -> None:
+        """`arguments` are those that the question shows; the action may get others."""
+        self._question = question
+        self._fields = fields
+        self._box = box
+        self._arguments = arguments
+        question.renew = self.begin
+        self.is_outdated = False
+        """Whether the question is asked anew as soon as no text field is open."""
+
+    def begin(self) -> None:
+        """Close the question with the user's note, or as soon as the open text field is closed."""
+        if not self._fields.is_open:
+            close_with(self._question, Renewed(self._box.note, self._arguments), _RENEWED)
+        elif not self.is_outdated:
+            self.is_outdated = True
+            self._question.notify(_OUTDATED, severity="warning", markup=False)
+
+    def is_due(self) -> bool:
+        """Close the question if only a text field, closed by now, held that up; return whether it is outdated."""
+        if self.is_outdated and not self._fields.is_open:
+            self.begin()
+        return self.is_outdated
 
 
 class ScreensAbove:

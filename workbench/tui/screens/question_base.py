@@ -106,7 +106,8 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         super().__init__()
         self.quiet = QuietTime(clock, self.set_interval, self.show_keys)
         self.is_finished = False
-        self._is_withdrawn = False
+        self.closing_result: ResultT | None = None
+        self.renew: Callable[[], None] = self.withdraw  # called when the action has changed
 
     @abstractmethod
     def show_keys(self) -> None:
@@ -122,8 +123,8 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
     def on_screen_resume(self) -> None:
         """Start the quiet time once the question is painted, for the first time or after a screen above it closed."""
-        if self._is_withdrawn:
-            self.finish(self.no_answer())
+        if self.closing_result is not None:
+            self.finish(self.closing_result)
         elif not self.quiet.has_begun and not is_batching(self.app):
             # The first frame is painted while this event is handled, unless frames are held back.
             self.call_later(self.quiet.begin)
@@ -135,12 +136,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
     def withdraw(self) -> None:
         """Close this screen and all above it without an answer, because the question is no longer current."""
-        self._is_withdrawn = True
-        had_screens_above = _close_above(self)
-        if self.is_current:
-            self.finish(self.no_answer())
-        if had_screens_above:
-            self.app.notify(_WITHDRAWN, markup=False)
+        close_with(self, self.no_answer(), _WITHDRAWN)
 
     def finish(self, result: ResultT) -> None:
         """Close with the first answer; any later one is ignored."""
@@ -151,6 +147,16 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
     def action_behind(self, lines: int) -> None:
         """Scroll the conversation behind the question."""
         self.post_message(BehindScrolled(lines))
+
+
+def close_with(question: QuestionScreen[ResultT], result: ResultT, notice: str) -> None:
+    """Close all screens above a question, if any with a notice, and then the question with the result."""
+    question.closing_result = result
+    had_screens_above = _close_above(question)
+    if question.is_current:
+        question.finish(result)
+    if had_screens_above:
+        question.app.notify(notice, markup=False)
 
 
 def _close_above(question: QuestionScreen[Any]) -> bool:

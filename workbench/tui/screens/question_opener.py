@@ -10,7 +10,7 @@ from textual.screen import Screen
 from workbench.client.client import Client
 from workbench.tui.messages import QuestionRang
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionQueue, TextAnswer, Turn
+from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionQueue, Renewed, TextAnswer, Turn
 from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class QuestionOpener:
         app = self._screen.app
         is_covered = app.screen is not self._screen
         action_id = self._queue.next_to_open(waiting, prompt_text=self._prompt.text, is_covered=is_covered)
-        if action_id is not None:
+        if action_id is not None and self._open is None:  # one that has left the screen may still have to be handled
             self._show(action_id, waiting, is_called=self._queue.is_called)
         is_unseen = self._open is None or not app.app_focus
         if waiting and is_unseen and self._queue.rings(waiting):
@@ -69,6 +69,23 @@ class QuestionOpener:
         self._show(action_id, waiting, is_called=True)
         return True
 
+    def _reopen(self, question: _Question, renewed: Renewed) -> bool:
+        """Open the question of an action that has changed, with the user's note and the edits that still fit."""
+        from workbench.tui.screens.approval_editor import proposal_of
+        from workbench.view.approval.proposal import renewal_news
+
+        action_id, waiting = question[0], self._waiting()
+        if action_id not in waiting or self._open is not None:
+            return False
+        item = self._state.actions[action_id]
+        before, proposal = self._proposals.pop(question[:2], None), proposal_of(item)
+        lost = proposal.adopt(before) if before is not None else 0
+        if proposal.arguments is not None and item.arguments != renewed.arguments:
+            proposal.arguments, lost = None, lost + 1
+        self._proposals[_question(item)[:2]] = proposal
+        self._show(action_id, waiting, is_called=True, note=renewed.note, news=renewal_news(proposal, lost))
+        return True
+
     def open_next(self) -> None:
         """Open the next waiting question, even one that was postponed."""
         self._queue.call()
@@ -79,14 +96,17 @@ class QuestionOpener:
         actions = self._state.actions
         return [each for each in self._state.waiting if _question(actions[each]) not in self._answered]
 
-    def _show(self, action_id: str, waiting: list[str], *, is_called: bool) -> None:
+    def _show(self, action_id: str, waiting: list[str], *, is_called: bool, note: str = "", news: str = "") -> None:
         item = self._state.actions[action_id]
-        screen = self._answer_screen(item, is_called) if item.asks else self._approval_screen(item, waiting)
+        if item.asks:
+            screen: AnswerScreen | ApprovalScreen = self._answer_screen(item, is_called)
+        else:
+            screen = self._approval_screen(item, waiting, note, news)
         question = _question(item)
         self._open = (question, screen)
         self._screen.app.push_screen(screen, lambda result: self._closed(question, result))
 
-    def _approval_screen(self, item: ActionItem, waiting: list[str]) -> ApprovalScreen:
+    def _approval_screen(self, item: ActionItem, waiting: list[str], note: str, news: str) -> ApprovalScreen:
         from workbench.tui.screens.approval import ApprovalScreen
         from workbench.view.approval.rule_preview import try_rule
 
@@ -95,7 +115,7 @@ class QuestionOpener:
         position = waiting.index(item.action_id) + 1
         others = [(each[0], proposal) for each, proposal in self._proposals.items() if each[0] != item.action_id]
         screen = ApprovalScreen(
-            Asked(item, position, len(waiting), self._state.mode, actions, self._proposals.get(key)),
+            Asked(item, position, len(waiting), self._state.mode, actions, self._proposals.get(key), note, news),
             changed=[other for other, proposal in others if proposal.is_changed],
             type_in_prompt=lambda text: self._prompt.type_in(text),
             try_rule=lambda rule: try_rule(rule, self._state),
@@ -121,6 +141,9 @@ class QuestionOpener:
         self._open = None
         if isinstance(result, Turn):
             if self.open(result.action_id):
+                return
+        elif isinstance(result, Renewed):
+            if self._reopen(question, result):
                 return
         elif isinstance(result, All):
             for each in result.actions:
@@ -148,12 +171,16 @@ class QuestionOpener:
         self._client.send(result.command(action_id, fingerprint))
 
     def _withdraw_settled(self, waiting: list[str]) -> None:
-        """Withdraw the open question if another front end answered it, the run was stopped, or the action changed."""
+        """Withdraw the open question if another front end answered it or the run was stopped; renew it if the action
+        changed.
+        """
         if self._open is None:
             return
         question, screen = self._open
-        if question[0] not in waiting or _question(self._state.actions[question[0]]) != question:
+        if question[0] not in waiting:
             screen.withdraw()
+        elif _question(self._state.actions[question[0]]) != question:
+            screen.renew()
 
     def _forget_refused(self, changed: Changed | None) -> None:
         """Let every question be asked again if the engine refused a command."""

@@ -19,7 +19,7 @@ from workbench.tui.widgets.question_text import BatchList, HunkLine, QuestionTex
 from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
-from workbench.view.formatting.approval import RISK_ICONS, Hint, what_runs, why_asked
+from workbench.view.formatting.approval import RISK_ICONS, Hint, StyledLine, what_runs, why_asked
 from workbench.view.state import ActionItem
 
 # Columns of border, padding and scrollbar. A diff counts its own scrollbar, so it is laid out `_SPARE` columns wider
@@ -61,7 +61,8 @@ class QuestionBox(Vertical):
         self._position = _position(asked.position, asked.total)
         self._batch = BatchList(asked.waiting, asked.position - 1)
         self._hunks = HunkLine(proposal)
-        self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
+        self._news = [StyledLine(line, "command") for line in asked.news.splitlines()]
+        self._what = QuestionText(self._what_lines(), id="what")
         self._why = QuestionText(why_asked(action, asked.mode), by_word=True, id="why")
         self._files = proposal.edited_files()
         self._keys = Static(id="keys")
@@ -69,7 +70,7 @@ class QuestionBox(Vertical):
         self._titled = 0
         self._rows: dict[str, int] = {}
         self._done: set[str] = set()
-        self.note = ""
+        self.note = asked.note
         """The current note for the model."""
 
     def compose(self) -> ComposeResult:
@@ -145,10 +146,13 @@ class QuestionBox(Vertical):
 
     def show_proposal(self) -> None:
         """Show the proposal as the user changed it."""
-        self._what.set_lines(what_runs(self._action, self._proposal.arguments))
+        self._what.set_lines(self._what_lines())
         if self.diff is not None:
             self.diff.show_edited(self._proposal.edited_files())
         self.fit(self.screen.size)
+
+    def _what_lines(self) -> list[StyledLine]:
+        return [*self._news, *what_runs(self._action, self._proposal.arguments)]
 
     def show_batch(self, waiting: Sequence[ActionItem]) -> None:
         """Show the actions that are waiting now."""

@@ -112,6 +112,26 @@ class Proposal:
         else:
             self._edits[hunk] = text
 
+    def adopt(self, other: Proposal) -> int:
+        """Take over the user's changes to an earlier version of the action; return how many do not fit this one.
+
+        A change to a hunk fits if exactly one hunk here, of the same file, replaces the same lines by the same lines.
+        """
+        self.arguments = other.arguments
+        own: dict[tuple[str, str, str], list[int]] = {}
+        for hunk in range(self.count):
+            own.setdefault(self._content(hunk), []).append(hunk)
+        lost = 0
+        for hunk in sorted({*other.out, *other._edits}):
+            match = own.get(other._content(hunk), [])
+            if len(match) != 1:
+                lost += 1
+            elif hunk in other.out:
+                self.out.add(match[0])
+            else:
+                self._edits[match[0]] = other._edits[hunk]
+        return lost
+
     def edited_files(self) -> list[FileDiff]:
         """Return the files with the edits applied; they have the same hunks in the same order, even rejected ones."""
         return [self._with_edits(file) for file in range(len(self._files))]
@@ -135,6 +155,11 @@ class Proposal:
         file = bisect_right(self._firsts, hunk) - 1
         return self._files[file], self._files[file].hunks[hunk - self._firsts[file]]
 
+    def _content(self, hunk: int) -> tuple[str, str, str]:
+        """Return the file of a hunk, its old text and its proposed text."""
+        file, part = self._part(hunk)
+        return file.path, "".join(file.old[part.old : part.old_end]), "".join(file.new[part.new : part.new_end])
+
     def _with_edits(self, file: int) -> FileDiff:
         diff, first = self._files[file], self._firsts[file]
         if not any(first <= hunk < first + len(diff.hunks) for hunk in self._edits):
@@ -150,3 +175,15 @@ class Proposal:
             old = hunk.old_end
         new += diff.old[old:]
         return FileDiff(diff.path, diff.before, "".join(new), diff.old, new, tuple(hunks))
+
+
+def renewal_news(proposal: Proposal, lost: int) -> str:
+    """Return the line above a question that is asked anew; `lost` of the user's changes no longer fit."""
+    remaining = len(proposal.edited) + len(proposal.out)
+    news = "This has changed since it was shown; it is the new version."
+    if lost:
+        gone = (
+            "1 of your changes no longer fits and is" if lost == 1 else f"{lost} of your changes no longer fit and are"
+        )
+        return f"{news} {gone} dropped: look at the hunks again."
+    return f"{news} Your changes to its hunks are kept." if remaining else news

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
@@ -27,6 +27,10 @@ class Asked(Struct, frozen=True):
     """All waiting actions, in order."""
     proposal: Proposal | None = None
     """The user's earlier changes to the action, if any."""
+    note: str = ""
+    """The note that the user has written about it."""
+    news: str = ""
+    """What has become of the question that this one replaces; empty if it replaces none."""
 
 
 class Decision(Struct, frozen=True):
@@ -72,6 +76,16 @@ class Later(Struct, frozen=True):
     aside: bool = False
 
 
+class Renewed(Struct, frozen=True):
+    """No answer: the action is asked about anew, because it would do something else now.
+
+    `note` is kept for it; `arguments` are those that were shown.
+    """
+
+    note: str
+    arguments: Mapping[str, Any]
+
+
 class Turn(Struct, frozen=True):
     """A request to show another waiting question."""
 
@@ -98,7 +112,7 @@ class Always(Struct, frozen=True):
         return AllowAlways(action_id=action_id, fingerprint=fingerprint, rule=self.rule, scope=self.scope)
 
 
-Outcome = Decision | TextAnswer | Later | Turn | All | Always
+Outcome = Decision | TextAnswer | Later | Renewed | Turn | All | Always
 """The possible outcomes of a question."""
 
 
