@@ -75,6 +75,19 @@ async def test_words_typed_while_the_question_opens_go_to_the_prompt(text: str) 
         assert app.results == [Later()]
 
 
+@pytest.mark.parametrize(
+    "text", ["/copy", "/new", "why y", "10 y", "?y", "or y", "give me y", "(no)", "ok y", "please n y"]
+)
+async def test_words_typed_into_an_open_question_decide_nothing_and_go_to_the_prompt(text: str) -> None:
+    app, clock = ask(command())
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        for letter in text:
+            app.pushed.post_message(events.Key(KEYS.get(letter, letter), letter))
+        await until(pilot, lambda: "".join(app.typed) == text, "all of it typed")
+        assert app.results == [Later()]
+
+
 async def test_early_single_key_does_not_reach_the_prompt_later() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:

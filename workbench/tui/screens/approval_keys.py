@@ -122,14 +122,16 @@ class DecisionKeys:
     def handle(self, event: events.Key, action: str) -> bool:
         """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
 
-        A key during the quiet time restarts it and decides nothing; words typed then go to the prompt. `action` is the
-        action that the key is bound to.
+        A key during the quiet time restarts it and decides nothing; words typed then go to the prompt, as do those that
+        begin with a letter that is no key here. `action` is the action that the key is bound to.
         """
-        if self._quiet.accepts(event):
+        is_accepted = self._quiet.accepts(event)
+        if is_accepted and self.fields.claim(event):
+            event.stop()
+            return True
+        if is_accepted and (action or self.fields.is_open or not event.is_printable):
             self._overheard.forget()
-            if self.fields.claim(event):
-                event.stop()
-            elif not self.fields.is_open and action in _OPEN_FIELD:
+            if not self.fields.is_open and action in _OPEN_FIELD:
                 self.fields.expect()
             return True
         if event.key in ANSWERS:
