@@ -347,7 +347,7 @@ def _data_base(call: Call) -> None:
             )
     text = " ".join(word.text for word in call.words).casefold()
     if re.search(
-        r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile)\b|\\!|\.shell|\.system",
+        r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile|vacuum\s+into)\b|\\!|\.shell|\.system",
         text,
     ):
         call.raise_to("HIGH", "changes or deletes data, or runs a command")

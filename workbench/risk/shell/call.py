@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 _COPIES = frozenset({"cp", "gcp", "ln", "install", "rsync", "scp"})
 _GIT_READS = frozenset({"add", "commit", "diff", "log", "show", "blame", "stage"})
 _LEAVES_OUT = re.compile(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|include|filter)|-[xcm]\Z|--message")
-_ONLY_TEXT = frozenset(
-    {"basename", "dirname", "true", "false", ":", "expr", "seq", "which", "whereis", "type", "man", "tr"}
-)
+_ONLY_TEXT = frozenset({"basename", "dirname", "true", "false", ":", "expr", "seq", "which", "whereis", "type"})
+_ONLY_TEXT |= {"man", "tr"}
 OUTPUTS = frozenset(
     {
         *("-o", "-O", "--output", "--out", "--outfile", "--output-file", "--outdir", "--out-dir", "--output-dir"),
@@ -51,6 +50,8 @@ OUTPUTS = frozenset(
 """Flags that in most programs name an output file or directory."""
 _CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
 _STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
+_COMMANDED = frozenset({"sqlite3", "duckdb", "psql", "mysql", "mariadb", "ex", "vi", "vim", "nvim", "emacs", "gdb"})
+_PATH = re.compile(r"(?:[\w.~-]*/)+[\w.-]+")
 _HOOK_INSTALLERS = {"pre-commit": {"install", "uninstall"}, "lefthook": {"install", "uninstall"}, "git": {"lfs"}}
 _HOLDS_PROTECTED = frozenset({".github", ".config"})
 _MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
@@ -134,7 +135,7 @@ def _values(call: Call) -> Iterator[str]:
     before = ""
     for word in call.words:
         omitted = _LEAVES_OUT.match(before) or _LEAVES_OUT.match(word.text)
-        if not omitted or (call.is_unknown and " " not in word.text):
+        if not omitted or (call.is_unknown and " " not in word.text) or call.name in _COMMANDED:
             yield from _values_of(call, word)
         before = word.text
 
@@ -151,6 +152,8 @@ def _values_of(call: Call, word: Word) -> Iterator[str]:
         yield text.partition("=")[2]
     if call.name in _CODE:
         yield from (match[1].strip() for match in _STRING.finditer(text))
+    if (call.is_unknown or call.name in _COMMANDED) and " " in text:
+        yield from _PATH.findall(text)
 
 
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
