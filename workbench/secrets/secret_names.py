@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 _NAME = re.compile(
-    r"(?:^|_|API|ACCESS|SECRET|PRIVATE)KEYS?(?:_ID|_BASE|_DATA|_JSON|_PEM|_HEX|_B64|_BASE64)?"
-    r"(?:_?\d+|_(?:OLD|NEW|DEV|TEST|LIVE|STAGING|PROD(?:UCTION)?))?$|PASS|PWD|PASSPHRASE|SECRET|TOKEN|BEARER|COOKIE"
+    r"(?:^|_|API|ACCESS|SECRET|PRIVATE|PRIV)KEYS?(?:_?ID|_BASE|_DATA|_JSON|_PEM|_HEX|_B64|_BASE64)?"
+    r"(?:_?V?\d+|_(?:OLD|NEW|DEV|TEST|LIVE|STAGING|PROD(?:UCTION)?))?$|PASS|PWD|PASSPHRASE|SECRET|TOKEN|BEARER|COOKIE"
+    r"|(?:^|_)(?:PW|(?:SSH|SIGNING|GPG)_PRIVATE|(?:HMAC|HASH|PASSWORD|SESSION)_SALT)$"
     r"|(?:^|_)(?:MNEMONIC|SEED_?PHRASE|SERVICE_ACCOUNT_JSON|WEBHOOK_URL)$"
     r"|(?:^|_)SK$|(?<![SP])PIN(?:_?\d+)?$|(?:^|[^A-Za-z])[TH]?OTP(?:$|[^A-Za-z])|OTP$"
     r"|(?:^|_)DSN$|(?:^|_)AUTH(?!OR(?!IZ))|CREDENTIAL|(?:^|_)(?:PAT|JWT)$|CONN(?:ECTION)?_?STR(?:ING)?$",
