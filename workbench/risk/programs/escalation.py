@@ -264,12 +264,19 @@ _OF_GIT: Final = {
 
 
 _RATED_VERBS: Final = frozenset({*_OF_GIT, "worktree", "bundle", "ls-remote", "clone"})
+_OVERWRITES: Final = re.compile(r"\+[^:]*:(?!refs/(?:remotes|tags|notes|pull)/).")
+"""Matches a refspec that replaces a local branch whatever it holds."""
+_BRANCH: Final = re.compile(r"[^:/][^:]*:(?!refs/(?:remotes|tags|notes|pull)/|//).")
 
 
 def _git(call: Call, original: list[Word]) -> None:
     operands = list(_operands(original))
     verb, inner = ([word.text for word in operands] + ["", ""])[:2]
-    if verb in _RATED_VERBS:
+    if verb in {"fetch", "pull"}:
+        forced = not {"-f", "--force"}.isdisjoint(word.text for word in original)
+        if any(_OVERWRITES.match(word.text) or (forced and _BRANCH.match(word.text)) for word in operands[2:]):
+            call.raise_to("HIGH", "overwrites local branches")
+    elif verb in _RATED_VERBS:
         _git_verb(call, original, operands, verb, inner)
 
 
