@@ -153,7 +153,9 @@ class RecordingModel:
 class BrokenTool(ToolDefinition):
     """A tool whose export fails."""
 
-    def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
+    def to_openai_tool(
+        self, add_security_risk_prediction: bool | None = None, *, short: bool = False
+    ) -> dict[str, Any]:
         raise KeyError("no description")
 
 

@@ -41,6 +41,7 @@ from workbench.tools.schema import Observation
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+_Definition: TypeAlias = dict[str, Any]
 Runner: TypeAlias = "ToolExecutor[ActionT, ObservationT] | Callable[..., Any]"
 """An executor, or a function that is called with the action, also an async one."""
 ActionKind: TypeAlias = "type[ActionT] | Mapping[str, Any] | None"
@@ -241,13 +242,15 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         """The JSON schema of the observation; None if the tool has no observation type of its own."""
         return None if self.observation_type is Observation else self.observation_type.to_mcp_schema()
 
-    def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
-        """Return a new function definition for a chat request, with `security_risk` and `summary` first."""
-        return {"type": "function", "function": _function(self, short)}
+    def to_openai_tool(self, add_security_risk_prediction: bool | None = None, *, short: bool = False) -> _Definition:
+        """Return a new function definition for a chat request; see `_function` for the parameter."""
+        return {"type": "function", "function": _function(self, short, add_security_risk_prediction)}
 
-    def to_responses_tool(self, *, short: bool = False) -> dict[str, Any]:
+    def to_responses_tool(
+        self, add_security_risk_prediction: bool | None = None, *, short: bool = False
+    ) -> _Definition:
         """Return the same function definition in the flat form of OpenAI's responses API."""
-        return {"type": "function", **_function(self, short), "strict": False}
+        return {"type": "function", **_function(self, short, add_security_risk_prediction), "strict": False}
 
     def to_mcp_tool(
         self, input_schema: dict[str, Any] | None = None, output_schema: dict[str, Any] | None = None
@@ -289,11 +292,15 @@ def _guarded(tool: ToolDefinition, work: Callable[[], Any]) -> Any:
         return tool.error(f"{tool.name} failed: {error_line(error)}. Nothing is known about what it did until then.")
 
 
-def _function(tool: ToolDefinition, short: bool) -> dict[str, Any]:
+def _function(tool: ToolDefinition, short: bool, asks_risk: bool | None = None) -> dict[str, Any]:
+    """Return a definition with `security_risk` (by default for tools that may write) and `summary` first.
+
+    `asks_risk` is `add_security_risk_prediction` of OpenHands: True adds `security_risk`, False leaves it out.
+    """
     return {
         "name": tool.name,
         "description": tool.short_description if short else tool.description,
-        "parameters": copied(_with_extras(tool.schema, tool.is_read_only)),
+        "parameters": copied(_with_extras(tool.schema, not tool.is_read_only if asks_risk is None else asks_risk)),
     }
 
 
@@ -316,8 +323,8 @@ def _recorded(tool: ToolDefinition, arguments: Mapping[str, Any]) -> Presentatio
     return None if presentation == GENERIC else presentation
 
 
-def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
-    extras = {"summary": _SUMMARY} if is_read_only else {"security_risk": _RISK, "summary": _SUMMARY}
+def _with_extras(schema: dict[str, Any], asks_risk: bool) -> dict[str, Any]:
+    extras = {"security_risk": _RISK, "summary": _SUMMARY} if asks_risk else {"summary": _SUMMARY}
     required = [name for name in extras if name == "security_risk"]
     required += [name for name in schema.get("required", ()) if name not in required]
     properties = {**extras, **schema.get("properties", {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ from workbench.tools.execute_bash.stream import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, described
 
+TerminalType = Literal["tmux", "subprocess"]
+"""The kinds of terminals of OpenHands' shell; ours is one of its own, which serves for both."""
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` returns."""
 
@@ -111,15 +113,25 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         state_dir: Path | None = None,
         no_change_timeout: Annotated[float, Field(gt=0)] = SILENCE,
         no_change_timeout_seconds: Annotated[float, Field(gt=0)] | None = None,
+        username: str | None = None,
+        terminal_type: TerminalType | None = None,
         hidden_env: Collection[str] = (),
     ) -> None:
-        """`no_change_timeout_seconds` is the name of `no_change_timeout` in OpenHands."""
+        """The names of OpenHands work: `no_change_timeout_seconds`, `username` (only your own), `terminal_type`."""
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
         silence = no_change_timeout_seconds or no_change_timeout
         self.description = _description(silence)
         self.short_description = _short(silence)
-        super().__init__(BashExecutor(working_dir, state_dir, no_change_timeout=silence, hidden_env=hidden_env))
+        executor = BashExecutor(
+            working_dir,
+            state_dir,
+            no_change_timeout=silence,
+            username=username,
+            terminal_type=terminal_type,
+            hidden_env=hidden_env,
+        )
+        super().__init__(executor)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the command line, or the input with the programs that would read it."""

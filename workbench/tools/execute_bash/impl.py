@@ -6,12 +6,14 @@ import contextlib
 import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import get_args
 
+from workbench.text import visible
 from workbench.tools.execute_bash import messages
-from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
+from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation, TerminalType
 from workbench.tools.execute_bash.messages import NOTHING, Result, answer
 from workbench.tools.execute_bash.shell import NoBash, Shell, ShellError
-from workbench.tools.execute_bash.shells import Shells, readers
+from workbench.tools.execute_bash.shells import Shells, own_username, readers
 from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.wait import STILL_RUNNING, Outcome, Watch, asks_password
 from workbench.tools.executor import ToolExecutor
@@ -29,9 +31,17 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         *,
         no_change_timeout: float = SILENCE,
         no_change_timeout_seconds: float | None = None,
+        username: str | None = None,
+        terminal_type: TerminalType | None = None,
         hidden_env: Collection[str] = (),
     ) -> None:
-        """`no_change_timeout_seconds` is the name of `no_change_timeout` in OpenHands."""
+        """`no_change_timeout_seconds` is the name of `no_change_timeout` in OpenHands.
+
+        The shell runs as the user of this process: another `username` raises ValueError. `terminal_type` is accepted
+        and changes nothing; an unknown one raises ValueError.
+        """
+        _check_user(username)
+        _check_terminal_type(terminal_type)
         self._shells = Shells(str(Path(working_dir).absolute()), state_dir, hidden_env)
         self._silence = no_change_timeout_seconds or no_change_timeout
         # The running command, or one that ended between calls.
@@ -185,6 +195,20 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         with self._one_call:
             self._closed = True
             self._shells.close()
+
+
+def _check_user(username: str | None) -> None:
+    if username and username != own_username():
+        raise ValueError(
+            f"The shell runs as {own_username()}, the user of this process, and cannot run as {visible(username)}. "
+            "Leave out `username`, or start the program as that user."
+        )
+
+
+def _check_terminal_type(terminal_type: str | None) -> None:
+    kinds = get_args(TerminalType)
+    if terminal_type is not None and terminal_type not in kinds:
+        raise ValueError(f"`terminal_type` is {' or '.join(map(repr, kinds))}, not {visible(repr(terminal_type))}.")
 
 
 def _type(shell: Shell, text: str) -> str:

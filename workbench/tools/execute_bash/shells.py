@@ -20,7 +20,8 @@ from workbench.tools.execute_bash.shell import Shell, ShellError
 
 
 @functools.cache
-def _username() -> str:
+def own_username() -> str:
+    """Return the name of the user of this process; the number if it has no name."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -79,7 +80,7 @@ def metadata(shell: Shell | None, directory: str) -> CmdOutputMetadata:
     return CmdOutputMetadata(
         pid=pid,
         working_dir=working_directory(pid) or (mark.directory if mark else directory),
-        username=_username(),
+        username=own_username(),
         hostname=_hostname(),
         py_interpreter_path=_python(mark.path) if mark else None,
     )
