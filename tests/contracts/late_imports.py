@@ -30,6 +30,7 @@ HEAVY: Final = {
     "pygments": "lexers are loaded for the language at hand",
     "pypdf": "pages of the web are rare",
     "regex": "patterns in schemas of other programs are rare",
+    "rich": "its console takes 0.1 s, and few tools render their results",
     "shutil": "the supervisor is a small process and needs it only at its end",
     "subprocess": "the first frame comes before the first child",
     "tree_sitter": "loads a compiled grammar",

@@ -9,7 +9,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
@@ -51,8 +51,10 @@ from workbench.session.sub_agents import SubAgent
 from workbench.text import first_line, visible, visible_path
 from workbench.tools.ask_human.question import read_question
 from workbench.tools.manifest import kind_of
+from workbench.tools.tool import ToolDefinition
 from workbench.view.fallback_line import fallback_line
 from workbench.view.formatting.actions import decision_text, headline
+from workbench.view.rich_text import WIDTH, renderable_of, rendered_lines, uses_color, width_of
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -62,8 +64,9 @@ _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 class Narrator:
     """Narrates a run line by line through `write`; with `color`, for a terminal, in color."""
 
-    def __init__(self, write: Callable[[str], None], *, color: bool = False) -> None:
+    def __init__(self, write: Callable[[str], None], *, color: bool = False, width: int = WIDTH) -> None:
         self._write = write
+        self._width = width
         self._color = color
         self._last_detail = ""
         self._workspace = ""
@@ -71,6 +74,9 @@ class Narrator:
         self._final: set[str] = set()
         self._message = ""
         self._last_result = ""
+        self._tools: dict[str, str] = {}
+        self.tools: Mapping[str, ToolDefinition] = {}
+        """The tools whose own renderables are printed with their results."""
 
     def event(self, event: Event) -> None:
         """Write about an event if the user should know about it."""
@@ -82,6 +88,7 @@ class Narrator:
             case ModelResponded():
                 self._answered(event)
             case ActionProposed():
+                self._tools[event.action_id] = event.tool
                 self._print(f"▸ {self._call(event)}", _BOLD)
             case ActionDecided():
                 self._decided(event)
@@ -217,6 +224,11 @@ class Narrator:
         line = "" if is_message else first_line(text, 160)
         if line:
             self._print(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
+        tool = self.tools.get(self._tools.pop(event.action_id, ""))
+        renderable = renderable_of(tool, event.observation) if event.ran else None
+        if renderable is not None:
+            lines = rendered_lines(renderable, width=self._width - 2, color=self._color)
+            self._write("".join(f"  {each}\n" for each in lines))
 
     def _print(self, text: str, style: str = "") -> None:
         line = visible(text)
@@ -255,6 +267,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     write_logs_to(log_path(locations, session_id))
     with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
         opened = start_session(locations, settings, directory, session_id, on_event=outlet.event, on_live=outlet.live)
+        outlet.show_results_of(opened.tools)
         outlet.notices(opened.notices)
         try:
             driven = _Run(opened, outlet, directory)
@@ -298,8 +311,12 @@ class Outlet:
         self._as_json = as_json
         self._out = OutputChannel(sys.stdout.buffer, "standard output")
         self._err = OutputChannel(sys.stderr.buffer, "standard error")
-        self._narrator = Narrator(self._err.write, color=sys.stderr.isatty())
+        self._narrator = Narrator(self._err.write, color=uses_color(sys.stderr), width=width_of(sys.stderr))
         self._answer = FinalAnswer()
+
+    def show_results_of(self, tools: Mapping[str, ToolDefinition]) -> None:
+        """Print the results of these tools as they render them."""
+        self._narrator.tools = tools
 
     def on_failure(self, listener: Callable[[str], None]) -> None:
         """Set the function to call when a stream cannot be written; call it at once if one has already failed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,6 +51,7 @@ from workbench.session.toolset import (
 )
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import first_line, visible
+from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class OpenedSession:
     """The session's MCP servers, if any."""
     server_questions: ServerQuestions | None
     """The questions of its MCP servers, if any."""
+    tools: Mapping[str, ToolDefinition]
     _store: Store
     _resources: ExitStack
 
@@ -394,6 +396,7 @@ class _Builder:
             delegates=self._delegates,
             servers=toolset.servers,
             server_questions=toolset.server_questions,
+            tools=toolset.tools,
             _store=store,
             _resources=self._resources.pop_all(),
         )

@@ -6,16 +6,20 @@ import re
 from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model, field_validator
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 
+from workbench.text import visible
 from workbench.tools.alternatives import Need, alternatives
 from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object
 from workbench.tools.schema_repair import repaired
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -212,6 +216,14 @@ class Action(Schema):
         """Whether this action of a tool that may write only reads, so plan mode allows it."""
         return False
 
+    @property
+    def visualize(self) -> RenderableType:
+        """The arguments that were given, as Rich text."""
+        from rich.text import Text
+
+        lines = [f"{name}: {getattr(self, name)}" for name in sorted(self.model_fields_set)]
+        return Text(visible("\n".join(lines)))
+
 
 class Observation(Schema):
     """The result of an action."""
@@ -255,6 +267,16 @@ class Observation(Schema):
     def text(self) -> str:
         """All text blocks, joined by newlines."""
         return "\n".join(part.text for part in self.content if isinstance(part, TextContent))
+
+    @property
+    def visualize(self) -> RenderableType:
+        """What is printed of the result where there is no screen; a tool may return any renderable of Rich.
+
+        It is shown in addition to the first line of the text, and only if the tool overrides it.
+        """
+        from rich.text import Text
+
+        return Text(visible(self.text))
 
     @property
     def to_llm_content(self) -> Sequence[Content]:

@@ -1,0 +1,60 @@
+"""Arguments that programs written for OpenHands pass to the shell and to the export of a tool."""
+
+from typing import Any
+
+import pytest
+
+from tests.tools.shells import Bash
+from workbench.tools import BashExecutor, BashTool, ExecuteBashAction, think_tool
+from workbench.tools.execute_bash.shells import own_username
+
+
+@pytest.mark.parametrize("kind", [BashExecutor, BashTool])
+@pytest.mark.parametrize("terminal_type", [None, "tmux", "subprocess"])
+def test_shell_takes_the_arguments_of_openhands(kind, terminal_type, tmp_path, local_sandbox):
+    made: Any = kind(
+        working_dir=str(tmp_path),
+        username=own_username(),
+        terminal_type=terminal_type,
+        no_change_timeout_seconds=5,
+    )
+    seen = made(ExecuteBashAction.model_validate({"command": "pwd; whoami"}))
+    made.close()
+    assert seen.output == f"{tmp_path}\n{own_username()}\n"
+
+
+@pytest.mark.parametrize("kind", [BashExecutor, BashTool])
+@pytest.mark.parametrize("username", ["nobody-else", "ro\x1b[31mot", own_username().upper() + "x"], ids=["a", "b", "c"])
+def test_another_user_is_refused_with_the_way_out(kind, username, tmp_path):
+    with pytest.raises(ValueError, match=r"cannot run as .*Leave out `username`") as refused:
+        kind(working_dir=tmp_path, username=username)
+    assert "\x1b" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [BashExecutor, BashTool])
+@pytest.mark.parametrize("terminal_type", ["", "screen", "TMUX"])
+def test_unknown_terminal_type_is_refused_with_the_known_ones(kind, terminal_type, tmp_path):
+    with pytest.raises(ValueError, match="'tmux' or 'subprocess'"):
+        kind(working_dir=tmp_path, terminal_type=terminal_type)
+
+
+@pytest.mark.parametrize("form", ["to_openai_tool", "to_responses_tool"])
+@pytest.mark.parametrize(
+    ("asked", "bash_has", "think_has"), [(None, True, False), (True, True, True), (False, False, False)]
+)
+def test_security_risk_is_exported_as_asked(form, asked, bash_has, think_has, tmp_path):
+    def properties(tool: Any) -> dict[str, Any]:
+        exported = getattr(tool, form)(add_security_risk_prediction=asked)
+        parameters = exported.get("function", exported)["parameters"]
+        assert ("security_risk" in parameters.get("required", ())) == ("security_risk" in parameters["properties"])
+        return parameters["properties"]
+
+    with Bash(tmp_path).tool as bash:
+        assert ("security_risk" in properties(bash)) is bash_has
+        assert "summary" in properties(bash)
+    assert ("security_risk" in properties(think_tool)) is think_has
+
+
+def test_action_visualizes_its_arguments_safely():
+    action = ExecuteBashAction.model_validate({"command": "echo \x1b[2J [bold]", "timeout": 3})
+    assert action.visualize.plain == "command: echo \\e[2J [bold]\ntimeout: 3.0"
