@@ -25,10 +25,10 @@ from tests.tui.sample_session import Script
 from workbench.config.locations import Locations
 from workbench.engine.broadcast import Broadcast
 from workbench.engine.front_ends import FrontEnd, FrontEnds
-from workbench.engine.sockets import listen, socket_path
+from workbench.engine.sockets import listen
 from workbench.protocol.commands import Hello
 from workbench.protocol.live import EngineState, TextDelta
-from workbench.session.session_names import session_path
+from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.store import Store
 
 STEPS = 5_000

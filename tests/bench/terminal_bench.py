@@ -26,8 +26,7 @@ from tests.bench.measure import Measure
 from tests.terminal.screen import Screen
 from tests.tui.sample_session import long_session
 from workbench.config.locations import Locations
-from workbench.engine.sockets import socket_path
-from workbench.session.session_names import session_path
+from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.store import Store
 
 _ACTIONS_PER_EVENTS = 5.2

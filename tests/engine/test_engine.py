@@ -15,7 +15,6 @@ from tests.sandbox import Sandbox, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
-from workbench.engine.sockets import socket_path
 from workbench.protocol.commands import (
     AnswerQuestion,
     ChangeSettings,
@@ -27,7 +26,7 @@ from workbench.protocol.commands import (
     SendMessage,
 )
 from workbench.protocol.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
-from workbench.session.session_names import session_path
+from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store
 

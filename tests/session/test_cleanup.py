@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.processes import leftovers
 from workbench.processes.sweep import sweep as end_marked
 from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
-from workbench.session.session_names import session_path
+from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.cleanup import RETENTION_BYTES, prune_tool_files, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.session_list import list_sessions
@@ -64,6 +65,22 @@ def test_session_killed_during_creation_is_not_listed_and_is_deleted(locations: 
     assert list_sessions(locations) == []
     assert sweep(locations) == (["one"] if moment != "locked" else [])
     assert list(locations.sessions.iterdir()) == []
+
+
+@pytest.mark.parametrize("session", ["one", "20261121-" + "long-" * 12 + "name"], ids=["short", "long"])
+def test_socket_of_a_killed_engine_is_deleted_and_that_of_a_running_one_is_not(
+    tmp_path: Path, locations: Locations, session: str
+):
+    runtime = tmp_path / "run"
+    locations = replace(locations, runtime=runtime)
+    runtime.mkdir()
+    subprocess.run([sys.executable, "-c", KILLED, str(session_path(locations, session)), "tables"], check=False)
+    running = SessionLock.acquire(session_path(locations, "running"))
+    for name in (session, "running"):
+        socket_path(locations, name).touch()
+    sweep(locations)
+    assert list(runtime.iterdir()) == [socket_path(locations, "running")]
+    running.release()
 
 
 def test_only_unfinished_files_of_killed_sessions_are_deleted(locations: Locations):

@@ -20,13 +20,13 @@ from workbench.client.client import CommandRefused, Disconnected, EngineNotice, 
 from workbench.client.log_reader import FilePast, read_history
 from workbench.client.threads import start_watched
 from workbench.engine.launch import EngineRefused, Launch, start_engine
-from workbench.engine.sockets import connect, forbid_tracing, is_stopped, socket_path
+from workbench.engine.sockets import connect, forbid_tracing, is_stopped
 from workbench.errors import WorkbenchError
 from workbench.protocol.codec import encode
 from workbench.protocol.commands import Command, Hello, Leave, Message, Refused, decode_hello, decode_message
 from workbench.protocol.events import Event
 from workbench.protocol.live import Notice
-from workbench.session.session_names import session_path
+from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.store import Store
 
 _GREETING = 30.0

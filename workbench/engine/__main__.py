@@ -19,7 +19,7 @@ from workbench.engine.front_ends import FrontEnds
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.server import Server
-from workbench.engine.sockets import forbid_tracing, listen, socket_path
+from workbench.engine.sockets import forbid_tracing, listen
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import discard_file
@@ -29,6 +29,7 @@ from workbench.processes.spawn import end_running
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
 from workbench.session.session_factory import OpenedSession, open_session, start_session
+from workbench.session.session_names import socket_path
 
 logger = logging.getLogger("workbench.engine")
 

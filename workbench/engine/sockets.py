@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from workbench.config.locations import Locations, private_directory
+from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.processes.ancestry import ancestors
 from workbench.processes.descendants import mark_level
@@ -105,14 +105,6 @@ def _is_engine(pid: int) -> bool:
     except OSError:
         return False
     return (b"-m", b"workbench.engine") in pairwise(words)
-
-
-def socket_path(locations: Locations, session_id: str) -> Path:
-    """Return the path of the socket of a session's engine, in the private runtime directory."""
-    path = locations.runtime / f"{session_id}.sock"
-    if len(os.fsencode(path)) <= 107:  # the longest socket path that Linux accepts
-        return path
-    return locations.runtime / f"{session_id[-24:].lstrip('-')}.sock"
 
 
 def listen(path: Path) -> socket.socket:

@@ -44,6 +44,14 @@ def session_path(locations: Locations, session_id: str) -> Path:
     return locations.sessions / f"{session_id}{SUFFIX}"
 
 
+def socket_path(locations: Locations, session_id: str) -> Path:
+    """Return the path of the socket of a session's engine, in the private runtime directory."""
+    path = locations.runtime / f"{session_id}.sock"
+    if len(os.fsencode(path)) <= 107:  # the longest socket path that Linux accepts
+        return path
+    return locations.runtime / f"{session_id[-24:].lstrip('-')}.sock"
+
+
 def state_directory(locations: Locations, session_id: str) -> Path:
     """Return the directory in which a session's tools keep undo copies and full outputs; it outlives the process."""
     return locations.data / "state" / session_path(locations, session_id).stem

@@ -22,7 +22,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
-from workbench.session.session_names import SUFFIX, session_path
+from workbench.session.session_names import SUFFIX, session_path, socket_path
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID, delete_file, reading_uri
 
@@ -153,6 +153,8 @@ def _swept(locations: Locations, path: Path) -> bool:
     """Delete what a killed session left behind; return whether the session itself was deleted for lack of events."""
     sweep_unfinished(locations, path.stem)
     with suppress(OSError):
+        # an engine listens only while it holds the lock
+        socket_path(locations, path.stem).unlink(missing_ok=True)
         if path.exists() and never_began(path):
             delete_file(path)
             shutil.rmtree(locations.data / "state" / path.stem, ignore_errors=True)
