@@ -25,13 +25,13 @@ class Newcomer:
         return self.terminal.wait_until(lambda screen: all(word in screen for word in words), f"{words}", 60)
 
     def presses(self, key: str, is_so: Callable[[str], object], what: str) -> str:
-        for _ in range(6):
+        for _ in range(12):
             self.terminal.press(key)
             try:
-                return self.terminal.wait_until(is_so, what, 12)
+                return self.terminal.wait_until(is_so, what, 5)
             except AssertionError:
                 continue
-        return self.terminal.wait_until(is_so, what, 12)
+        return self.terminal.wait_until(is_so, what, 5)
 
     def approves(self, words: str) -> None:
         """Approve the question with these words once all of it was seen; wait until it is gone or replaced."""

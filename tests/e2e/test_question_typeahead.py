@@ -20,12 +20,12 @@ def test_200_keys_a_second_answer_no_question_and_reach_the_prompt(sandbox: Sand
         say(terminal, "make the file")
         typed = ""
         until = time.monotonic() + 60
-        while time.monotonic() < until and not ("waiting · F8" in terminal.text() and len(typed) > 400):
+        while time.monotonic() < until and not ("needs approval · F8" in terminal.text() and len(typed) > 400):
             for letter in SENTENCE:
                 terminal.type(letter)
                 time.sleep(BETWEEN_KEYS)
             typed += SENTENCE
-        terminal.wait_for("waiting")
+        terminal.wait_for("needs approval · F8")
         assert "action_decided" not in kinds(sandbox)
         terminal.press("enter")
         wait_for(lambda: kinds(sandbox).count("user_message") == 2, "the message to be in the log")
