@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,19 @@ from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
 from tests.sandbox import Sandbox, bash, finish, wait_for
+from workbench.agent.instructions import project_notes
+from workbench.errors import UsageError
+from workbench.files.toml_edit import write_settings
+from workbench.mcp.config import find_servers
+from workbench.rules.rule import Rule, RuleError
+from workbench.rules.rule_files import drop_rule
+from workbench.session.workspace.repository import patterns_above
+from workbench.tools import TaskTrackerTool
+from workbench.tools.openapi.documents import BadDocument, load
+from workbench.tools.openapi.source import Source
+from workbench.tools.trust import TOOLS
+from workbench.tools.user_tools import tool_files
+from workbench.tui.themes import ThemeError, read_theme
 
 
 def run(sandbox: Sandbox, *turns: Turn, json_lines: bool = False):
@@ -81,6 +95,39 @@ def test_pipe_in_place_of_a_file_does_not_block(sandbox: Sandbox, place: str):
         assert done.returncode == (2 if place == "settings.toml" else 0)
         assert place != "settings.toml" or "not a regular file" in output
     assert "fifo" not in sandbox.ohw("sessions").stdout
+
+
+_READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "ignored": (".gitignore", lambda root: list(patterns_above(root / "sub"))),
+    "excluded": (".git/info/exclude", lambda root: list(patterns_above(root / "sub"))),
+    "tools": (f"{TOOLS}/a.py", lambda root: list(tool_files(root))),
+    "notes": ("AGENTS.md", project_notes),
+    "servers": (".mcp.json", lambda root: list(find_servers({}, root / "settings.toml", root, ()).servers)),
+    "tasks": ("TASKS.json", lambda root: TaskTrackerTool(root)({"command": "view"}).is_error),
+}
+_REFUSING: dict[str, tuple[type[Exception], Callable[[Path], object]]] = {
+    "rule": (RuleError, lambda file: drop_rule(file, Rule("deny", command="x"))),
+    "setting": (UsageError, lambda file: write_settings(file, {("theme",): "dark"})),
+    "openapi": (BadDocument, lambda file: load(Source("a", str(file)), file.parent)),
+    "theme": (ThemeError, read_theme),
+}
+
+
+@pytest.mark.parametrize("reader", _READERS)
+def test_reading_a_fixed_name_does_not_wait_for_a_pipe(tmp_path: Path, reader: str):
+    name, read = _READERS[reader]
+    for directory in (tmp_path / name).parent, tmp_path / ".git", tmp_path / "sub":
+        directory.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    assert not read(tmp_path)
+
+
+@pytest.mark.parametrize("change", _REFUSING)
+def test_a_pipe_is_refused_where_a_file_is_needed(tmp_path: Path, change: str):
+    error, read = _REFUSING[change]
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(error):
+        read(tmp_path / "pipe.toml")
 
 
 @pytest.mark.parametrize("place", [".gitignore", ".gitattributes"])

@@ -228,6 +228,29 @@ def test_git_approval_is_bound_to_settings_of_a_surrounding_repository(tmp_path)
     assert executed(workspace, "git push") != before
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("git push", ".git"),
+        ("git push", ".git/config"),
+        ("git push", ".git/commondir"),
+        ("git push", ".gitmodules"),
+        ("make", "Makefile"),
+        ("npm test", "package.json"),
+        ("pytest", "conftest.py"),
+        ("pytest", "pytest.ini"),
+        ("pytest", "pyproject.toml"),
+        ("cargo build", "build.rs"),
+        ("python3 setup.py", "setup.py"),
+        ("sh all.sh", "all.sh"),
+    ],
+)
+def test_a_pipe_where_a_file_is_read_does_not_block(tmp_path, line, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    assert name not in names(tmp_path, executed(tmp_path, line))
+
+
 @pytest.mark.parametrize("line", ["make", "java -cp lib Main", "sh all.sh"])
 def test_files_beyond_the_limit_are_reported(tmp_path, monkeypatch, line):
     monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 300)

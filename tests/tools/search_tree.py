@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,6 +39,25 @@ def write(directory: Path, files: Mapping[str, str | bytes]) -> None:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def fake_ripgrep(directory: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    """Put a ripgrep on PATH that lists a file of its own, then waits for each ignore file, as the real one does."""
+    script = f"#!/bin/sh\nprintf '{named}'\nfind . -name '.*ignore' -exec cat {{}} +\n"
+    write(directory, {"bin/rg": script})
+    (directory / "bin/rg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}/bin:{os.environ['PATH']}")
+
+
+def special_file(path: Path, kind: str) -> None:
+    """Make a file that is no regular one."""
+    if kind == "socket":
+        os.mknod(path, stat.S_IFSOCK | 0o600)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        os.mkfifo(path.with_name("behind"))
+        path.symlink_to("behind")
 
 
 def interrupted(tool: Any, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Any:

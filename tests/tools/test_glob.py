@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.search_tree import HANGS, WAYS, call, interrupted, way, write
+from tests.tools.search_tree import HANGS, WAYS, call, fake_ripgrep, interrupted, special_file, way, write
 from tests.tools.shells import processes
 from workbench.tools import ArgumentError, ToolContext
 from workbench.tools.glob.definition import MOST, GlobTool
@@ -177,6 +177,44 @@ def test_links_and_devices_are_not_followed(find, tmp_path):
     os.mkfifo(tmp_path / "pipe.py")
     assert names(find("*.py"), tmp_path) == ["real/a.py"]
     assert len(find("*.py", "link").files) == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link"])
+@pytest.mark.parametrize("above", [True, False], ids=["above", "below"])
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore"])
+def test_an_ignore_file_that_is_not_regular_is_skipped(find, tmp_path, name, above, kind):
+    write(tmp_path, {"tree/a.py": "", "tree/sub/b.py": ""})
+    special_file(tmp_path / name if above else tmp_path / "tree/sub" / name, kind)
+    assert sorted(names(find("*.py", "tree"), tmp_path)) == ["tree/a.py", "tree/sub/b.py"]
+
+
+@pytest.mark.starts
+@pytest.mark.parametrize("place", [".gitignore", "tree/.ignore", "tree/sub/.rgignore"])
+def test_ripgrep_that_waits_for_a_pipe_is_replaced_by_our_own_walk(tmp_path, monkeypatch, place):
+    write(tmp_path, {"tree/a.py": "", "tree/sub/b.py": ""})
+    os.mkfifo(tmp_path / place)
+    fake_ripgrep(tmp_path, monkeypatch, "./a.py\\000")
+    result = call(GlobTool(tmp_path / "tree", seconds=20), pattern="*.py")
+    assert sorted(names(result, tmp_path)) == ["tree/a.py", "tree/sub/b.py"]
+    assert "Stopped" not in result.text
+
+
+@pytest.mark.parametrize("home", ["plain", "od[d]{h}*"])
+@pytest.mark.parametrize(
+    ("pattern", "path"), [("~/x*", None), ("~/sub/*.py", None), ("x*", "~"), ("*.py", "~/sub"), ("~/**/x*", None)]
+)
+def test_home_is_expanded(find, tmp_path, monkeypatch, pattern, path, home):
+    write(tmp_path, {f"{home}/x.py": "", f"{home}/sub/x.py": "", "x.py": ""})
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+    found = names(find(pattern, path), tmp_path)
+    assert found
+    assert all(name.startswith(f"{home}/") for name in found)
+
+
+def test_tilde_in_a_name_is_itself(find, tmp_path):
+    write(tmp_path, {"~lock": "", "sub/a~": ""})
+    assert names(find("~*"), tmp_path) == ["~lock"]
+    assert names(find("*~"), tmp_path) == ["sub/a~"]
 
 
 def test_unreadable_directory_is_skipped(find, tmp_path):

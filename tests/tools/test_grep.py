@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tools.search_tree import HANGS, WAYS, call, interrupted, way, write
+from tests.tools.search_tree import HANGS, WAYS, call, fake_ripgrep, interrupted, way, write
 from tests.tools.shells import eventually, processes
 from workbench.tools import ArgumentError, GrepTool, ToolContext
 
@@ -331,6 +331,24 @@ def test_unknown_kind_of_ripgrep_is_replaced_by_our_own_search(tmp_path, monkeyp
     (tmp_path / "bin/rg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     assert rows(call(GrepTool(tmp_path / "tree"), pattern="x"), tmp_path) == ["tree/a:1:x"]
+
+
+@pytest.mark.starts
+@pytest.mark.parametrize("place", [".gitignore", "tree/.ignore", "tree/sub/.rgignore"])
+@pytest.mark.parametrize("has_ripgrep", [True, False], ids=["ripgrep", "own"])
+def test_an_ignore_file_that_is_a_pipe_is_skipped(tmp_path, monkeypatch, place, has_ripgrep):
+    write(tmp_path, {"tree/a": "x\n", "tree/sub/b": "x\n"})
+    os.mkfifo(tmp_path / place)
+    if has_ripgrep:
+        fake_ripgrep(tmp_path, monkeypatch, "./a\\0001:x\\n")
+    result = call(GrepTool(tmp_path / "tree", seconds=20), pattern="x")
+    assert rows(result, tmp_path) == ["tree/a:1:x", "tree/sub/b:1:x"]
+
+
+def test_home_is_expanded(tmp_path, monkeypatch):
+    write(tmp_path, {"home/a": "x\n", "b": "x\n"})
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert rows(call(GrepTool(tmp_path), pattern="x", path="~"), tmp_path) == ["home/a:1:x"]
 
 
 def test_tool_is_read_only_and_created_for_a_session(tmp_path):

@@ -23,6 +23,8 @@ KeyPath: TypeAlias = tuple[str, ...]
 def write_settings(path: Path, changes: Mapping[KeyPath, Any]) -> None:
     """Set entries; a value of None removes one. Raises UsageError; then the file is unchanged."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("not a regular file")
         before = path.read_bytes().decode() if path.exists() else ""
         replace_file(path, _changed(before, changes).encode())
     except (OSError, ValueError, TOMLKitError) as error:

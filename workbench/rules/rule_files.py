@@ -226,7 +226,7 @@ def add_rule(path: Path, rule: Rule) -> None:
     """Append the rule to the file unless it is already there. Raises RuleError, leaving the file unchanged."""
     checked(rule)
     try:
-        before = path.read_bytes() if path.exists() else b""
+        before = path.read_bytes() if path.is_file() else b""
         held = read_rules(path, "person")
         if any((each.text, each.folder) == (rule.text, rule.folder) for each in held.rules):
             return
@@ -243,7 +243,7 @@ def add_rule(path: Path, rule: Rule) -> None:
 def drop_rule(path: Path, rule: Rule) -> None:
     """Remove the rule from the file, leaving every other byte unchanged. Raises RuleError; then nothing is changed."""
     try:
-        text = path.read_bytes().decode()
+        text = path.read_bytes().decode() if path.is_file() else ""
         selected, is_removed = [], False
         for block in _blocks(text):
             mine = not is_removed and any(_is_it(rule, verdict, table) for verdict, table in _parsed(block.encode()))

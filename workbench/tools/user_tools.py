@@ -76,7 +76,8 @@ def tools_in_workspace(workspace: Path) -> list[OwnTool]:
 def tool_files(workspace: Path) -> Sequence[Path]:
     """Return the files that would be loaded if the directory were trusted."""
     try:
-        return sorted(path for path in (workspace / DIRECTORY).glob("*.py") if not path.name.startswith("_"))
+        paths = (workspace / DIRECTORY).glob("*.py")
+        return sorted(path for path in paths if not path.name.startswith("_") and path.is_file())
     except OSError:
         return ()
 

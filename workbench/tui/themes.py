@@ -187,6 +187,8 @@ class ThemeError(ValueError):
 def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
     """Read a theme file; with `is_checked`, check its keys and colors first. Raises ThemeError."""
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("not a regular file")
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

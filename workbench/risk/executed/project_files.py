@@ -224,9 +224,16 @@ def _steering(text: str) -> str:
 
 
 def _start_of(path: str) -> str:
-    with suppress(OSError, ValueError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+    with (
+        suppress(OSError, ValueError),
+        open(path, encoding="utf-8", errors="replace", opener=_open_at_once) as file,
+    ):
         return file.read(_LONGEST_SETTINGS) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     return ""
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not make it wait
 
 
 def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None:

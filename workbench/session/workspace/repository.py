@@ -44,7 +44,7 @@ def patterns_above(workspace: Path) -> Iterator[str]:
         directory = root if file.name == "exclude" else file.parent
         inside = workspace.relative_to(directory).parts
         with suppress(OSError):
-            for line in file.read_text(errors="surrogateescape").splitlines():
+            for line in file.read_text(errors="surrogateescape").splitlines() if file.is_file() else ():
                 if any(fnmatchcase(name, line.strip("/ ")) for name in inside):
                     return
                 patterns += _relative_pattern(line, inside)

@@ -26,6 +26,8 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 MOST = 100
 """The most files that one call returns."""
 _MOST_LINKED = 20
+_MAGIC = re.compile(r"[*?\[\]{}\\]")
+_ESCAPED = r"\\\g<0>"
 SECONDS = 30.0
 """The time limit of a search, in seconds."""
 
@@ -144,7 +146,7 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
 
     Raises GlobError and SearchRootError.
     """
-    *directories, name = action.pattern.removeprefix("./").split("/")
+    *directories, name = _without_home(action.pattern.removeprefix("./")).split("/")
     if not name:
         raise GlobError("it ends with `/`; add `**` for all files in that folder")
     count = next(
@@ -159,6 +161,16 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
     glob = "/".join([*rest, name]) if directories else f"**/{name}"
     fits = re.compile(glob_regex(glob), re.DOTALL).fullmatch
     return _Query(root, fits, any(part.startswith(".") for part in (*rest, name)))
+
+
+def _without_home(pattern: str) -> str:
+    """Return the pattern with a leading `~` or `~user` expanded as a shell does, with its special characters escaped.
+
+    Without a `/`, `~` is part of a name, such as `~lock`.
+    """
+    head, slash, rest = pattern.partition("/")
+    home = os.path.expanduser(head) if slash and head.startswith("~") else head  # noqa: PTH111
+    return pattern if home == head else f"{_MAGIC.sub(_ESCAPED, home.rstrip('/'))}/{rest}"
 
 
 def _matching(query: _Query, stop: Stop) -> Iterator[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from workbench.processes.spawn import find_program, start
@@ -103,8 +104,17 @@ def ripgrep(*options: str, hidden: bool) -> list[str] | None:
     return [program, *_FLAGS, *(("--hidden", "--glob=!.git") if hidden else ()), *options, "./"]
 
 
-def output_of(command: Sequence[str], directory: str, stop: Stop, stdin: bytes = b"") -> Iterator[bytes]:
-    """Yield the program's output in chunks. Raises ProgramError if it prints errors, OSError if it cannot start."""
+_QUIET_SECONDS = 1.0
+
+
+def output_of(
+    command: Sequence[str], directory: str, stop: Stop, is_blocked: Callable[[], bool] = bool, stdin: bytes = b""
+) -> Iterator[bytes]:
+    """Yield the program's output in chunks. Raises ProgramError if it prints errors, OSError if it cannot start.
+
+    ProgramError is also raised if it has printed nothing for a second and `is_blocked`, called once, says that it waits
+    in vain.
+    """
     process = start(
         command,
         cwd=directory,
@@ -118,12 +128,30 @@ def output_of(command: Sequence[str], directory: str, stop: Stop, stdin: bytes =
             _send(process, stdin)
         assert process.stdout is not None
         assert process.stderr is not None
-        while chunk := os.read(process.stdout.fileno(), _CHUNK):
-            yield chunk
+        yield from _chunks(process.stdout.fileno(), is_blocked)
         complaint = process.stderr.read(4096).decode(errors="replace").strip()
         process.wait()
         if complaint and not stop.why:
             raise ProgramError(complaint)
+
+
+def _chunks(output: int, is_blocked: Callable[[], bool]) -> Iterator[bytes]:
+    was_asked = False
+    while True:
+        if not was_asked and not _is_readable(output):
+            was_asked = True
+            if is_blocked():
+                raise ProgramError("it waits for a file that is no regular one")
+        chunk = os.read(output, _CHUNK)
+        if not chunk:
+            return
+        yield chunk
+
+
+def _is_readable(output: int) -> bool:
+    waiting = select.poll()
+    waiting.register(output, select.POLLIN)
+    return bool(waiting.poll(_QUIET_SECONDS * 1_000))
 
 
 def _send(process: subprocess.Popen[bytes], stdin: bytes) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from workbench.tools.glob.patterns import GlobError, glob_regex
 from workbench.tools.glob.program import ProgramError, Stop, output_of, ripgrep
@@ -81,8 +83,8 @@ def _bytewise(text: str) -> str:
 def _rules(path: str) -> Iterator[_Rule]:
     """Yield the rules of an ignore file, last line first; nothing if it cannot be read."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import here
-            raw = file.read(1_000_000)
+        with open(path, "rb", opener=_open_at_once) as file:
+            raw = file.read(1_000_000) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
     except OSError:
         return
     rules: list[_Rule] = []
@@ -96,6 +98,10 @@ def _rules(path: str) -> Iterator[_Rule]:
         if rule is not None:
             rules.append(rule)
     yield from reversed(rules)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not make it wait
 
 
 def _rule(line: str) -> _Rule | None:
@@ -162,14 +168,41 @@ def _is_included(entry: os.DirEntry[str], is_directory: bool, level: Level | Non
 
 def list_files(directory: str, stop: Stop, *, hidden: bool) -> Iterator[str]:
     """Yield the files' paths relative to the directory (absolute, without links), without ignored files."""
-    command = ripgrep("--files", hidden=hidden)
+    command = None if blocks_above(directory) else ripgrep("--files", hidden=hidden)
+    listed: set[str] = set()
     if command is not None:
         try:
-            yield from _names(output_of(command, directory, stop))
+            for name in _names(output_of(command, directory, stop, partial(blocks_inside, directory, stop))):
+                listed.add(name)
+                yield name
             return
         except (ProgramError, OSError):
-            pass  # an old ripgrep without one of the options fails before it lists anything
-    yield from walk(directory, hidden=hidden, is_over=stop.is_over)
+            pass  # an old ripgrep without one of the options, or one that waits for an ignore file that is a pipe
+    yield from (name for name in walk(directory, hidden=hidden, is_over=stop.is_over) if name not in listed)
+
+
+def blocks_above(directory: str) -> bool:
+    """Return whether ripgrep would wait for an ignore file of the directory or one above it, such as a pipe."""
+    ends = [at for at, character in enumerate(directory) if character == "/"]
+    return any(_waits(f"{base}/{name}") for base in (*(directory[:at] for at in ends), directory) for name in _NAMES)
+
+
+def blocks_inside(directory: str, stop: Stop) -> bool:
+    """Return whether ripgrep would wait for an ignore file anywhere below the directory."""
+    for base, _, names in os.walk(directory):
+        if stop.why:
+            return False
+        if any(_waits(f"{base}/{name}") for name in _NAMES if name in names):
+            return True
+    return False
+
+
+def _waits(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - pathlib is slow to import here
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _names(chunks: Iterable[bytes]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, expand, glob_regex
 from workbench.tools.glob.program import LARGEST, ProgramError, Searches, Stop, output_of, ripgrep
 from workbench.tools.glob.search_root import SearchRoot, SearchRootError, locate
+from workbench.tools.glob.walk import blocks_above, blocks_inside
 from workbench.tools.grep import report
 from workbench.tools.grep.matches import Matches, records
 from workbench.tools.grep.pattern import Pattern, PatternError, read_pattern
@@ -218,7 +220,7 @@ def _ripgrep(task: _Task) -> list[str] | None:
 
     It is used if ripgrep is missing or interprets the pattern differently, and for a single file, where it is faster.
     """
-    if task.pattern.ripgrep is None or not task.root.is_directory:
+    if task.pattern.ripgrep is None or not task.root.is_directory or blocks_above(task.root.real):
         return None
     options = ["--no-mmap", f"--max-filesize={LARGEST}", "--count" if task.is_count else "--line-number"]
     options += ["--no-heading", "--ignore-case" if task.pattern.ignore_case else "--case-sensitive"]
@@ -240,6 +242,7 @@ def _last_name(glob: str) -> str:
 
 def _run_search(task: _Task, command: list[str], directory: str, stop: Stop, stdin: str = "") -> Matches:
     matches = Matches(report.MOST_CHARS, 4 * report.LONGEST_LINE + 4, task.filter())
-    parsed = records(output_of(command, directory, stop, stdin.encode()))
+    is_blocked = bool if stdin else partial(blocks_inside, directory, stop)  # our own search waits for no file
+    parsed = records(output_of(command, directory, stop, is_blocked, stdin.encode()))
     (matches.add_counts if task.is_count else matches.add_lines)(parsed)
     return matches

@@ -239,6 +239,8 @@ def load(source: Source, workspace: Path) -> Loaded:
         return _remote(source)
     try:
         path = (workspace / Path(source.document).expanduser()).resolve()
+        if path.exists() and not path.is_file():  # a pipe would make it wait
+            raise BadDocument("not a regular file")
         if path.stat().st_size > MOST_BYTES:
             raise BadDocument(f"it is larger than {MOST_BYTES // 1_000_000} MB")
         is_own = not path.is_relative_to(workspace.resolve())

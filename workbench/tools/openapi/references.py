@@ -43,6 +43,7 @@ class References:
                 self._directory is None
                 or not uri.startswith("file:")
                 or not path.resolve().is_relative_to(self._directory)
+                or not path.is_file()
             ):
                 raise NoSuchResource(uri)
             try:

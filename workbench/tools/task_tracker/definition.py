@@ -121,7 +121,7 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
         """With a `save_dir`, the list is kept there in `TASKS.json`; a file that cannot be read counts as empty."""
         self._file = None if save_dir is None else Path(save_dir) / "TASKS.json"
         self._tasks: list[TaskItem] = []
-        if self._file is not None:
+        if self._file is not None and self._file.is_file():
             with suppress(OSError, ValueError):
                 self._tasks = TypeAdapter(list[TaskItem]).validate_json(self._file.read_bytes())
 

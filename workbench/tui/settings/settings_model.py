@@ -162,7 +162,7 @@ class SettingsModel:
     def _read_file(self) -> None:
         self._valid, self.problems = written_settings(self._locations)
         try:
-            self._raw = tomllib.loads(self.file.read_text(encoding="utf-8"))
+            self._raw = tomllib.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
         except (OSError, ValueError):
             self._raw = {}
 
