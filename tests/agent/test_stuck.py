@@ -99,7 +99,7 @@ moves = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(moves, max_size=14))
+@given(st.lists(moves, max_size=2 * WINDOW))
 def test_only_the_most_recent_moves_are_examined(history):
     assert find_loop(history) == find_loop(history[-WINDOW:])
 
@@ -138,12 +138,82 @@ FAILING = {
 
 @pytest.mark.parametrize("name", FAILING, ids=[name.replace(" ", "-").replace(",", "") for name in FAILING])
 def test_six_failing_calls_are_a_loop_whatever_their_text(name):
-    moves = [FAILING[name](number) for number in range(WINDOW)]
+    moves = [FAILING[name](number) for number in range(6)]
     loop = find_loop(moves)
     assert loop is not None
     assert "failed" in loop.evidence
     assert find_loop(moves[:3]) is None
     assert find_loop([*moves[1:], bash("ls", "a file")]) is None
+
+
+CONDENSED = Move("condensed", "condensed")
+BETWEEN = {
+    "words": lambda n: [words_move(f"hm {n}")],
+    "condensed": lambda n: [CONDENSED] * (n == 2),
+    "both": lambda n: [words_move(f"hm {n}"), CONDENSED],
+}
+
+
+@pytest.mark.parametrize("name", FAILING, ids=[name.replace(" ", "-").replace(",", "") for name in FAILING])
+@pytest.mark.parametrize("between", BETWEEN)
+def test_words_and_condensations_between_failing_calls_make_no_difference(name, between):
+    moves = [move for n in range(6) for move in (*BETWEEN[between](n), FAILING[name](n))]
+    loop = find_loop(moves)
+    assert loop is not None
+    assert "failed" in loop.evidence
+    assert find_loop([*moves, words_move("I try another way.")]) is None
+    assert find_loop(moves[: len(moves) // 2]) is None
+
+
+def test_words_between_the_same_results_make_no_difference():
+    moves = [move for n in range(4) for move in (words_move(f"hm {n}"), bash())]
+    assert find_loop(moves) is not None
+    assert find_loop(moves[:6]) is None
+
+
+def edit(number: int) -> Move:
+    arguments = {"command": "str_replace", "path": "/a", "old_str": f"v{number}"}
+    return action_move("str_replace_editor", arguments, f"`old_str` {number} does not appear", is_error=True)
+
+
+def view(part: int = 0, result: str = "the file") -> Move:
+    return action_move("str_replace_editor", {"command": "view", "path": "/a", "view_range": [part, 9]}, result, False)
+
+
+LOOKS = {
+    "view": lambda n: [view()],
+    "two views": lambda n: [view(1), view(2)],
+    "views in turn": lambda n: [view(n % 2)],
+    "now and then": lambda n: [view()] if n % 3 else [],
+    "and words": lambda n: [view(), words_move(f"hm {n}")],
+}
+
+
+@pytest.mark.parametrize("looks", LOOKS, ids=[name.replace(" ", "-") for name in LOOKS])
+def test_edits_that_fail_between_the_same_views_are_a_loop(looks):
+    moves = [move for n in range(6) for move in (*LOOKS[looks](n), edit(n))]
+    loop = find_loop(moves)
+    assert loop is not None
+    assert "failed" in loop.evidence
+    assert find_loop([*moves, view()]) is None, "the agent looks again"
+    assert all(find_loop(moves[:count]) is None for count in range(len(moves)))
+
+
+PROGRESS = {
+    "other views": lambda n: (view(n), edit(n)),
+    "another result": lambda n: (view(result=f"line {n}"), edit(n)),
+    "tests": lambda n: (
+        bash("make fix"),
+        action_move("execute_bash", {"command": "t"}, f"{9 - n} failed", False, has_failed=True),
+    ),
+    "an edit succeeds": lambda n: (view(result=f"{n // 3}"), view(result=f"{n}") if n == 3 else edit(n)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRESS, ids=[name.replace(" ", "-") for name in PROGRESS])
+def test_failures_between_results_that_change_are_no_loop(name):
+    moves = [move for n in range(9) for move in PROGRESS[name](n)]
+    assert all(find_loop(moves[:count]) is None for count in range(len(moves) + 1))
 
 
 def test_one_call_that_fails_is_a_loop_the_fourth_time_and_several_the_sixth():
@@ -155,7 +225,7 @@ def test_one_call_that_fails_is_a_loop_the_fourth_time_and_several_the_sixth():
 
 def test_failing_tests_between_edits_are_no_loop():
     moves = []
-    for number in range(WINDOW):
+    for number in range(2 * WINDOW):
         moves.append(action_move("execute_bash", {"command": "pytest"}, f"{number} failed", False, has_failed=True))
         moves.append(action_move("str_replace_editor", {"path": "/a", "new_str": str(number)}, "edited", False))
         assert find_loop(moves[-WINDOW:]) is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -17,10 +18,10 @@ from workbench.suggest import nearest
 from workbench.text import first_line, visible
 from workbench.tools.tool import ToolDefinition
 
-WINDOW = 6
-"""The number of moves in the longest pattern."""
+WINDOW = 18
+"""The number of moves in the longest pattern: six failures with other moves between them."""
 _SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ALTERNATING, _CONDENSED = 4, 3, 3, 6, 3
-_SAME_CALL_FAILED, _ANY_FAILED, _MOST_NAMED = 4, 6, 3
+_SAME_CALL_FAILED, _ANY_FAILED, _MOST_NAMED, _MOST_OTHERS = 4, 6, 3, 2
 _LONGEST = 20_000
 _VOLATILE = re.compile(
     r"\b0x[0-9a-fA-F]{4,}\b"
@@ -58,8 +59,15 @@ class Loop:
 
 def find_loop(moves: Sequence[Move]) -> Loop | None:
     """Return the repeated pattern that the moves (oldest first) end in, or None."""
-    for rule in (_repeating, _talking, _alternating, _failing, _condensing):
+    moves = moves[-WINDOW:]
+    for rule in (_talking, _condensing):
         if loop := rule(moves):
+            return loop
+    if not moves or moves[-1].kind != "action":
+        return None  # words between actions make no difference, but after them the agent may do something else
+    actions = [move for move in moves if move.kind == "action"]
+    for rule in (_repeating, _alternating, _failing, _failing_between_looks):
+        if loop := rule(actions):
             return loop
     return None
 
@@ -141,10 +149,29 @@ def _failing(moves: Sequence[Move]) -> Loop | None:
         return Loop(frozenset({last[0].what}), f"{last[0].label} failed {_SAME_CALL_FAILED} times")
     last = _last(moves, _ANY_FAILED)
     if last and all(move.has_failed for move in last):
-        labels = list(dict.fromkeys(move.label for move in last))
-        names = ", ".join(labels[:_MOST_NAMED]) + (" …" if len(labels) > _MOST_NAMED else "")
-        return Loop(frozenset({"failing"}), f"the last {_ANY_FAILED} calls failed: {names}")
+        return Loop(frozenset({"failing"}), f"the last {_ANY_FAILED} calls failed: {_labels(last)}")
     return None
+
+
+def _failing_between_looks(moves: Sequence[Move]) -> Loop | None:
+    """Find errors between calls that succeed and show the same each time, such as edits and views of one file.
+
+    A command's exit code is no such error: the tests may fail otherwise after each of the same steps.
+    """
+    failed = [at for at, move in enumerate(moves) if move.is_error][-_ANY_FAILED:]
+    if len(failed) < _ANY_FAILED or not moves[-1].is_error:
+        return None
+    span = moves[failed[0] :]
+    others = Counter((move.what, move.result) for move in span if not move.is_error)
+    if len(others) > _MOST_OTHERS or min(others.values(), default=0) < _MOST_OTHERS:
+        return None
+    evidence = f"{_ANY_FAILED} of the last {len(span)} calls failed, and the others gave the same results again"
+    return Loop(frozenset({"failing"}), f"{evidence}: {_labels([move for move in span if move.is_error])}")
+
+
+def _labels(moves: Sequence[Move]) -> str:
+    labels = list(dict.fromkeys(move.label for move in moves))
+    return ", ".join(labels[:_MOST_NAMED]) + (" …" if len(labels) > _MOST_NAMED else "")
 
 
 def _condensing(moves: Sequence[Move]) -> Loop | None:
