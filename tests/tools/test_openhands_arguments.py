@@ -5,8 +5,22 @@ from typing import Any
 import pytest
 
 from tests.tools.shells import Bash
-from workbench.tools import BashExecutor, BashTool, ExecuteBashAction, think_tool
+from workbench.tools import (
+    BashExecutor,
+    BashTool,
+    ExecuteBashAction,
+    Tool,
+    ToolContext,
+    ToolExecutor,
+    execute_bash_tool,
+    register_tool,
+    resolve_tool,
+    think_tool,
+    unregister_tool,
+)
 from workbench.tools.execute_bash.shells import own_username
+from workbench.tools.manifest import ALL_TOOLS
+from workbench.tools.registry import find_tool
 
 
 @pytest.mark.parametrize("kind", [BashExecutor, BashTool])
@@ -58,3 +72,40 @@ def test_security_risk_is_exported_as_asked(form, asked, bash_has, think_has, tm
 def test_action_visualizes_its_arguments_safely():
     action = ExecuteBashAction.model_validate({"command": "echo \x1b[2J [bold]", "timeout": 3})
     assert action.visualize.plain == "command: echo \\e[2J [bold]\ntimeout: 3.0"
+
+
+class Recorder(ToolExecutor):
+    """An executor that several tools share."""
+
+    def __call__(self, action):
+        raise ValueError(f"shared by {type(action).__name__}")
+
+
+@pytest.mark.parametrize("name", sorted(ALL_TOOLS - {"openapi", "find_tools"}))
+def test_every_tool_is_created_with_an_executor_that_is_given(name, tmp_path):
+    kind: Any = find_tool(name)
+    executor, context = Recorder(), ToolContext(str(tmp_path))
+    (made,), (named,) = kind.create(context, executor=executor), kind.create(conv_state=context, executor=executor)
+    (resolved,) = resolve_tool(Tool(kind.__name__, {"executor": executor}), context)
+    assert made.executor is named.executor is resolved.executor is executor
+    assert type(made) is kind
+    assert made.name == name
+    assert f"shared by {made.action_type.__name__}" in made(made.action_type.model_construct()).text
+    with pytest.raises(TypeError, match="executor or parameters: leave out size"):
+        kind.create(context, executor=executor, size=3)
+
+
+def test_tools_of_one_factory_share_a_shell(tmp_path, local_sandbox):
+    def shells(conv_state):
+        executor = BashExecutor(working_dir=conv_state.workspace.working_dir, no_change_timeout=7)
+        return [BashTool.create(conv_state, executor=executor)[0], execute_bash_tool.set_executor(executor)]
+
+    register_tool("TwoShells", shells)
+    first, second = resolve_tool(Tool(name="TwoShells"), ToolContext(str(tmp_path)))
+    unregister_tool("TwoShells")
+    with first, second:
+        first({"command": "shared=yes; cd /"})
+        seen: Any = second({"command": "echo $shared; pwd"})
+    assert seen.output == "yes\n/\n"
+    assert all("7 s" in each.description for each in (first, second))
+    assert "30 s" in execute_bash_tool.description

@@ -28,7 +28,7 @@ from workbench.tools import (
     unregister_tool,
 )
 from workbench.tools.manifest import ALL_TOOLS, manifest_of
-from workbench.tools.registry import CLASS_ALIASES, find_tool
+from workbench.tools.registry import CLASS_ALIASES, builtin_names, find_tool
 
 FILE_TOOLS = ("str_replace_editor", "task_tracker", "think", "finish")
 
@@ -231,11 +231,12 @@ def test_unregistering_an_unknown_name_is_an_error(name):
         unregister_tool(name)
 
 
-@pytest.mark.parametrize("name", ["think", "bash", "browser"])
-def test_a_built_in_tool_cannot_be_unregistered(name):
-    with pytest.raises(ValueError, match="built in"):
+@pytest.mark.parametrize("name", sorted(builtin_names()))
+def test_a_built_in_tool_cannot_be_unregistered_by_any_of_its_names(name):
+    own = builtin_names()[name]
+    with pytest.raises(ValueError, match=f"The tool '{own}' is built in"):
         unregister_tool(name)
-    assert resolve_alias(name) in list_registered_tools()
+    assert own in list_registered_tools()
 
 
 def test_an_unknown_tool_is_a_usage_error_and_a_key_error(context):
@@ -476,9 +477,20 @@ def test_registered_class_resolves_by_its_name_unless_ambiguous(context):
         resolve_tool(Tool("Unusual"), context)
 
 
-def test_tool_registered_by_its_class_name_precedes_the_built_in_one(context):
-    register_tool("BashTool", ThinkTool)
-    assert [tool.name for tool in resolve_tool(Tool("BashTool"), context)] == ["think"]
+@pytest.mark.parametrize("name", ["BashTool", "TerminalTool", "GrepTool", "PythonExecute"])
+def test_tool_registered_by_its_class_name_precedes_the_built_in_one_with_a_warning(name, context, caplog):
+    register_tool(name, ThinkTool)
+    assert [tool.name for tool in resolve_tool(Tool(name), context)] == ["think"]
+    assert f"'{name}' no longer means the built-in tool {builtin_names()[name]}" in caplog.text
+    unregister_tool(name)
+    with pytest.raises(ValueError, match="is built in"):
+        unregister_tool(name)
+
+
+def test_built_in_class_registered_by_its_own_name_needs_no_warning(context, caplog):
+    register_tool("ThinkTool", ThinkTool)
+    assert [tool.name for tool in resolve_tool(Tool("ThinkTool"), context)] == ["think"]
+    assert not caplog.records
 
 
 class Workspace:

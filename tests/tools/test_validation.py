@@ -22,6 +22,7 @@ from workbench.tools import (
     ToolDefinition,
     ToolExecutor,
     resolve_tool,
+    tool_from_function,
 )
 from workbench.tools.manifest import ALL_TOOLS
 
@@ -167,7 +168,10 @@ INVALID: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "bytes": (b"a", Count, ("bytes", "Count")),
     "list": ([Count()], Count, ("list", "Count")),
     "class": (Count, Count, ("Count",)),
-    "no type": ({"count": 1}, None, ("dict", "Observation", "`count` is not a field")),
+    "none, no type": (None, None, ("NoneType", "Observation")),
+    "error without text": ({"is_error": True}, Required, ("Required", "`value` is missing")),
+    "error of wrong kind": ({"is_error": True, "content": 3}, Required, ("Required", "`content`")),
+    "content, no type": ({"content": 3}, None, ("Observation", "`content`")),
 }
 
 
@@ -180,9 +184,31 @@ def test_a_result_of_another_type_is_refused_with_both_names(result, kind, names
     assert "It has run" in observation.text
 
 
-def test_a_plain_observation_reports_the_errors_of_any_tool():
-    observation = returning(Observation.from_text("no network", is_error=True), Required)(Ask())
+@pytest.mark.parametrize(
+    "result",
+    [
+        Observation.from_text("no network", is_error=True),
+        {"is_error": True, "content": "no network"},
+        {"is_error": True, "content": [{"type": "text", "text": "no network"}], "status": 7},
+    ],
+    ids=["observation", "text", "blocks"],
+)
+@pytest.mark.parametrize("kind", [Required, None], ids=["type", "no type"])
+def test_a_plain_observation_reports_the_errors_of_any_tool(result, kind):
+    observation = returning(result, kind)(Ask())
     assert (type(observation), observation.text, observation.is_error) == (Observation, "no network", True)
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["a", 3, 1.5, True, [1, "a"], (1, 2), {"count": 1}, {}, TextContent(text="a")],
+    ids=repr,
+)
+def test_executor_without_a_type_sends_plain_data_as_a_function_does(result):
+    def answer():
+        return result
+
+    assert returning(result, None)(Ask()) == tool_from_function(answer)({})
 
 
 def test_a_plain_text_is_the_result_of_a_tool_without_a_type_of_its_own():

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import model_validator
 
-from workbench.tools.coercion import checked_name
+from workbench.tools.coercion import checked_name, observed
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.functions import action_type_from, observed
+from workbench.tools.functions import action_type_from
 from workbench.tools.schema import Action, ImageContent, Observation, TextContent
 from workbench.tools.tool import ToolDefinition
 

@@ -13,7 +13,9 @@ from pydantic_core import to_json
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ActionT, ArgumentError, action_from_arguments, one_line
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.schema import Action, Observation, TextContent
+from workbench.tools.schema import Action, ImageContent, Observation, TextContent
+
+_PLAIN = (str, int, float, Mapping, list, tuple, TextContent, ImageContent)
 
 
 class NotRun(Exception):
@@ -113,11 +115,14 @@ def observation_from(observation_type: type[Observation], result: object) -> Obs
     """Return the observation for what an executor returned.
 
     A dictionary, or another pydantic model, is validated into the tool's type; one without content is sent to the
-    model as JSON. A plain text is the content of a tool that has no type of its own. A plain Observation can report
-    the errors of any tool. Raises WrongResult for anything else, with the names of both types.
+    model as JSON. A tool that has no type of its own may return any plain data. A plain Observation, or a dictionary
+    with `is_error` and `content`, can report the errors of any tool. Raises WrongResult for anything else, with the
+    names of both types.
     """
     if isinstance(result, observation_type):
         return result
+    if observation_type is Observation and isinstance(result, _PLAIN) and not _is_observation(result):
+        return observed(result)
     if isinstance(result, Observation):
         if result.is_error and type(result) is Observation:
             return result
@@ -127,8 +132,6 @@ def observation_from(observation_type: type[Observation], result: object) -> Obs
         return _validated(observation_type, result.model_dump(), _name(result))
     if isinstance(result, Mapping):
         return _validated(observation_type, dict(result), _name(result))
-    if isinstance(result, str) and observation_type is Observation:
-        return Observation.from_text(result)
     raise WrongResult(f"it returned a {_name(result)} instead of a {observation_type.__name__}")
 
 
@@ -136,6 +139,8 @@ def _validated(observation_type: type[Observation], fields: dict[str, Any], kind
     try:
         observation = observation_type.model_validate(fields)
     except ValidationError as error:
+        if fields.get("is_error") is True and (failure := _failure(fields)) is not None:
+            return failure
         reason = one_line(error, list(observation_type.model_fields), "field")
         raise WrongResult(f"the {kind} that it returned is no {observation_type.__name__}: {reason}") from error
     rest = {name: value for name, value in fields.items() if name not in Observation.model_fields}
@@ -143,6 +148,33 @@ def _validated(observation_type: type[Observation], fields: dict[str, Any], kind
         return observation
     text = to_json(rest, fallback=str).decode()
     return observation.model_copy(update={"content": (TextContent(text=text),)})
+
+
+def _is_observation(result: object) -> bool:
+    """Return whether plain data has the fields of an observation, instead of being its content."""
+    return isinstance(result, Mapping) and not Observation.model_fields.keys().isdisjoint(result)
+
+
+def _failure(fields: dict[str, Any]) -> Observation | None:
+    """Return the error that a tool reports without the required fields of its type; None if its text is missing."""
+    try:
+        failure = Observation.model_validate({"content": fields.get("content", ()), "is_error": True})
+    except ValidationError:
+        return None
+    return failure if failure.content else None
+
+
+def observed(result: Any) -> Observation:
+    """Return an observation that shows a value: texts and images as they are, everything else as JSON."""
+    if isinstance(result, Observation):
+        return result
+    if isinstance(result, str):
+        return Observation.from_text(result)
+    if isinstance(result, TextContent | ImageContent):
+        return Observation(content=(result,))
+    if result is None:
+        return Observation.from_text("Done.")
+    return Observation.from_text(to_json(result, fallback=str, indent=None).decode())
 
 
 def _sends_content(observation_type: type[Observation]) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, get_type_hints
 
 from pydantic import Field, create_model
-from pydantic_core import to_json
 
+from workbench.tools.coercion import observed
 from workbench.tools.executor import ToolExecutor
-from workbench.tools.schema import Action, ImageContent, Observation, TextContent, attribute_name
+from workbench.tools.schema import Action, Observation, attribute_name
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
 _SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?)\s*:?\s*$")
@@ -125,16 +125,3 @@ class _Calling(ToolExecutor[Action, Observation]):
 
     async def _later(self, result: Awaitable[Any]) -> Observation:
         return observed(await result)
-
-
-def observed(result: Any) -> Observation:
-    """Return an observation that shows a value: texts and images as they are, everything else as JSON."""
-    if isinstance(result, Observation):
-        return result
-    if isinstance(result, str):
-        return Observation.from_text(result)
-    if isinstance(result, TextContent | ImageContent):
-        return Observation(content=(result,))
-    if result is None:
-        return Observation.from_text("Done.")
-    return Observation.from_text(to_json(result, fallback=str, indent=None).decode())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -39,6 +40,7 @@ CLASS_ALIASES: Final[dict[str, str]] = {
 }
 """The names that OpenHands and OpenManus have for the classes of built-in tools, where ours differ."""
 
+logger = logging.getLogger(__name__)
 _added: dict[str, Registrable] = {}
 _lock = threading.RLock()
 
@@ -93,14 +95,18 @@ def builtin_names() -> dict[str, str]:
 def register_tool(name: str, tool: Registrable) -> None:
     """Register an instance, a ToolBase subclass or a factory; a name that is already registered gets the new tool.
 
-    Sessions that run keep the tools that they were opened with. Raises ValueError for an invalid name or one of a
-    built-in tool, TypeError for an object of another type, and MissingExecutor for an instance without an executor.
+    Sessions that run keep the tools that they were opened with. The name of a built-in tool's class may be registered
+    with another tool, which is logged as a warning. Raises ValueError for an invalid name or one of a built-in tool,
+    TypeError for an object of another type, and MissingExecutor for an instance without an executor.
     """
     if not isinstance(name, str) or not name or name != name.strip():
         raise ValueError(f"A tool needs a name without spaces at its ends, not {name!r}.")
     if name in OLDER_NAMES or name in ALL_TOOLS:
         raise ValueError(f"The name {name!r} belongs to another tool, which is built in; choose another one.")
     checked = check_tool(tool)
+    own = _class_names().get(name)
+    if own is not None and checked is not _builtin(own):
+        logger.warning("%r no longer means the built-in tool %s, but the one registered by that name.", name, own)
     with _lock:
         _added[name] = checked
 
@@ -113,7 +119,7 @@ def unregister_tool(name: str) -> None:
     with _lock:
         if _added.pop(name, None) is not None:
             return
-    own = resolve_alias(name)
+    own = _class_names().get(name) or resolve_alias(name)
     if own in ALL_TOOLS:
         raise ValueError(
             f"The tool {own!r} is built in and stays registered; switch it off with [tools] {own} = false."

@@ -6,6 +6,8 @@ The session calls tools and the agent sends their schemas to the model; both dep
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -206,7 +208,6 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     def preparation(self, action: ActionT) -> Callable[[], Observation | None] | None:
         """Return slow work that must precede `preview`, or None; it returns an error if the action cannot run."""
-        # if this fails, running the action shows what is wrong
         prepare = _attempt(lambda: self._runner().preparation(action))
         return None if prepare is None else lambda: _guarded(self, prepare)
 
@@ -338,7 +339,7 @@ _DECLARED = (
 
 
 class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
-    """A tool defined by class attributes, which mean the same as the parameters of `ToolDefinition`."""
+    """A tool by class attributes, named like the parameters of `ToolDefinition`; `create` also takes an `executor`."""
 
     name: str
     description: str
@@ -349,11 +350,33 @@ class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
     ends_run: bool = False
     asks_user: bool = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.create = _taking_executor(inspect.getattr_static(cls, "create"))  # type: ignore[method-assign]
+
     def __init__(self, executor: ToolExecutor[ActionT, ObservationT] | None) -> None:
         super().__init__(**{name: getattr(self, name) for name in _DECLARED}, executor=executor)
 
 
 DeclaredT = TypeVar("DeclaredT", bound=DeclaredTool)
+
+
+def _taking_executor(method: Any) -> Any:
+    """Return the same `create` that also takes an executor, which several tools may share, as in OpenHands."""
+    create = method.__func__
+    if hasattr(create, "__wrapped__") or "executor" in inspect.signature(create).parameters:
+        return method
+
+    def created(cls: Any, *states: Any, executor: Any = None, **params: Any) -> Any:
+        if executor is None:
+            return create(cls, *states, **params)
+        own = sorted(params.keys() - {"conv_state"})
+        if own:
+            raise TypeError(f"{cls.__name__}.create() takes an executor or parameters: leave out {', '.join(own)}")
+        return (described(cls).set_executor(executor),)
+
+    wrapped: Any = functools.wraps(create)(created)
+    return classmethod(wrapped)
 
 
 def described(kind: type[DeclaredT]) -> DeclaredT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -120,33 +120,48 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         """The names of OpenHands work: `no_change_timeout_seconds`, `username` (only your own), `terminal_type`."""
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
-        silence = no_change_timeout_seconds or no_change_timeout
-        self.description = _description(silence)
-        self.short_description = _short(silence)
         executor = BashExecutor(
             working_dir,
             state_dir,
-            no_change_timeout=silence,
+            no_change_timeout=no_change_timeout_seconds or no_change_timeout,
             username=username,
             terminal_type=terminal_type,
             hidden_env=hidden_env,
         )
+        self.description, self.short_description = _descriptions(executor)
         super().__init__(executor)
+
+    def set_executor(self, executor: Any) -> Self:
+        """Return a copy of the tool with this executor, described with the time that it waits."""
+        changed = super().set_executor(executor)
+        changed.description, changed.short_description = _descriptions(executor)
+        return changed
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the command line, or the input with the programs that would read it."""
-        line = str(arguments.get("command", ""))
-        if not arguments.get("is_input"):
-            return (RunsCommand(line),)
-        waiting = getattr(self.executor, "waiting", None)
-        return (TypesInput(line, tuple(waiting()) if waiting is not None else ()),)
+        return (_effect(arguments, self.executor),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:
         """Return the shell of a session, in its workspace."""
-        return (
-            cls(**{"working_dir": workspace_of(conv_state), "state_dir": state_directory_of(conv_state), **params}),
-        )
+        return (cls(**{**_defaults(conv_state), **params}),)
+
+
+def _descriptions(executor: object) -> tuple[str, str]:
+    silence = getattr(executor, "no_change_timeout", SILENCE)
+    return _description(silence), _short(silence)
+
+
+def _effect(arguments: Mapping[str, Any], executor: object) -> Effect:
+    line = str(arguments.get("command", ""))
+    if not arguments.get("is_input"):
+        return RunsCommand(line)
+    waiting = getattr(executor, "waiting", None)
+    return TypesInput(line, tuple(waiting()) if waiting is not None else ())
+
+
+def _defaults(conv_state: ConversationState) -> dict[str, Any]:
+    return {"working_dir": workspace_of(conv_state), "state_dir": state_directory_of(conv_state)}
 
 
 execute_bash_tool = described(BashTool)

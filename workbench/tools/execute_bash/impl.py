@@ -43,7 +43,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         _check_user(username)
         _check_terminal_type(terminal_type)
         self._shells = Shells(str(Path(working_dir).absolute()), state_dir, hidden_env)
-        self._silence = no_change_timeout_seconds or no_change_timeout
+        self.no_change_timeout = no_change_timeout_seconds or no_change_timeout
         # The running command, or one that ended between calls.
         self._command = ""
         self._one_call = threading.Lock()
@@ -130,11 +130,11 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             return self._watch(shell, action, lead)
 
     def _watch(self, shell: Shell, action: ExecuteBashAction, lead: list[str]) -> ExecuteBashObservation:
-        outcome = Watch(shell, self._silence, action.timeout, self._interrupted).wait()
+        outcome = Watch(shell, self.no_change_timeout, action.timeout, self._interrupted).wait()
         shell.rest()
         output = shell.stream.collect()
         if outcome in STILL_RUNNING:
-            trailing = [messages.unfinished(outcome, self._silence, action.timeout)]
+            trailing = [messages.unfinished(outcome, self.no_change_timeout, action.timeout)]
             late = outcome in (Outcome.SILENT, Outcome.LIMIT)
             return self._answer(action, trailing, Result(output, lead, timed_out=late))
         self._command = ""
