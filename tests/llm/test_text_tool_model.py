@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from tests.llm.test_text_tool_calls import BASH, FINISH, call
 from tests.llm.test_text_tool_slips import OPENINGS
+from workbench.agent.responses import read_response
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
 from workbench.llm.text_tools.model import CallHider, TextCallModel
+from workbench.tools.context import ToolContext
+from workbench.tools.registry import open_tools
 
 ASKED = [{"role": "system", "content": "Be good."}, {"role": "user", "content": "List the files."}]
 
@@ -89,6 +92,26 @@ def test_unreadable_call_has_no_json_arguments(text):
         json.loads(made.arguments)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<function=execute_bash>\n<command>ls</command>\n</function>", "outside its parameters: `<command>"),
+        ("<function=execute_bash>\nls\n</function>", "Write each value inside <parameter=NAME>"),
+        ('<invoke name="execute_bash">\n<parameter=command>rm -rf /tm', "cut off before its end. Send it again"),
+        ('<tool_call>{"name": "execute_bash", "arguments": {"command": "a", "command": "b"}}', "names `command` twice"),
+    ],
+    ids=["tags", "bare", "cut", "json-twice"],
+)
+def test_what_is_wrong_with_an_unreadable_call_is_sent_to_the_model(text, message):
+    (made,) = ask(Chatting(text))[0].tool_calls
+    (tool,) = open_tools(ToolContext("/"), ("execute_bash",)).values()
+    (read,) = read_response(ModelResponse("r", "m", tool_calls=(made,)), {tool.name: tool}, set())
+    tool.close()
+    assert (read.tool, read.action) == ("execute_bash", None)
+    assert message in read.error
+    assert "valid JSON" not in read.error
+
+
 def test_invalid_values_and_unknown_tools_are_left_to_the_agent():
     text = "<function=execute_bash>\n<parameter=timeout>soon</parameter>\n</function>\n<function=rm>\n</function>"
     response, _ = ask(Chatting(text))
@@ -146,6 +169,13 @@ def test_text_streams_completely_and_no_part_of_a_call_is_shown(words, rest, cut
 def test_thinking_streams_as_reasoning(cuts):
     text = "Well. <think>2 < 3 </th</think>Yes. <function=finish>"
     assert streamed(text, cuts) == {"text": "Well. Yes. ", "reasoning": "2 < 3 </th"}
+
+
+@given(st.sampled_from(["`", '"', "'"]), st.sampled_from([" tag. ", ""]), st.lists(st.integers(0, 60), max_size=10))
+def test_a_quoted_tag_streams_as_text(quote, rest, cuts):
+    words = f"A {quote}<think>{quote}{rest}"
+    assert streamed(f"{words}<function=finish>", cuts) == {"text": words, "reasoning": ""}
+    assert streamed(f"A {quote}<think>", cuts)["text"].startswith(f"A {quote}")
 
 
 @given(st.sampled_from(list(OPENINGS.values())), st.lists(st.integers(0, 200), max_size=12))

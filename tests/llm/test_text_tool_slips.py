@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.llm.test_text_tool_calls import BASH, EDITOR, FINISH, THOUGHTS, TOOLS, and_back, call, read, to_text
-from workbench.llm.text_tools.calls import FunctionCallConversionError
+from workbench.llm.text_tools.calls import FunctionCallConversionError, FunctionCallValidationError
 from workbench.llm.text_tools.parser import Table, read_calls, read_words, write_words
 from workbench.llm.text_tools.values import parameters_of
+from workbench.tools.older_names import OLDER_NAMES
 
 TABLE: Table = {tool["function"]["name"]: parameters_of(tool) for tool in TOOLS}
 FORM = "<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>"
@@ -258,3 +259,103 @@ def test_each_repair_is_noted():
         "a missing </parameter> behind `command`",
     ]
     assert read_calls(FORM, TABLE)[1][0].repairs == []
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        *("</parameter\n</function>", "</parameter</function>", "</param>\n</function>", "</command>\n</function>"),
+        *("</parameter\n", "</parameter\n<parameter=timeout>5</parameter>\n</function>"),
+        f"</parameter\n</function>\n{FORM}",
+    ],
+    ids=["no-bracket", "no-break", "short", "named", "stopped", "next", "next-call"],
+)
+def test_a_broken_closing_tag_does_not_become_a_part_of_the_command(end):
+    text = f"<function=execute_bash>\n<parameter=command>ls{end}"
+    (first, arguments), *rest = read(text)[1]
+    assert (first, arguments["command"]) == ("execute_bash", "ls")
+    assert all(each == ("execute_bash", {"command": "ls"}) for each in rest)
+    assert "a missing </parameter> behind `command`" in read_calls(text, TABLE)[1][0].repairs
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["cat <<E\n<command>x</command>", "echo '</parameter'", "ls </command"],
+    ids=["whole-tags", "quoted", "cut"],
+)
+def test_a_tag_that_may_belong_to_a_value_stays(value):
+    _, (call,) = read_calls(f"<function=execute_bash>\n<parameter=command>{value}", TABLE)
+    assert (call.values, call.is_cut) == ({"command": value}, True)
+
+
+LS = "<parameter=command>ls</parameter>\n"
+TWICE = {
+    "regular": f"<function=execute_bash>\n{LS}<parameter=command>rm x</parameter>\n</function>",
+    "same": f"<function=execute_bash>\n{LS}{LS}</function>",
+    "loose": f'<invoke name="execute_bash">\n{LS}<parameter name="command">rm x</parameter>',
+    "json": '<tool_call>{"name": "execute_bash", "arguments": {"command": "ls", "command": "rm x"}}</tool_call>',
+    "json-text": r'<tool_call>{"name": "execute_bash", "arguments": "{\"command\": \"a\", \"command\": \"b\"}"}',
+    "json-body": '<function=execute_bash>{"command": "ls", "command": "rm x"}</function>',
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_parameter_that_is_given_twice_is_refused_with_what_to_send(name):
+    with pytest.raises(FunctionCallConversionError, match=r"`command`.*Send the call again"):
+        read(TWICE[name])
+
+
+@pytest.mark.parametrize("quote", ["`", '"', "'"])
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "<thinking>", "<reasoning>"])
+def test_a_tag_of_thinking_that_the_text_speaks_of_is_text(quote, tag):
+    words = f"I use the {quote}{tag}{quote} tag."
+    ls = [("execute_bash", {"command": "ls"})]
+    assert read(f"{words}\n{FORM}") == (words, ls)
+    assert read(f"{FORM}\n{words}") == (words, ls)
+    assert read(f"<think>{words} {FORM}</think>")[1] == []
+    assert read(f"<think>{words}</think>\n{FORM}")[1] == ls
+
+
+@pytest.mark.parametrize("key", ["arguments", "parameters"])
+@pytest.mark.parametrize("text", ['{"command": "ls"}', ' {"command": "ls"}\n'], ids=["bare", "spaces"])
+def test_arguments_of_a_call_as_json_may_be_json_text(key, text):
+    whole = json.dumps({"name": "execute_bash", key: text})
+    assert read(f"<tool_call>{whole}</tool_call>") == ("", [("execute_bash", {"command": "ls"})])
+    cut = json.dumps({"name": "execute_bash", key: text.strip()[:-1]})
+    assert read(f"<tool_call>{cut}</tool_call>")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [(name, own) for name, own in OLDER_NAMES.items() if own in TABLE and own != "finish"]
+)
+@pytest.mark.parametrize("opening", ["<function={}>", '<invoke name="{}">', "json"], ids=["strict", "invoke", "json"])
+def test_an_older_name_of_a_tool_is_read(name, own, opening):
+    text = f"{opening.format(name)}\n<parameter=command>view</parameter>\n</function>"
+    if opening == "json":
+        text = f'<tool_call>{{"name": "{name}", "arguments": {{"command": "view"}}}}</tool_call>'
+    assert read(text)[1] == [(own, {"command": "view"})]
+    ours = [{"type": "function", "function": {"name": name, "parameters": BASH["function"]["parameters"]}}]
+    assert read(text, [*TOOLS, *ours])[1] == [(name, {"command": "view"})]
+
+
+RISKY = {"command": {"type": "string"}, "security_risk": {"type": "string", "enum": ["LOW", "MEDIUM", "HIGH"]}}
+
+
+@pytest.mark.parametrize("risk", [None, "LOW", "low", "LWO", "", "[1]"])
+@pytest.mark.parametrize("required", [["security_risk", "command"], ["command"]], ids=["required", "optional"])
+def test_a_risk_that_is_missing_or_invalid_does_not_fail_the_call(risk, required):
+    schema = {"type": "object", "properties": RISKY, "required": required}
+    tools = [{"type": "function", "function": {"name": "execute_bash", "parameters": schema}}]
+    rating = "" if risk is None else f"<parameter=security_risk>{risk}</parameter>\n"
+    text = f"<function=execute_bash>\n<parameter=command>ls</parameter>\n{rating}</function>"
+    expected = {"command": "ls", **({} if risk is None else {"security_risk": risk})}
+    assert read(text, tools)[1] == [("execute_bash", expected)]
+
+
+def test_a_parameter_of_that_name_with_other_values_is_checked():
+    schema = {"type": "object", "properties": {"security_risk": {"type": "integer"}}, "required": ["security_risk"]}
+    tools = [{"type": "function", "function": {"name": "rate", "parameters": schema}}]
+    for parameter in ("", "<parameter=security_risk>x</parameter>\n"):
+        text = f"<function=rate>\n{parameter}</function>"
+        with pytest.raises(FunctionCallValidationError, match="security_risk"):
+            read(text, tools)

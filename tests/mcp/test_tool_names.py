@@ -7,7 +7,7 @@ import pytest
 
 from workbench.mcp.requests import SAMPLING
 from workbench.mcp.toolsets import named
-from workbench.tools.older_calls import OLDER_NAMES
+from workbench.tools.older_names import OLDER_NAMES
 from workbench.tools.registry import list_registered_tools
 
 OURS = sorted({*list_registered_tools(), *OLDER_NAMES, SAMPLING})

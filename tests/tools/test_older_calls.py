@@ -3,7 +3,8 @@
 import pytest
 
 from workbench.tools.context import ToolContext
-from workbench.tools.older_calls import OLDER_ARGUMENTS, OLDER_NAMES, adapted
+from workbench.tools.older_calls import OLDER_ARGUMENTS, adapted
+from workbench.tools.older_names import OLDER_NAMES
 from workbench.tools.registry import open_tools, resolve_alias
 
 BASH = ("command", "is_input", "timeout", "reset")

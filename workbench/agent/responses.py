@@ -236,11 +236,11 @@ def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDe
     printable = visible(call.name.strip()[:64], lines=False)
     notes = (*call.repairs, *([f"the tool name {printable!r} as `{name}`"] if is_repaired else []))
     read = ReadCall(call_id, safe_name, printable, {}, None, thought, repairs=notes)
-    if name not in tools:
+    if name not in tools and (name or not call.error):
         printable = visible(name[:80], lines=False)
         return _failed(read, f"there is no tool {printable!r}. {_there(name, tools)}")
-    if refusal:
-        return _failed(read, refusal)
+    if refusal or call.error:
+        return _failed(read, refusal or call.error)
     try:
         arguments, note = read_or_repaired(call.arguments)
     except UnreadableArguments as error:

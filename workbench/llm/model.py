@@ -24,6 +24,8 @@ class ToolCall:
     """The provider's signature of the call, to be sent back with it."""
     repairs: tuple[str, ...] = ()
     """What was read in another way than it was written; empty for native calls."""
+    error: str = ""
+    """What is wrong with a call that could not be read, with what to send; empty for native calls."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
+from workbench.tools.older_names import OLDER_NAMES as OLDER_NAMES
+
 ROOT: Final = "workbench.tools"
 EXPORTS: Final[dict[str, tuple[str, ...]]] = {
     "arguments": ("ArgumentError",),

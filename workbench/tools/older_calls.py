@@ -1,6 +1,6 @@
-"""Tool names and arguments of earlier versions, and of similar tools in other agents.
+"""Arguments of earlier versions, and of similar tools in other agents.
 
-`registry` resolves names with it; the agent adapts the arguments of a call before they are validated.
+The agent adapts the arguments of a call before they are validated.
 """
 
 from __future__ import annotations
@@ -12,16 +12,6 @@ from typing import Any, TypeAlias
 from workbench.tools.execute_bash.keys import key_name
 
 Arguments: TypeAlias = dict[str, Any]
-
-OLDER_NAMES: dict[str, str] = {
-    "bash": "execute_bash",
-    "terminal": "execute_bash",
-    "file_editor": "str_replace_editor",
-    "str_replace": "str_replace_editor",
-    "str_replace_based_edit_tool": "str_replace_editor",
-    "terminate": "finish",
-}
-"""The current name of a tool, by its older name."""
 
 OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
     "execute_bash": {"cmd": "command", "restart": "reset", "timeout_seconds": "timeout"},

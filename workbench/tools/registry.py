@@ -19,7 +19,7 @@ from workbench.tools.context import ConversationState
 from workbench.tools.factories import call_factory
 from workbench.tools.json_schema import copied
 from workbench.tools.manifest import ALL_TOOLS, BUILTIN_TOOLS, manifest_of
-from workbench.tools.older_calls import OLDER_NAMES
+from workbench.tools.older_names import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 Factory: TypeAlias = Callable[..., ToolDefinition | Sequence[ToolDefinition]]

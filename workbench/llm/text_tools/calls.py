@@ -42,6 +42,7 @@ from workbench.llm.text_tools.parser import (
     write_words,
 )
 from workbench.llm.text_tools.values import (
+    RISK,
     FunctionCallConversionError,
     FunctionCallValidationError,
     Parameters,
@@ -105,7 +106,8 @@ def convert_fncall_messages_to_non_fncall_messages(
 def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
     """Convert text back to calls and results; the calls get the IDs `toolu_01` and so on.
 
-    Raises FunctionCallConversionError for a malformed call, FunctionCallValidationError for one with invalid values.
+    A missing or invalid `security_risk` is left as it is, because it counts as UNKNOWN. Raises
+    FunctionCallConversionError for a malformed call, FunctionCallValidationError for one with invalid values.
     """
     prepared, ids = _prepared(as_json(tools)), _numbered_ids()
     table, added = prepared.table, prepared.instructions
@@ -156,15 +158,24 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
-    if not parameters.is_open and not call.values.keys() <= parameters.keys():
-        unknown = min(call.values.keys() - parameters.keys())
+    if not parameters.is_open and not call.values.keys() <= parameters.keys() | {RISK}:
+        unknown = min(call.values.keys() - parameters.keys() - {RISK})
         raise FunctionCallValidationError(
             f"Function `{call.name}` has no parameter `{unknown}`; it takes: {', '.join(parameters) or 'none'}."
         )
     for name in parameters.required:
-        if name not in call.values:
+        if name not in call.values and not parameters.is_risk(name):
             raise FunctionCallValidationError(f"Function `{call.name}` needs the parameter `{name}`.")
-    return {name: (parameters.get(name) or untyped(name)).read(text) for name, text in call.values.items()}
+    return {name: _argument(parameters, name, text) for name, text in call.values.items()}
+
+
+def _argument(parameters: Parameters, name: str, text: str) -> Any:
+    try:
+        return (parameters.get(name) or untyped(name)).read(text)
+    except FunctionCallValidationError:
+        if parameters.is_risk(name):
+            return text
+        raise
 
 
 @dataclass(frozen=True)

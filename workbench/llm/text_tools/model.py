@@ -17,7 +17,7 @@ from workbench.llm.text_tools.calls import (
     FunctionCallValidationError,
     convert_fncall_messages_to_non_fncall_messages,
 )
-from workbench.llm.text_tools.parser import TextCall, read_calls
+from workbench.llm.text_tools.parser import TextCall, is_quoted, read_calls
 from workbench.llm.text_tools.values import Parameters, ToolParameter, as_json, parameters_of
 
 _CALLS: Final = (
@@ -37,6 +37,7 @@ class CallHider:
     def __init__(self, on_delta: Callable[[Delta], None]) -> None:
         self._on_delta = on_delta
         self._held = ""
+        self._last = ""
         self._inside: Literal["words", "thinking", "call"] = "words"
 
     def add(self, delta: Delta) -> None:
@@ -64,6 +65,14 @@ class CallHider:
             self._emit(len(self._held) - _begun(self._held, tags))
             return False
         at, tag = min(positions)
+        if tag not in _CALLS:
+            before, end = self._held[at - 1] if at else self._last, at + len(tag)
+            if is_quoted(before, before) and end == len(self._held):
+                self._emit(at)  # the next character shows whether the text only speaks of the tag
+                return False
+            if is_quoted(before, self._held[end : end + 1]):
+                self._emit(end)
+                return True
         self._emit(at)
         self._held = self._held[len(tag) :]
         self._inside = "call" if tag in _CALLS else "thinking" if tag == _THINK else "words"
@@ -72,6 +81,7 @@ class CallHider:
     def _emit(self, length: int) -> None:
         text, self._held = self._held[:length], self._held[length:]
         if text:
+            self._last = text[-1]
             self._on_delta(Delta("reasoning" if self._inside == "thinking" else "text", text))
 
 
@@ -147,8 +157,9 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
     except FunctionCallConversionError as error:
         opening = _BEGINNING.search(response.text)
         text = response.text[: opening.start()].rstrip() if opening else response.text
-        # Not JSON: the agent answers with an error.
-        unread = (ToolCall("", opening["name"] if opening else "", str(error)),)
+        # The arguments are no JSON, so that nothing else runs it either.
+        written = response.text[opening.start() :] if opening else response.text
+        unread = (ToolCall("", opening["name"] if opening else "", written, error=str(error)),)
         return replace(response, text=text, tool_calls=() if response.incomplete else unread)
     tool_calls = tuple(_call(call, table.get(call.name, Parameters())) for call in calls)
     if response.incomplete:
@@ -159,15 +170,23 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
 
 
 _BEGINNING: Final = re.compile(
-    r"<(?:function|invoke)\b(?:\s{0,9}name)?\s{0,9}[=:]?\s{0,9}[\"']?(?P<name>[^<>\s\"'=]{0,80})", re.IGNORECASE
+    r"<(?:(?:function|invoke)\b(?:\s{0,9}name)?\s{0,9}[=:]?\s{0,9}[\"']?|tool_call>\s{0,9}\{\s{0,9}\"name\":\s{0,9}\")"
+    r"(?P<name>[^<>\s\"'=]{0,80})",
+    re.IGNORECASE,
 )
 """The beginning of a call that could not be read, with its name."""
+
+
+_CUT_OFF: Final = (
+    "the call was cut off before its end. Send it again; if it is long, do less in one call or write a long file in "
+    "several steps."
+)
 
 
 def _call(call: TextCall, parameters: Parameters) -> ToolCall:
     """Return the call for the agent, which validates it; the arguments of a truncated call are not JSON."""
     if call.is_cut:
-        return ToolCall("", call.name, "the call was cut off before its end")
+        return ToolCall("", call.name, "the call was cut off before its end", error=_CUT_OFF)
     arguments = {name: _value(text, parameters.parameter(name)) for name, text in call.values.items()}
     return ToolCall("", call.name, as_json(arguments), repairs=tuple(call.repairs))
 

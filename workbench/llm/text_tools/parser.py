@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from workbench.llm.text_tools.values import FunctionCallConversionError, Parameters, ToolParameter, as_json
+from workbench.protocol.tool_names import current_name
 
 Table: TypeAlias = Mapping[str, Parameters]
 """The parameters of each tool, by the tool's name."""
@@ -54,6 +55,9 @@ _PARAMETER: Final = re.compile(_PARAMETER_TAG, re.IGNORECASE)
 _UNCLOSED_TAG: Final = re.compile(r"<parameter\s{0,9}=\s{0,9}(?P<plain>[^<>\n\"'=]{1,200}?)\s{0,9}=", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s*")
 _END_OF_PARAMETER: Final = r"</parameter(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>"
+_ENDED: Final = re.compile(_END_OF_PARAMETER, re.IGNORECASE)
+_BROKEN_END: Final = re.compile(r"</([^<>\n]{1,200}?)\s{0,99}>?\s{0,99}\Z")
+"""What stands in place of `</parameter>` at the end of a value: without its `>`, or with another name."""
 _END_OF_VALUE: Final = re.compile(
     rf"{_END_OF_PARAMETER}(?=\s*(?:<parameter\b|</function|<function\b|</?tool_call>|</invoke|<invoke\b|</?\Z|\Z))",
     re.IGNORECASE,
@@ -146,13 +150,25 @@ def find_calls(text: str, table: Table | None = None) -> list[TextCall]:
     # Most texts have one call in the form in which calls are written, and no other tag.
     regular = _REGULAR.match(text, max(0, text.find("<")))
     if regular and text.find("<", regular.end()) < 0 and "◁" not in text:
-        return [_regular_call(regular)]
+        return [_regular_call(regular, table or ())]
     return _Parser(text, table).calls()
 
 
-def _regular_call(match: re.Match[str]) -> TextCall:
-    values = {name.strip(): _value(value) for name, value in _REGULAR_PARAMETER.findall(match[2])}
-    return TextCall(match[1].strip(), values, start=match.start(), end=match.end())
+def _regular_call(match: re.Match[str], tools: Collection[str]) -> TextCall:
+    parts = _REGULAR_PARAMETER.findall(match[2])
+    values = {name.strip(): _value(value) for name, value in parts}
+    name = current_name(match[1].strip(), tools)
+    if len(values) < len(parts):
+        names = [each.strip() for each, _ in parts]
+        raise _twice(name, next(each for each in names if names.count(each) > 1))
+    return TextCall(name, values, start=match.start(), end=match.end())
+
+
+def _twice(call: str, parameter: str) -> FunctionCallConversionError:
+    return FunctionCallConversionError(
+        f"The call of `{call}` gives the parameter `{parameter[:80]}` more than once. Send the call again with each "
+        "parameter once, or one call for each value."
+    )
 
 
 def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
@@ -220,7 +236,8 @@ class _Parser:
         depth = 0
         for match in self._openings(at):
             if match["call"] is None:
-                depth = max(0, depth - 1) if match["closing"] else depth + 1
+                if not self._is_quoted(match):
+                    depth = max(0, depth - 1) if match["closing"] else depth + 1
             elif not depth and (call := self._call_at(match)) is not None:
                 return call
         return None
@@ -239,6 +256,8 @@ class _Parser:
             at = match.end()
             if match["call"] is not None:
                 at = at if depth else self._end_of_call(match)
+            elif self._is_quoted(match):
+                continue
             elif not match["closing"]:
                 depth += 1
             elif depth:
@@ -246,6 +265,10 @@ class _Parser:
             else:
                 end = at
         return end
+
+    def _is_quoted(self, tag: re.Match[str]) -> bool:
+        """Return whether the text speaks of a tag, in quotes or as code."""
+        return is_quoted(self._text[max(0, tag.start() - 1) : tag.start()], self._text[tag.end() : tag.end() + 1])
 
     def _end_of_call(self, opening: re.Match[str]) -> int:
         try:
@@ -258,7 +281,7 @@ class _Parser:
         """Return the call that begins with this tag; None if it is text. Raises FunctionCallConversionError."""
         regular = _REGULAR.match(self._text, opening.start())
         if regular:
-            return _regular_call(regular)
+            return _regular_call(regular, self._table or ())
         tag = opening["call"]
         if tag[:10].lower() == "<tool_call":
             return self._json_call(opening)
@@ -267,6 +290,7 @@ class _Parser:
         name = strict[1].strip() if strict else named[1].strip() if named else ""
         if strict and name.strip("\"'") != name and name not in (self._table or ()):
             strict, name = None, name.strip("\"'")
+        name = current_name(name, self._table or ())
         if strict is None and self._table is not None and name not in self._table:
             return None
         call = TextCall(name, start=opening.start())
@@ -280,6 +304,8 @@ class _Parser:
         parameters = (self._table or {}).get(call.name)
         while opening := self._parameter_at(call, parameters, at):
             name, start = opening
+            if name in call.values:
+                raise _twice(call.name, name)
             end = next(_tags(_END_OF_VALUE, self._text, start, len(self._text), "</"), None)
             stop, at = (end.start(), end.end()) if end else (len(self._text), -1)
             slip = self._missing_end(call, parameters, name, start, stop)
@@ -288,7 +314,8 @@ class _Parser:
             elif end is None:
                 call.end = self._open_value(call, name, start)
                 return
-            call.values[name] = _value(self._text[start:stop])
+            value = self._text[start:stop]
+            call.values[name] = _value(value if slip < 0 else value[: _end_of_broken(value, name)])
         at = self._json_body(call, parameters, at)
         closed = _END_OF_CALL.match(self._text, at)
         if closed is None:
@@ -321,7 +348,7 @@ class _Parser:
         if self._text.find("<", start, stop) < 0:
             return -1
         boundary = next(_tags(_BOUNDARY, self._text, start, stop, "</"), None)
-        if boundary and "</parameter" not in self._text[start : boundary.start()].lower():
+        if boundary and not next(_tags(_ENDED, self._text, start, boundary.start(), "</"), None):
             call.repairs.append(f"a missing </parameter> behind `{name}`")
             return boundary.start()
         openings, count = [], 0
@@ -345,9 +372,13 @@ class _Parser:
     def _open_value(self, call: TextCall, name: str, start: int) -> int:
         """Add a last value without a closing tag; if the call is not closed either, the text was truncated."""
         end = next(_tags(_END_OF_OPEN_VALUE, self._text, start, len(self._text), "</"), None)
-        call.is_cut = end is None
-        call.values[name] = _value(self._text[start : end.start() if end else len(self._text)])
-        if end is not None:
+        value = self._text[start : end.start() if end else len(self._text)]
+        length = _end_of_broken(value, name)
+        rest = value[length:]
+        # Providers leave out the stop word, which ends the call: a line that follows the tag shows that it was whole.
+        call.is_cut = end is None and not (rest.lower().startswith("</parameter") and rest.endswith("\n"))
+        call.values[name] = _value(value if call.is_cut else value[:length])
+        if not call.is_cut:
             call.repairs.append(f"a missing </parameter> behind `{name}`")
         return end.end() if end else len(self._text)
 
@@ -372,6 +403,10 @@ class _Parser:
         if value is None:
             return None
         name, arguments = value.get("name"), value.get("arguments", value.get("parameters"))
+        name = current_name(name, self._table) if isinstance(name, str) else name
+        if isinstance(arguments, str):
+            inside, length = _json_at(arguments, len(arguments) - len(arguments.lstrip()))
+            arguments = inside if not arguments[length:].strip() else arguments
         if not isinstance(name, str) or name not in self._table or not isinstance(arguments, dict):
             return None
         closing = re.compile(r"\s{0,99}</tool_call>", re.IGNORECASE).match(self._text, end)
@@ -392,10 +427,37 @@ def _name_of(tag: re.Match[str]) -> str:
         return quoted
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FunctionCallConversionError(
+            f"The JSON of a call names `{twice[:80]}` twice. Send the call again with each name once."
+        )
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(strict=False, object_pairs_hook=_each_once)
+
+
+def is_quoted(before: str, after: str) -> bool:
+    """Return whether the characters around a tag quote it."""
+    return before == after and before in ("`", '"', "'")
+
+
+def _end_of_broken(value: str, name: str) -> int:
+    """Return where a value ends that has no closing tag: before a closing tag without its `>` or with another name."""
+    broken = _BROKEN_END.search(value, max(0, len(value) - 300))
+    word = broken[1].lower() if broken else ""
+    is_end = word in ("parameter", "param") or (word == name.lower() and f"<{name}" not in value)
+    return broken.start() if broken and is_end else len(value)
+
+
 def _json_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     """Return the JSON object that begins here and the position behind it; None if there is none."""
     try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+        value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None, at
     return (value, end) if isinstance(value, dict) else (None, at)

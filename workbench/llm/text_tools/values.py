@@ -10,6 +10,8 @@ from typing import Any, Final
 from workbench.errors import WorkbenchError
 
 Schema = Mapping[str, Any]
+RISK: Final = "security_risk"
+_RISKS: Final = frozenset({"LOW", "MEDIUM", "HIGH"})
 _STRING: Final = frozenset({"string"})
 _ALL: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _MAX_DEPTH: Final = 8
@@ -130,6 +132,10 @@ class Parameters(dict[str, ToolParameter]):
 
     is_open = False
     required: tuple[str, ...] = ()
+
+    def is_risk(self, name: str) -> bool:
+        """Return whether this is the model's own rating of a call, which never makes the call invalid."""
+        return name == RISK and (name not in self or frozenset(self[name].enum or ()) == _RISKS)
 
     def parameter(self, name: str) -> ToolParameter | None:
         """Return the parameter of that name; None if the tool has none."""

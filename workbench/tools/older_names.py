@@ -1,0 +1,17 @@
+"""Names of tools in earlier versions and in other agents; imported with the package, which registers them."""
+
+from __future__ import annotations
+
+from workbench.protocol.tool_names import register_older_names
+
+OLDER_NAMES: dict[str, str] = {
+    "bash": "execute_bash",
+    "terminal": "execute_bash",
+    "file_editor": "str_replace_editor",
+    "str_replace": "str_replace_editor",
+    "str_replace_based_edit_tool": "str_replace_editor",
+    "terminate": "finish",
+}
+"""The current name of a tool, by its older name."""
+
+register_older_names(OLDER_NAMES)
