@@ -112,13 +112,102 @@ def test_server_tool_with_a_sloppy_schema_is_offered(name):
     assert usable["tool"]["inputSchema"] == (SCHEMAS[name] or {})
 
 
-@pytest.mark.parametrize("schema", [False, "x", 5, [], {"type": "string"}, {"type": ["array"]}], ids=str)
+@pytest.mark.parametrize("schema", ["x", 5, [], {"type": "string"}, {"type": ["array"]}], ids=str)
 def test_tool_with_a_schema_that_is_no_object_is_omitted_with_the_reason(schema):
     with pytest.raises(ValueError, match="must describe an object"):
         Action.from_mcp_schema("foreign", schema)
     assert for_models(schema)["type"] == "object"
     usable, faults = checked([{"name": "tool", "inputSchema": schema, "description": "d"}])
     assert bool(usable) != any("it is ignored" in line for line in faults)
+
+
+ODD_LIMITS: dict[str, tuple[Any, list[Any], list[Any]]] = {
+    "minimum": ({"type": "integer", "minimum": 0.5}, [1, 2], [0]),
+    "maximum": ({"type": "integer", "maximum": 2.5}, [2, -9], [3]),
+    "exclusive-minimum": ({"type": "integer", "exclusiveMinimum": 0.5}, [1], [0]),
+    "exclusive-maximum": ({"type": "integer", "exclusiveMaximum": 2.5}, [2], [3]),
+    "whole": ({"type": "integer", "minimum": 1.0, "exclusiveMaximum": 3.0}, [1, 2], [0, 3]),
+    "large": ({"type": "integer", "maximum": 1e30, "minimum": -(10**40)}, [10**20], [10**31]),
+    "in-list": ({"type": ["integer", "null"], "minimum": 0.5}, [1, None], [0]),
+    "in-items": ({"type": "array", "items": {"type": "integer", "minimum": 0.5}}, [[1]], [[0]]),
+    "lengths": ({"type": "string", "minLength": 1.0, "maxLength": 1e300}, ["a"], [""]),
+}
+
+
+@pytest.mark.parametrize("name", ODD_LIMITS)
+def test_limits_that_are_no_whole_numbers_hold(name):
+    part, accepted, refused = ODD_LIMITS[name]
+    tool = ToolDefinition(name="t", description="d", input_schema=with_properties(a=part))
+    for value in accepted:
+        jsonschema.validate(value, part)
+        assert tool.action_from_arguments({"a": value}).a == value
+    for value in refused:
+        with pytest.raises(ArgumentError):
+            tool.action_from_arguments({"a": value})
+
+
+SURROGATE, NAN, INFINITY = "x\ud800", float("nan"), float("inf")
+NO_JSON: dict[str, Any] = {
+    "default-nan": with_properties(a={"type": "number", "default": NAN}),
+    "default-inside": with_properties(a={"default": {"x": [INFINITY]}}),
+    "maximum-infinite": with_properties(a={"type": "number", "maximum": INFINITY, "minimum": -INFINITY}),
+    "count-infinite": with_properties(a={"type": "string", "maxLength": INFINITY, "minLength": NAN}),
+    "enum": with_properties(a={"enum": [SURROGATE, NAN, "ok"]}),
+    "enum-only": with_properties(a={"enum": [SURROGATE]}),
+    "const": with_properties(a={"const": SURROGATE}),
+    "description": with_properties(a={"type": "string", "description": SURROGATE}),
+    "root-description": {**with_properties(a={}), "description": SURROGATE, "title": SURROGATE},
+    "name": with_properties(**{SURROGATE: {"type": "string"}, "a": {}}),
+    "required": {**with_properties(a={}), "required": [SURROGATE]},
+    "definitions": {**with_properties(a={"$ref": "#/$defs/A"}), "$defs": {"A": {"enum": [SURROGATE, "ok"]}}},
+    "pattern": with_properties(a={"type": "string", "pattern": SURROGATE}),
+    "pattern-properties": {**with_properties(a={}), "patternProperties": {SURROGATE: {}}},
+    "unknown-keyword": {**with_properties(a={"x-of": {"y": NAN}}), SURROGATE: 1},
+    "reference": with_properties(a={"$ref": SURROGATE}),
+    "examples": with_properties(a={"examples": [INFINITY, "ok"]}),
+    "no-json-type": with_properties(a={"default": {1, 2}}),
+}
+
+
+@pytest.mark.parametrize("name", NO_JSON)
+def test_what_json_cannot_hold_is_left_out_of_every_export(name):
+    tool = ToolDefinition(name="t", description=f"d {SURROGATE}", input_schema=NO_JSON[name])
+    openai = tool.to_openai_tool()
+    gemini, _ = for_gemini(openai["function"]["parameters"])
+    for export in openai, tool.to_responses_tool(), tool.to_mcp_tool(), gemini:
+        assert json.dumps(export, ensure_ascii=False, allow_nan=False).encode()
+    raw = {"type": "function", "function": {"name": "t", "description": "d", "parameters": NO_JSON[name]}}
+    assert all(convert_tools_to_description([each]).encode() for each in (openai, raw))
+    assert "a" in tool.schema["properties"]
+    value: Any = 1.5 if name in ("default-nan", "maximum-infinite") else "ok"
+    assert tool.action_from_arguments({"a": value}).a == value
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepts"),
+    [
+        ({}, True),
+        (True, True),
+        ({"type": "object"}, True),
+        ({"type": "object", "description": "d"}, True),
+        ({"type": ["object", "null"]}, True),
+        ({"type": "object", "properties": {}}, False),
+        ({"type": "object", "properties": []}, False),
+        ({"type": "object", "additionalProperties": False}, False),
+        (False, False),
+    ],
+    ids=str,
+)
+def test_schema_that_names_no_properties_accepts_any(schema, accepts):
+    for kind in ({"input_schema": schema}, {"action_type": Action.from_mcp_schema("t", schema)}):
+        tool = ToolDefinition(name="t", description="d", **kind)
+        assert tool.action_from_arguments({})
+        assert tool.schema["additionalProperties"] is accepts
+        if accepts:
+            assert tool.action_from_arguments({"z": 1}).model_dump()["z"] == 1
+        else:
+            with pytest.raises(ArgumentError, match="takes no parameters"):
+                tool.action_from_arguments({"z": 1})
 
 
 def test_omitted_parts_of_a_server_tool_are_reported():

@@ -71,8 +71,9 @@ def observation_type_of(name: str, kind: object) -> type[Any]:
 
 
 def _type_of(name: str, kind: Any, base: Any) -> Any:
-    if isinstance(kind, Mapping):
-        return base.from_mcp_schema(f"{name} {base.__name__}", dict(kind))
+    if isinstance(kind, Mapping | bool):
+        schema = kind if isinstance(kind, bool) else dict(kind)
+        return base.from_mcp_schema(f"{name} {base.__name__}", schema)
     if isinstance(kind, type) and issubclass(kind, base):
         return kind
     rest = kind.__name__ if isinstance(kind, type) else f"an object of type {type(kind).__name__}"

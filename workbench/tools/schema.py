@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from functools import reduce
@@ -15,7 +16,7 @@ from pydantic_core import SchemaError
 
 from workbench.text import visible
 from workbench.tools.alternatives import Need, alternatives
-from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object
+from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object, object_schema
 from workbench.tools.schema_repair import repaired
 
 if TYPE_CHECKING:
@@ -30,13 +31,19 @@ _CONSTRAINTS = {
     "string": {"minLength": "min_length", "maxLength": "max_length"},
     "array": {"minItems": "min_length", "maxItems": "max_length"},
 }
+_WHOLE = {"ge": math.ceil, "le": math.floor, "gt": math.floor, "lt": math.ceil}
+"""The whole number that limits integers in the same way."""
 _MAX_DEPTH = 25
 _MAX_NODES = 2_000
 
 
 def model_from_schema(name: str, schema: dict[str, Any] | bool, base: type[ModelT]) -> type[ModelT]:
-    """Return a subclass of `base` for an object schema. Raises ValueError for any other or an invalid schema."""
-    if schema is not True and (not isinstance(schema, dict) or _lists_properties(schema)):
+    """Return a subclass of `base` for an object schema. Raises ValueError for any other or an invalid schema.
+
+    True stands for an object with any properties, and false for one without any.
+    """
+    schema = object_schema(schema)
+    if not isinstance(schema, dict) or _lists_properties(schema):
         raise ValueError(f"{name}: the schema must describe an object.")
     try:
         plain = flat_object(inlined(repaired(schema).schema, keep_null=True))
@@ -71,7 +78,8 @@ class _Builder:
             kind = self.kind(key, part, depth + 1)
             fields[attribute] = _field(kind, part, key in required, None if attribute == key else key)
         is_output = issubclass(base, Observation)
-        is_open = bool(schema.get("additionalProperties", is_output) or schema.get("patternProperties"))
+        is_free = is_output or (depth == 0 and "properties" not in schema)  # `{}` allows any, and names none
+        is_open = bool(schema.get("additionalProperties", is_free) or schema.get("patternProperties"))
         kind = type(base.__name__, (base,), {"model_config": ConfigDict(extra="allow")}) if is_open else base
         doc = schema.get("description")
         model: type[BaseModel] = create_model(_class_name(name), __base__=kind, **fields)
@@ -127,6 +135,8 @@ def _limited(kind: Any, kind_name: str, schema: dict[str, Any]) -> Any:
     """Return the type with the schema's limits, as far as pydantic checks them in the same way as JSON Schema."""
     names = _CONSTRAINTS.get(kind_name, {})
     limits: dict[str, Any] = {ours: schema[key] for key, ours in names.items() if _is_number(schema.get(key))}
+    if kind_name == "integer":
+        limits = {ours: _WHOLE[ours](limit) for ours, limit in limits.items()}
     return Annotated[kind, Field(**limits)] if limits else kind
 
 
@@ -201,7 +211,7 @@ class Schema(BaseModel):
     def from_mcp_schema(cls, name: str, schema: dict[str, Any] | bool) -> type[Self]:
         """Return a subclass for the JSON schema of another program. Raises ValueError if it is not usable."""
         model = model_from_schema(name, schema, cls)
-        model.foreign_schema = schema if isinstance(schema, dict) else {}
+        model.foreign_schema = object_schema(schema)
         return model
 
 

@@ -7,8 +7,11 @@ any of these is returned equal to what it was.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
+
+from workbench.text import well_formed
 
 Node: TypeAlias = dict[str, Any]
 
@@ -75,7 +78,7 @@ def repaired(schema: Any) -> RepairedSchema:
     if not isinstance(schema, dict):
         is_open = schema is True or schema is None
         return RepairedSchema({}, [], "" if is_open else "it describes no object")
-    repair = _Repair()
+    repair = _Repair(is_json=_is_json(schema))
     node = repair.node(schema, "", 0)
     if node.get("required") is True:
         del node["required"]
@@ -88,7 +91,9 @@ def repaired(schema: Any) -> RepairedSchema:
 class _Repair:
     """One pass over a schema; `notices` collects what was left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_json: bool) -> None:
+        """`is_json` says that all of the schema can be sent, so that its values need no check."""
+        self._is_json = is_json
         self.notices: list[str] = []
         self.fault = ""
 
@@ -100,6 +105,8 @@ class _Repair:
         result: Node = {}
         for name, value in schema.items():
             repair = _REPAIRS.get(name)
+            if not self._is_json and (value := self._sendable(name, value, path)) is _NOTHING:
+                continue
             part = repair(self, name, value, path, depth + 1) if repair else value
             if part is not _NOTHING:
                 result[name] = part
@@ -112,6 +119,17 @@ class _Repair:
         if len(self.notices) < _MAX_NOTICES:
             self.notices.append(f"`{path[-60:] or 'the schema'}` is left out: {why}")
         return _NOTHING
+
+    def _sendable(self, name: str, value: Any, path: str) -> Any:
+        """Return the value of a keyword as strict JSON can hold it: without NaN, infinity and lone surrogates."""
+        if repair := _REPAIRS.get(name):
+            if repair == _Repair.string and isinstance(value, str):
+                return well_formed(value)
+            if repair in (_Repair.values, _Repair.required) and isinstance(value, list):
+                return [each for each in value if _is_json(each)]
+            if repair in _OF_SCHEMAS:
+                return value
+        return value if _is_json(name) and _is_json(value) else self._omit(_join(path, well_formed(name)), _NOT_JSON)
 
     def type(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Repair `type`: names of other languages are converted, unknown ones left out."""
@@ -128,12 +146,16 @@ class _Repair:
 
     def map(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Repair a map of names to schemas."""
+        if value == []:
+            return {}  # as PHP writes an empty object
         if not isinstance(value, dict):
             return self._omit(_join(path, name), "it is no object")
         result: Node = {}
         for key, part in value.items():
             where = _join(path, key if name == "properties" else f"{name}.{key}")
-            if name == "patternProperties" and not _is_pattern(key):
+            if not self._is_json and not _is_json(key):
+                self._omit(well_formed(where), _NOT_JSON)
+            elif name == "patternProperties" and not _is_pattern(key):
                 self._omit(where, "it is no regular expression")
             elif part is False and name in ("properties", "patternProperties"):
                 self._omit(where, "no value is allowed there")
@@ -188,7 +210,7 @@ class _Repair:
 
     def count(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Repair a limit of lengths."""
-        if _is_number(value) and value >= 0 and value == int(value):
+        if _is_number(value) and 0 <= value <= _MOST_COUNT and value == int(value):
             return int(value)
         return self._omit(_join(path, name), "it is no number")
 
@@ -260,6 +282,9 @@ class _Repair:
 
 
 _NOTHING: Final = object()
+_NOT_JSON: Final = "JSON cannot hold it"
+_MOST_COUNT: Final = 2**53
+_OF_SCHEMAS: Final = (_Repair.map, _Repair.schema, _Repair.single, _Repair.open, _Repair.list)
 _Method: TypeAlias = Callable[[_Repair, str, Any, str, int], Any]
 _REPAIRS: Final[dict[str, _Method]] = {
     "type": _Repair.type,
@@ -300,6 +325,14 @@ def _type_name(value: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_pattern(text: str) -> bool:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.errors import UsageError
 from workbench.protocol.presentation import Presentation, checked_presentation
+from workbench.text import well_formed
 from workbench.tools.coercion import (
     DerivedName,
     NotRun,
@@ -46,8 +47,8 @@ T = TypeVar("T")
 _Definition: TypeAlias = dict[str, Any]
 Runner: TypeAlias = "ToolExecutor[ActionT, ObservationT] | Callable[..., Any]"
 """An executor, or a function that is called with the action, also an async one."""
-ActionKind: TypeAlias = "type[ActionT] | Mapping[str, Any] | None"
-ObservationKind: TypeAlias = "type[ObservationT] | Mapping[str, Any] | None"
+ActionKind: TypeAlias = "type[ActionT] | Mapping[str, Any] | bool | None"
+ObservationKind: TypeAlias = "type[ObservationT] | Mapping[str, Any] | bool | None"
 _RISK = {
     "type": "string",
     "enum": ["LOW", "MEDIUM", "HIGH"],
@@ -128,8 +129,8 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         Raises TypeError or ValueError for a type that cannot be used.
         """
         self.name = name or checked_name(type(self))
-        self.description = description
-        self.short_description = short_description or description
+        self.description = well_formed(description)
+        self.short_description = well_formed(short_description) or self.description
         self.action_type: type[ActionT] = action_type_of(self.name, one_of(action_type, input_schema))
         output = one_of(observation_type, output_schema) or Observation
         self.observation_type: type[Observation] = observation_type_of(self.name, output)

@@ -15,6 +15,7 @@ from workbench.llm.text_tools.values import (
     resolved,
     type_name_of,
 )
+from workbench.text import well_formed
 
 Tool = Mapping[str, Any]
 
@@ -81,7 +82,7 @@ def convert_tools_to_description(tools: Iterable[Tool]) -> str:
 
     Below a parameter that is a list or an object come its parts, so that a model can write them.
     """
-    return "\n".join(_described(number, tool) for number, tool in enumerate(tools, 1))
+    return well_formed("\n".join(_described(number, tool) for number, tool in enumerate(tools, 1)))
 
 
 def _described(number: int, tool: Tool) -> str:
