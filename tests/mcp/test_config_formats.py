@@ -1,6 +1,7 @@
 """Configurations as other programs write them: every server loads, what has no effect is named, nothing lowers an
 approval."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ EXPECTED: dict[str, tuple[dict[str, tuple[str, str, bool]], list[str]]] = {
             "local": ("stdio", "${userHome}/bin/server ${workspaceFolder} --port 8080", True),
             "remote": ("http", URL, True),
         },
-        ["`envFile` is", "`oauth.scopes` is"],
+        ["`envFile` is", "`auth.scopes` is"],
     ),
     "vscode.json": (
         {
@@ -168,6 +169,142 @@ def test_variables_of_editors_are_expanded(tmp_path):
     assert server_environment(asking, {"API_KEY": "x"})["API_KEY"] == "x"
     with pytest.raises(UsageError, match=r"variable API_KEY is not set \(it asks for the input api-key\)"):
         server_environment(asking, {})
+
+
+def only(table: object, workspace: Path, **more: object) -> ServerConfig:
+    """The one server `a` of a `.mcp.json` in a trusted directory."""
+    (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": table}} | more))
+    (config,) = find_servers({}, workspace / "settings.toml", workspace, [fingerprint(workspace)]).servers
+    return config
+
+
+SAME: dict[str, list[object]] = {
+    "stdio": [
+        {"command": "npx", "args": ["-y", "foo"]},
+        {"transport": {"type": "stdio", "command": "npx", "args": ["-y", "foo"]}},
+        {"command": "npx -y foo"},
+        {"command": "npx -y", "args": ["foo"]},
+        {"command": ["npx", "-y", "foo"]},
+        {"type": "docker", "command": "npx", "args": "-y foo"},
+        "npx -y foo",
+        ["npx", "-y", "foo"],
+    ],
+    "environment": [
+        {"command": "run", "env": {"A": "1", "B": "x=y"}},
+        {"command": "run", "env": ["A=1", "B=x=y"]},
+        {"command": "run", "env": "A=1\nB=x=y"},
+        {"command": "run", "env": [{"name": "A", "value": "1"}, {"key": "B", "value": "x=y"}]},
+    ],
+    "headers": [
+        {"url": URL, "headers": {"A": "b", "C": "d:e"}},
+        {"url": URL, "headers": "A: b\nC: d:e"},
+        {"url": URL, "headers": ["A: b", "C: d:e"]},
+        {"url": URL, "headers": [{"name": "A", "value": "b"}, {"name": "C", "value": "d:e"}]},
+        {"transport": {"url": URL, "headers": {"A": "b", "C": "d:e"}}},
+    ],
+    "token": [
+        {"url": URL, "auth": "t"},
+        {"url": URL, "auth": {"type": "bearer", "token": "t"}},
+        {"url": URL, "auth": {"scheme": "Bearer", "value": "t"}},
+        {"url": URL, "auth": {"token": "t"}},
+        {"url": URL, "headers": ["Authorization: Bearer t"]},
+    ],
+    "remote": [{"url": URL}, URL, {"url": URL, "transport": "carrier-pigeon"}, {"url": URL, "type": "rest"}],
+    "seconds": [
+        {"url": URL, "timeout": 30},
+        *({"url": URL, "timeout": each} for each in ("30s", "30 sec", "0.5 min", "30000ms", "30000", "30")),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_one_server_written_in_several_ways_is_the_same(name, tmp_path):
+    first, *others = (only(each, tmp_path) for each in SAME[name])
+    assert first.is_on
+    for other in others:
+        assert vars(other) | {"notices": ()} == vars(first) | {"notices": ()}
+        assert (other.key, other.target, other.is_on) == (first.key, first.target, True)
+
+
+def test_a_duration_with_a_unit_is_not_read_as_milliseconds(tmp_path):
+    assert only({"url": URL, "timeout": "2000s"}, tmp_path).call_seconds == 2000
+    assert only({"url": URL, "timeout": "1h"}, tmp_path).call_seconds == 3600
+    assert only({"url": URL, "timeout": "soon"}, tmp_path).notices == ("`timeout` is not used",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npx -y foo | sh",
+        "npx $(id)",
+        "npx -y foo; id",
+        "npx `id`",
+        "npx > /etc/x",
+        "A=1 npx foo",
+        "no/such dir/run",
+        "npx 'x",
+    ],
+)
+def test_a_command_that_does_not_split_harmlessly_stays_whole(command, tmp_path):
+    config = only({"command": command}, tmp_path)
+    assert (config.command, config.args) == (command, ())
+
+
+def test_a_program_whose_name_has_a_space_is_not_split(tmp_path):
+    program = tmp_path / "my server"
+    program.write_text("#!/bin/sh\n")
+    for command in str(program), "./my server":
+        config = only({"command": command}, tmp_path)
+        assert (config.command, config.args) == (command, ())
+    (tmp_path / "run").write_text("#!/bin/sh\n")
+    assert only({"command": "./run --port 1"}, tmp_path).args == ("--port", "1")
+
+
+@pytest.mark.parametrize(
+    ("table", "notice"),
+    [
+        ({"url": URL, "auth": {"type": "magic", "token": "t"}}, "`auth` is not used"),
+        ({"url": URL, "auth": {"type": "bearer", "token": "t", "x": 1}}, "`auth.x` is not used"),
+        ({"url": URL, "auth": {"client_id": "c", "scopes": ["s"]}}, "`auth.scopes` is not used"),
+        ({"url": URL, "transport": "pigeon"}, "`transport` 'pigeon' is unknown: HTTP is tried, then SSE"),
+        ({"command": "run", "type": "pigeon"}, "`type` 'pigeon' is unknown: it is started as a program"),
+        ({"command": "npx -y foo"}, "`command` is read as 'npx' with arguments"),
+    ],
+    ids=["kind", "token", "client", "transport", "type", "command"],
+)
+def test_the_notice_names_the_key_that_was_written(table, notice, tmp_path):
+    config = only(table, tmp_path)
+    assert config.notices == (notice,)
+    assert config.is_on
+    assert config.tries_sse == ("SSE" in notice or "auth" in notice)
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["top", "mcp"])
+def test_lists_of_servers_by_transport_load(within, tmp_path):
+    lists = {
+        "sse_servers": ["https://one.example.com/sse", {"url": "https://one.example.com/b", "api_key": "k"}],
+        "stdio_servers": [{"name": "fetch", "command": "uvx", "args": ["f"]}],
+        "shttp_servers": [{"url": URL}],
+    }
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcp": lists} if within else lists))
+    configs = find_servers({}, tmp_path / "settings.toml", tmp_path, [fingerprint(tmp_path)])
+    assert {each.name: (each.kind, each.target) for each in configs.servers} == {
+        "one.example.com": ("sse", "https://one.example.com/sse"),
+        "one.example.com-2": ("sse", "https://one.example.com/b"),
+        "fetch": ("stdio", "uvx f"),
+        "mcp.example.com": ("http", URL),
+    }
+    assert dict(configs.servers[1].headers) == {"Authorization": "Bearer k"}
+    assert configs.problems == ()
+
+
+@pytest.mark.parametrize("more", [{"$schema": "https://x/y.json"}, {"version": 1}, {"inputs": []}], ids=str)
+def test_keys_beside_a_bare_table_of_servers_do_not_refuse_it(more, tmp_path):
+    (tmp_path / ".mcp.json").write_text(json.dumps({**more, "a": {"command": "run"}}))
+    assert list(read_file(tmp_path / ".mcp.json")) == ["a"]
+    (tmp_path / ".mcp.json").write_text(json.dumps(more))
+    with pytest.raises(UsageError, match="must hold"):
+        read_file(tmp_path / ".mcp.json")
 
 
 @pytest.mark.parametrize(

@@ -139,15 +139,41 @@ def read_file(file: Path) -> dict[str, Any]:
         data = json.loads(without_comments(file.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read the MCP servers in {file}: {error}") from error
+    return servers_of(data, str(file))
+
+
+def servers_of(data: Any, source: str) -> dict[str, Any]:
+    """Return the servers of a configuration by name, not validated yet. Raises UsageError if it holds none."""
     for keys in _TABLES:
         table = data
         for key in keys:
             table = table.get(key) if isinstance(table, dict) else None
         if table is not None:
-            return _by_name(table, file)
-    if isinstance(data, dict) and all(map(_is_server, data.values())):
-        return data
-    raise UsageError(f'{file} must hold {{"mcpServers": {{…}}}}')
+            return {**by_name(table, source), **_by_kind(data)}
+    if isinstance(data, dict) and (not data or any(map(_is_server, data.values())) or _by_kind(data)):
+        return {**{name: each for name, each in data.items() if isinstance(each, dict)}, **_by_kind(data)}
+    raise UsageError(f'{source} must hold {{"mcpServers": {{…}}}}')
+
+
+_KIND_LISTS = {"sse_servers": "sse", "stdio_servers": "stdio", "shttp_servers": "http"}
+
+
+def _by_kind(data: Any) -> dict[str, Any]:
+    """Return the servers in OpenHands' lists by transport; one without a name has that of its host."""
+    servers: dict[str, Any] = {}
+    for key, kind in _KIND_LISTS.items():
+        listed = data.get(key) if isinstance(data, dict) else None
+        for each in listed if isinstance(listed, list) else ():
+            table = {"url": each} if isinstance(each, str) else each
+            if not isinstance(table, dict):
+                continue
+            host = re.sub(r"\w+://(?:[^/@]*@)?|[/:?].*", "", str(table.get("url", "")))
+            name = base = str(table.get("name") or host or kind)
+            number = 2
+            while name in servers:
+                name, number = f"{base}-{number}", number + 1
+            servers[name] = {"type": kind, **table}
+    return servers
 
 
 def without_comments(text: str) -> str:
@@ -165,16 +191,24 @@ def _strings_only(match: re.Match[str]) -> str:
 
 
 def _is_server(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value.keys() & {"command", "url", "cmd", "uri", "serverUrl", "httpUrl"})
+    keys = {"command", "url", "cmd", "uri", "serverUrl", "httpUrl"}
+    return isinstance(value, dict) and bool(value.keys() & keys or isinstance(value.get("transport"), dict))
 
 
-def _by_name(table: Any, file: Path) -> dict[str, Any]:
+def by_name(table: Any, source: str) -> dict[str, Any]:
     """Return the servers by name, from a table or a list of servers with a name each. Raises UsageError."""
     if isinstance(table, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in table):
         return {each["name"]: each for each in table}
     if not isinstance(table, dict):
-        raise UsageError(f'{file} must hold {{"mcpServers": {{…}}}}')
-    return table
+        raise UsageError(f'{source} must hold {{"mcpServers": {{…}}}}')
+    return {**{name: _as_table(each) for name, each in table.items() if name not in _KIND_LISTS}, **_by_kind(table)}
+
+
+def _as_table(value: Any) -> Any:
+    """Return the table of a server that is written as a URL, a command line or a list of words."""
+    if isinstance(value, str) and value.strip():
+        return {"url" if "://" in value.split()[0] else "command": value}
+    return {"command": value} if isinstance(value, list) and value else value
 
 
 def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: bool) -> ServerConfigs:
@@ -208,9 +242,9 @@ def read_server(name: str, value: Any, source: str, directory: str, *, runs_ther
     A `cwd` in `value` is relative to `directory`. Without a `cwd`, a server runs in `directory` if `runs_there` is
     true, which is for projects that the user trusts, and for files in the formats of other programs.
     """
-    if not isinstance(value, Mapping):
+    if not isinstance(value := _as_table(value), Mapping):
         raise UsageError("it must be a table")
-    result = normalized(value, is_foreign=runs_there)
+    result = normalized(value, is_foreign=runs_there, directory=_base_of(value, directory))
     table, renamed = result.table, allowed_name(name)
     kind: Kind = table["type"]
     if not result.problem:
@@ -246,6 +280,11 @@ def read_server(name: str, value: Any, source: str, directory: str, *, runs_ther
 
 def _notices(name: str, renamed: str, result: Normalized) -> tuple[str, ...]:
     return (*([f"its name here, for {name!r}"] if renamed != name else []), *result.notices)
+
+
+def _base_of(value: Mapping[str, Any], directory: str) -> str:
+    written = value.get("cwd")
+    return str(Path(directory, written)) if isinstance(written, str) else directory
 
 
 def _directory_of(table: Mapping[str, Any], directory: str, *, runs_there: bool) -> str:

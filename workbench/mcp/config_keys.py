@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 LONGEST_SECONDS = 86_400
@@ -52,6 +54,7 @@ _TYPES: Final = {
     "remote": "",
 }
 """The transport of each type, without its hyphens; a remote server has one of two."""
+_UNSUPPORTED: Final = ("ws", "websocket", "builtin", "inlinepython", "frontend", "platform", "inprocess")
 _NUMBERS: Final = ("timeout", "startTimeout", "askTimeout", "firstWait")
 _SWITCHES: Final = ("enabled", "disabled", "sampling", "elicitation")
 _STRINGS: Final = ("command", "url", "cwd", "description")
@@ -70,6 +73,8 @@ class Normalized:
     hidden_tools: tuple[str, ...] = ()
     only_tools: tuple[str, ...] = ()
     tries_sse: bool = False
+    timed: set[str] = field(default_factory=set)
+    """Numbers that were written with a unit."""
 
     @property
     def notices(self) -> Iterator[str]:
@@ -82,12 +87,19 @@ class Normalized:
             yield "; ".join([*parts, *self.notes])
 
 
-def normalized(value: Mapping[str, Any], *, is_foreign: bool) -> Normalized:
-    """Return a server as `config` reads it; in a foreign file, timeouts are written as other programs do."""
+def normalized(value: Mapping[str, Any], *, is_foreign: bool, directory: str = ".") -> Normalized:
+    """Return a server as `config` reads it; in a foreign file, timeouts are written as other programs do.
+
+    Relative paths start at `directory`.
+    """
     result = Normalized()
+    if isinstance(value.get("transport"), Mapping):  # the whole server may be in it
+        value = {**value["transport"], **{key: part for key, part in value.items() if key != "transport"}}
     entries = dict(_renamed(value, result))
     for key, part in entries.items():
         _READERS.get(key, _other)(key, part, result)
+    if isinstance(entries.get("command"), str):
+        _split_command(result, directory)
     _read_type(entries, result)
     for key in _NUMBERS:
         if key in result.table:
@@ -146,6 +158,28 @@ def _command(_: str, part: Any, result: Normalized) -> None:
         _string("command", part, result)
 
 
+_HARMLESS: Final = re.compile(r"""(?:[^$`|&;<>()*?~#!{}\\\n]|\$\{[^}\s]*\})+""")
+
+
+def _split_command(result: Normalized, directory: str) -> None:
+    """Split a program and its arguments in one text, unless a program has this name."""
+    text = result.table["command"].strip()
+    if not re.search(r"\s", text) or not _HARMLESS.fullmatch(text) or _is_program(text, directory):
+        return
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return
+    if len(words) > 1 and "=" not in words[0] and ("/" not in words[0] or _is_program(words[0], directory)):
+        result.table["command"] = words[0]
+        result.table["args"] = words[1:] + list(result.table.get("args", []))
+        result.notes.append(f"`command` is read as {words[0][:_KEY_LENGTH]!r} with arguments")
+
+
+def _is_program(name: str, directory: str) -> bool:
+    return Path(directory, name).is_file() if "/" in name else shutil.which(name) is not None
+
+
 def _args(_: str, part: Any, result: Normalized) -> None:
     if isinstance(part, str):
         try:
@@ -161,13 +195,35 @@ def _args(_: str, part: Any, result: Normalized) -> None:
 
 
 def _pairs(key: str, part: Any, result: Normalized) -> None:
-    """Read a table of strings; numbers and switches are written out, and entries without a value are left out."""
+    """Read a table of strings, or a list or lines of them; numbers and switches are written out, and entries without a
+    value are left out.
+    """
+    part = _table_of(part, "=" if key == "env" else ":")
     if not isinstance(part, Mapping):
         result.ignored.append(key)
         return
     values = {name: _plain(value) for name, value in part.items() if isinstance(value, str | int | float)}
     result.ignored += [f"{key}.{name}" for name, value in part.items() if name not in values and value is not None]
     result.table[key] = {**result.table.get(key, {}), **values}
+
+
+def _table_of(part: Any, sign: str) -> Any:
+    """Return the table that a list of `NAME=value` or of tables with `name` and `value` stands for; anything else
+    unchanged.
+    """
+    entries = part.splitlines() if isinstance(part, str) else part
+    if not isinstance(entries, list):
+        return part
+    table: dict[str, Any] = {}
+    for entry in entries:
+        if isinstance(entry, str) and sign in entry.strip().strip(sign):
+            name, _, value = entry.partition(sign)
+            table[name.strip()] = value.strip() if sign == ":" else value
+        elif isinstance(entry, Mapping) and isinstance(entry.get("name", entry.get("key")), str):
+            table[entry.get("name", entry.get("key"))] = entry.get("value")
+        elif entry:
+            return part
+    return table
 
 
 def _plain(value: str | float) -> str:
@@ -183,8 +239,16 @@ def _switch(key: str, part: Any, result: Normalized) -> None:
         result.table[key] = value
 
 
+_UNITS: Final = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
+_DURATION: Final = re.compile(rf"([\d.]+)\s*({'|'.join(_UNITS)})s?")
+
+
 def _number(key: str, part: Any, result: Normalized) -> None:
+    written = _DURATION.fullmatch(part.strip().lower()) if isinstance(part, str) else None
     try:
+        if written:
+            part = float(written[1]) * _UNITS[written[2]]
+            result.timed.add(key)
         number = float(part) if not isinstance(part, bool) else 0.0
     except (TypeError, ValueError, OverflowError):
         number = 0.0
@@ -197,7 +261,7 @@ def _number(key: str, part: Any, result: Normalized) -> None:
 def _read_seconds(key: str, *, is_foreign: bool, result: Normalized) -> None:
     """Convert milliseconds, and keep the value below a day."""
     number = result.table[key]
-    if number >= (_MILLISECONDS if is_foreign else LONGEST_SECONDS + 1):
+    if key not in result.timed and number >= (_MILLISECONDS if is_foreign else LONGEST_SECONDS + 1):
         number /= 1_000
         result.notes.append(f"`{key}` is read as milliseconds, {number:g} s")
     result.table[key] = min(number, LONGEST_SECONDS)
@@ -206,13 +270,31 @@ def _read_seconds(key: str, *, is_foreign: bool, result: Normalized) -> None:
 def _auth(_: str, part: Any, result: Normalized) -> None:
     """Read a token, the word `oauth`, or a table with the registered client."""
     if isinstance(part, Mapping):
-        _oauth("oauth", part, result)
+        _auth_table(part, result)
     elif part == "oauth" or isinstance(part, bool):
         result.table.setdefault("oauth", part is not False)
     elif isinstance(part, str):
         _token("auth", part, result)
     else:
         result.ignored.append("auth")
+
+
+def _auth_table(part: Mapping[str, Any], result: Normalized) -> None:
+    """Read a table with a token, or with the registered client."""
+    kind = next((part[key] for key in _AUTH_KINDS if isinstance(part.get(key), str)), "")
+    rest = {key: value for key, value in part.items() if key not in _AUTH_KINDS or not isinstance(value, str)}
+    held = [key for key in _AUTH_TOKENS if isinstance(rest.get(key), str) and rest[key]]
+    if held and kind.lower().replace("_", "") in ("", "bearer", "token", "http", "bearertoken"):
+        _token("auth", rest.pop(held[0]), result)
+        result.ignored += [f"auth.{key}" for key, value in rest.items() if value is not None]
+    elif kind.lower().startswith("oauth") or not kind:
+        _oauth("oauth", rest, result, written="auth")
+    else:
+        result.ignored.append("auth")
+
+
+_AUTH_KINDS: Final = ("type", "scheme", "strategy", "method")
+_AUTH_TOKENS: Final = ("token", "value", "bearer", "access_token", "accessToken", "bearerToken", "bearer_token")
 
 
 def _token(key: str, part: Any, result: Normalized) -> None:
@@ -240,7 +322,7 @@ def _variables(key: str, part: Any, result: Normalized) -> None:
         result.ignored.append(key)
 
 
-def _oauth(key: str, part: Any, result: Normalized) -> None:
+def _oauth(key: str, part: Any, result: Normalized, *, written: str = "oauth") -> None:
     if isinstance(part, bool):
         result.table[key] = part
         return
@@ -254,7 +336,7 @@ def _oauth(key: str, part: Any, result: Normalized) -> None:
         if ours is not None and isinstance(value, expected) and not isinstance(value, bool):
             client[ours] = value
         elif value is not None:
-            result.ignored.append(f"oauth.{name}")
+            result.ignored.append(f"{written}.{name}")
     result.table[key] = client
 
 
@@ -325,13 +407,18 @@ def _read_type(entries: Mapping[str, Any], result: Normalized) -> None:
 
     A server whose type is not supported stays in the list, switched off with the reason.
     """
-    word, table = entries.get("type", entries.get("transport", "")), result.table
+    key, table = "type" if "type" in entries else "transport", result.table
+    word = entries.get(key, "")
     if not isinstance(word, str):
-        result.ignored.append("type")
+        result.ignored.append(key)
         word = ""
     name = re.sub(r"[-_ ]", "", word).lower()
     has_command, has_url = bool(table.get("command")), bool(table.get("url"))
-    if name and name not in _TYPES:
+    is_one = has_command != has_url and name not in _UNSUPPORTED
+    if name and name not in _TYPES and is_one and not (has_url and "ws" in table["url"].partition("://")[0]):
+        tried = "it is started as a program" if has_command else "HTTP is tried, then SSE"
+        result.notes.append(f"`{key}` {word[:_KEY_LENGTH]!r} is unknown: {tried}")
+    elif name and name not in _TYPES:
         result.problem = f"its type {word[:_KEY_LENGTH]!r} is not supported"
     kind = _TYPES.get(name, "")
     if not kind or not (has_command if kind == "stdio" else has_url):

@@ -21,7 +21,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.mcp.client import MCPClient
-from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
+from workbench.mcp.config import ServerConfig, ServerConfigs, by_name, find_servers, mask_secrets, read_server
 from workbench.mcp.definitions import Definition, name_of
 from workbench.mcp.executor import MCPToolExecutor, Resource, prompt_text, read_resource
 from workbench.mcp.pins import PinnedServer, PinStore
@@ -71,7 +71,7 @@ def create_mcp_tools(
         raise UsageError("mcpServers must be a table of servers")
     with ExitStack() as undo:
         leases = []
-        for name, values in servers.items():
+        for name, values in by_name(dict(servers), "the program").items():
             entry = {"startTimeout": timeout, **values} if isinstance(values, Mapping) else values
             server = read_server(name, entry, "the program", str(folder or Path.cwd()), runs_there=True)
             if server.problem:

@@ -16,6 +16,7 @@ from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Model, ModelRequest, ModelResponse
 from workbench.llm.signatures import signed_for
+from workbench.mcp.config import by_name
 from workbench.session.model_keys import SessionModels
 from workbench.session.toolset import Overrides
 from workbench.suggest import near
@@ -90,7 +91,8 @@ def servers_in(mcp: Any) -> dict[str, Any]:
     table = mcp.get("mcpServers", mcp) if isinstance(mcp, Mapping) else mcp
     if table is not None and not isinstance(table, Mapping):
         raise UsageError("mcp must be a table of servers, or one with mcpServers")
-    checked: dict[str, Any] = declared(Settings)["mcpServers"].kind.check("mcpServers", dict(table or {}))
+    by_server = by_name(dict(table or {}), "mcp")
+    checked: dict[str, Any] = declared(Settings)["mcpServers"].kind.check("mcpServers", by_server)
     return checked
 
 
