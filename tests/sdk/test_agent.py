@@ -95,10 +95,9 @@ def test_tools_are_named_in_every_way(agent_with, given, name):
         (["no_such_tool"], UnknownTool),
         ([3], TypeError),
         ([lambda city: city], ValueError),
-        (["think", "think", Tool("think")], UsageError),
         ([dict], TypeError),
     ],
-    ids=["unknown", "number", "lambda", "twice", "class"],
+    ids=["unknown", "number", "lambda", "class"],
 )
 def test_what_is_no_tool_is_refused_at_once(agent_with, tools, error):
     with pytest.raises(error):

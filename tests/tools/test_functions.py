@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel, Field
 
 from workbench import tool
-from workbench.errors import UsageError
 from workbench.tools import (
     BaseTool,
     BashTool,
@@ -242,10 +241,12 @@ def test_a_collection_changes(collection):
 
 
 @pytest.mark.parametrize("twice", [Weather, lambda: Tool("think"), lambda: ThinkTool()], ids=["class", "spec", "tool"])
-def test_two_tools_cannot_have_one_name(collection, twice):
-    with pytest.raises(UsageError, match="Two tools are called"):
-        collection.add_tools("glob", twice())
-    assert [each.name for each in collection] == ["think", "weather", "forecast"]
+def test_the_second_of_two_tools_with_one_name_is_left_out(collection, twice, caplog):
+    before = list(collection)
+    collection.add_tools("glob", twice())
+    assert list(collection)[:3] == before
+    assert [each.name for each in collection] == ["think", "weather", "forecast", "glob"]
+    assert "the other one is left out" in caplog.text
 
 
 def test_a_collection_runs_its_tools(collection):

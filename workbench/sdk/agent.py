@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from workbench.sdk.approval import Answer, Approve, Approver
 from workbench.sdk.configuration import (
     ALIASES,
     AgentTools,
+    checked,
     class_options,
     locations_for,
     overrides_for,
@@ -48,6 +50,10 @@ class ToolCallAgent:
     called meanwhile, from any thread.
     """
 
+    name: str = ""
+    """A name for the program's own use, as in OpenManus; the model does not get it."""
+    description: str = ""
+
     def __init__(
         self,
         model: object = None,
@@ -62,6 +68,8 @@ class ToolCallAgent:
         workspace: str | os.PathLike[str] = ".",
         session: str = "",
         data_dir: str | os.PathLike[str] | None = None,
+        name: str = "",
+        description: str = "",
         **settings: Any,
     ) -> None:
         """Create an agent; without `model` or `tools` it has those of the user's settings.
@@ -74,10 +82,11 @@ class ToolCallAgent:
         options = {ALIASES.get(name, name): value for name, value in options.items()}
         self._instructions = str(options.pop("instructions", instructions) or "")
         self._model, tools = options.pop("model", model), options.pop("tools", tools)
+        self.name, self.description = name or type(self).name, description or type(self).description
         callbacks = listeners_in(options.pop("on_event", on_event))
         self._special, more = special_names(options.pop("special_tools", special_tools))
         self._workspace, self._session_id = Path(workspace), session
-        self._locations = locations_for(data_dir)
+        self._locations, mcp = locations_for(data_dir), options.pop("mcp", mcp)
         self._settings = settings_for(self._locations, self._model, options, mcp, has_tools=tools is not None)
         self._collection: ToolCollection | None = None
         if tools is not None:
@@ -86,12 +95,22 @@ class ToolCallAgent:
         self._driver = Driver(self._open_session, self._overrides, Approver(approve, answer))
         self.configure(callbacks=callbacks)
 
-    def configure(self, *, workspace: str | os.PathLike[str] | None = None, callbacks: Sequence[OnEvent] = ()) -> None:
-        """Set the workspace, and add listeners. Raises UsageError for a workspace if the session is open already."""
+    def configure(
+        self,
+        *,
+        workspace: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[OnEvent] = (),
+        max_steps: int | None = None,
+    ) -> None:
+        """Set workspace and limit, and add listeners. Raises UsageError if the session that has the first two is open,
+        or for a limit that is none.
+        """
+        if (workspace is not None or max_steps is not None) and self._driver.opened is not None:
+            raise UsageError("this agent has a session, which stays in its workspace and keeps its limits")
         if workspace is not None:
-            if self._driver.opened is not None:
-                raise UsageError("this agent has a session, which stays in its workspace")
             self._workspace = Path(workspace)
+        if max_steps is not None:
+            self._settings = replace(self._settings, max_steps=checked("max_steps", max_steps))
         self._driver.listeners += callbacks
 
     @property
@@ -131,17 +150,17 @@ class ToolCallAgent:
         """Stop the run; everything done so far is kept. Called from any thread."""
         self._driver.interrupt()
 
-    async def run(self, prompt: str | None = None) -> RunResult:
+    async def run(self, prompt: str | None = None, *, request: str | None = None) -> RunResult:
         """Send the prompt, if there is one, and run until the agent is done, needs an approval, or is at a limit.
 
-        A canceled task interrupts the agent. Raises WorkbenchError if the session cannot be opened, and what the
-        caller's own functions raise, after stopping the agent.
+        `request` is the name of `prompt` in OpenManus. A canceled task interrupts the agent. Raises WorkbenchError if
+        the session cannot be opened, and what the caller's own functions raise, after stopping the agent.
         """
-        return await self._driver.drive(prompt, lambda before: False)
+        return await self._driver.drive(request if prompt is None else prompt, lambda before: False)
 
-    def run_sync(self, prompt: str | None = None) -> RunResult:
+    def run_sync(self, prompt: str | None = None, *, request: str | None = None) -> RunResult:
         """Do the same without `await`, in a program with or without an event loop."""
-        return blocking(self.run(prompt))
+        return blocking(self.run(prompt, request=request))
 
     async def think(self, prompt: str | None = None) -> bool:
         """Call the model once; return whether it wants to use tools."""
@@ -180,6 +199,15 @@ class ToolCallAgent:
         self._driver.close()
         if self._collection is not None and self._driver.opened is None:
             self._collection.close()
+
+    @classmethod
+    async def create(cls, *arguments: Any, **options: Any) -> Self:
+        """Create an agent, as programs of OpenManus do."""
+        return cls(*arguments, **options)
+
+    async def cleanup(self) -> None:
+        """Close the agent, as programs of OpenManus do."""
+        await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self

@@ -31,6 +31,7 @@ ALIASES: Final = {
     "available_tools": "tools",
     "callbacks": "on_event",
     "llm": "model",
+    "mcp_config": "mcp",
     "special_tool_names": "special_tools",
     "system_prompt": "instructions",
     "tool_choices": "tool_choice",
@@ -47,6 +48,8 @@ def settings_for(
         if name not in declared(Settings):
             raise TypeError(f"an agent has no argument {name!r}{near(name, [*declared(Settings), *ALIASES])}")
     flags = {name: value for name, value in options.items() if value is not None}
+    if "tool_choice" in flags:
+        flags["tool_choice"] = str(getattr(flags["tool_choice"], "value", flags["tool_choice"])).lower()
     if "max_observe" in options:
         flags["max_observe"] = options["max_observe"] or 0
     settings = load_settings(locations, **{**flags, **_flags_of(model)})
@@ -55,6 +58,11 @@ def settings_for(
     if mcp is not None or has_tools:
         settings = replace(settings, mcpServers=servers_in(mcp))
     return replace(settings, tools={}) if has_tools else settings
+
+
+def checked(name: str, value: Any) -> Any:
+    """Return the value of a setting. Raises UsageError if it is invalid."""
+    return declared(Settings)[name].kind.check(name, value)
 
 
 def _flags_of(model: Any) -> dict[str, str]:

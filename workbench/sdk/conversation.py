@@ -14,11 +14,16 @@ from workbench.sdk.result import RunResult
 
 @dataclass(frozen=True)
 class LLM:
-    """A model by name, with its key and its address; the settings have both for models that they name."""
+    """A model by name, with its key and its address; the settings have both for models that they name.
+
+    `usage_id`, or `service_id` in older programs, is a label of OpenHands for the caller's own use.
+    """
 
     model: str
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
+    usage_id: str = "default"
+    service_id: str | None = None
 
 
 class AgentConversation:
@@ -30,12 +35,18 @@ class AgentConversation:
         *,
         workspace: str | os.PathLike[str] | None = None,
         callbacks: Sequence[Callable[[Event], Any]] = (),
+        max_iteration_per_run: int | None = None,
+        visualize: bool = False,
     ) -> None:
-        """Connect an agent that has not run yet. Raises UsageError for another one."""
+        """Connect an agent that has not run yet. Raises UsageError for another one.
+
+        `max_iteration_per_run` is `max_steps` of the agent. Nothing is printed, whatever `visualize` is: callbacks get
+        the events.
+        """
         self.agent = agent
         self.result: RunResult | None = None
         """The outcome of the last run."""
-        agent.configure(workspace=workspace, callbacks=callbacks)
+        agent.configure(workspace=workspace, callbacks=callbacks, max_steps=max_iteration_per_run)
 
     @property
     def id(self) -> str:

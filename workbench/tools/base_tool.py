@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
 from workbench.tools.coercion import checked_name, observed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.functions import action_type_from
+from workbench.tools.json_schema import copied
 from workbench.tools.schema import Action, ImageContent, Observation, TextContent
 from workbench.tools.tool import ToolDefinition
 
@@ -33,6 +34,31 @@ class ToolResult(Observation):
         blocks: list[Any] = [TextContent(text=text)] if text else []
         blocks += [ImageContent(data=image, mime_type="image/png")] if image else []
         return {"is_error": bool(error), **fields, "content": tuple(blocks)}
+
+    def __bool__(self) -> bool:
+        """Return whether there is a result at all."""
+        return any(getattr(self, name) for name in (*_PARTS, "content"))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __add__(self, other: ToolResult) -> ToolResult:
+        """Return both results as one. Raises ValueError if both have an image."""
+        if self.base64_image and other.base64_image:
+            raise ValueError("Two results with an image each cannot be combined.")
+        return ToolResult(**{name: _joined(getattr(self, name), getattr(other, name)) for name in _PARTS})
+
+    def replace(self, **fields: Any) -> Self:
+        """Return a copy with other values; its content follows from them."""
+        own = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
+        return type(self)(**{**(own or {"content": self.content, "is_error": self.is_error}), **fields})
+
+
+_PARTS = ("output", "error", "base64_image", "system")
+
+
+def _joined(first: Any, second: Any) -> Any:
+    return first + second if first and second else first or second
 
 
 class ToolFailure(ToolResult):
@@ -62,6 +88,23 @@ class BaseTool(ToolDefinition[Action, Observation]):
             action_type, named = action_type_from(name, execute, {})
         defaults = {"name": name, "description": kind.description or (kind.__doc__ or ""), "action_type": action_type}
         super().__init__(**{**defaults, "executor": _Executing(self, named), **options})
+
+    def __call__(self, *action: Any, **arguments: Any) -> Any:
+        """Run an action, or arguments, as any tool does; with keywords alone, return what `execute` returns for them,
+        to be awaited as in OpenManus.
+        """
+        if action or isinstance(arguments.get("action"), Action | Mapping):
+            return super().__call__(*action, **arguments)
+        return self._awaited(arguments)
+
+    async def _awaited(self, arguments: dict[str, Any]) -> Any:
+        result: Any = self.execute(**arguments)
+        return await result if isinstance(result, Awaitable) else result
+
+    def to_param(self) -> dict[str, Any]:
+        """Return the function definition with the tool's own parameters alone."""
+        function = {"name": self.name, "description": self.description, "parameters": copied(self.schema)}
+        return {"type": "function", "function": function}
 
     @abstractmethod
     async def execute(self, **arguments: Any) -> Any:

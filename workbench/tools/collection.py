@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from workbench.tools.schema import Observation
 from workbench.tools.tool import ToolBase, ToolDefinition
 from workbench.tools.user_tools import is_name
 
+logger = logging.getLogger(__name__)
 Toolish: TypeAlias = "ToolDefinition | type[ToolBase] | Tool | str | Callable[..., Any]"
 """A tool, its class, its specification, its name, or a function with type hints that becomes one."""
 
@@ -164,15 +166,14 @@ class ToolCollection:
         return self.add_tools(tool)
 
     def add_tools(self, *tools: Toolish) -> ToolCollection:
-        """Add several; if one cannot be added, none is. Tools that are there already stay."""
+        """Add several; if one cannot be added, none is. Tools that are there already stay; another tool of the same
+        name is left out with a warning.
+        """
         sources = [_source(tool) for tool in tools]
         with self._lock:
             before = self._entries
-            present = [entry.source for entry in before if not entry.removed]
-            added = [_Entry(source) for source in sources if not any(source is each for each in present)]
-            self._entries = (*before, *added)
+            self._entries = (*before, *_new_entries(before, sources))
             try:
-                _check_names(self._entries)
                 if self._view is not None:
                     self._view.current()
             except BaseException:
@@ -245,11 +246,22 @@ def _name(source: Any) -> str | None:
     return str(name) if (name := getattr(source, "name", None)) else None
 
 
-def _check_names(entries: Iterable[_Entry]) -> None:
-    names = [name for entry in entries if (name := _name(entry.source)) not in (None, *entry.removed)]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"Two tools are called {twice!r}; a name belongs to one tool.")
+def _new_entries(entries: Iterable[_Entry], sources: Iterable[Any]) -> list[_Entry]:
+    """Return entries for the tools that are not there yet, by themselves or by their names."""
+    present = [entry.source for entry in entries if not entry.removed]
+    names = {_name(entry.source) for entry in entries if _name(entry.source) not in entry.removed} - {None}
+    added = []
+    for source in sources:
+        if any(source is each for each in present):
+            continue
+        name = _name(source)
+        if name in names:
+            logger.warning("the collection has a tool %r already; the other one is left out", name)
+            continue
+        names |= {name} - {None}
+        present.append(source)
+        added.append(_Entry(source))
+    return added
 
 
 def _check(tool: ToolDefinition, others: MutableMapping[str, ToolDefinition]) -> None:
