@@ -51,6 +51,14 @@ JSON_SLIPS = {
     "list": ('[{"command": "ls"}]', LS, "a list of one object"),
     "escape": ('{"command": "grep \\d+ \\s"}', {"command": "grep \\d+ \\s"}, "backslashes"),
     "fence-and-tab": ('```json\n{"command": "a\tb"}\n```', {"command": "a\tb"}, "line breaks and tabs"),
+    "comma": ('{"command": "ls",}', LS, "a trailing comma"),
+    "comma-in-text": (
+        '{"command": "echo ,}", "timeout": 5.0,\n}',
+        {"command": "echo ,}", "timeout": 5.0},
+        "a trailing comma",
+    ),
+    "mark": ('\ufeff{"command": "ls"}', LS, "a byte order mark"),
+    "mark-and-comma": ('\ufeff{"command": "ls", }', LS, "a byte order mark"),
     "arguments": ('{"arguments": {"command": "ls"}}', LS, "the object inside"),
     "parameters": ('{"parameters": {"command": "ls"}, "security_risk": "LOW"}', LS, "the object inside"),
     "name": ('{"name": "execute_bash", "arguments": {"command": "ls"}}', LS, "the object inside"),
@@ -83,7 +91,9 @@ REFUSED_JSON = {
     "keys-twice-python": "{'command': 'ls', 'command': 'rm x'}",
     "ambiguous-escape": '{"command": "grep \\d\\b"}',
     "two-in-list": '[{"command": "ls"}, {"command": "rm x"}]',
-    "comma": '{"command": "ls",}',
+    "two-commas": '{"command": "ls",,}',
+    "only-comma": "{,}",
+    "cut-comma": '{"command": "ls",',
     "single-quotes": "{'command': 'ls'}",
     "python-words": '{"command": "ls", "is_input": False}',
     "bare-names": "{command: 'ls'}",
@@ -144,6 +154,31 @@ VALUE_SLIPS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "completed": ("finish", {"message": "x", "task_completed": "True"}, {"task_completed": "true"}),
     "completed-boolean": ("finish", {"message": "x", "task_completed": True}, {"task_completed": "true"}),
     "key": (BASH, {"command": "ctrl+c", "is_input": True}, {"command": "C-c"}),
+    "tasks-comma": (TASKS, {"command": "plan", "task_list": '[{"title": "a",},]'}, {"task_list": TASK}),
+    "range-bracket": (EDITOR, {**VIEW, "view_range": "[1, 5]>"}, {"view_range": [1, 5]}),
+    "timeout-bracket": (BASH, {"command": "ls", "timeout": "5>"}, {"timeout": 5}),
+    "shell-tag": (BASH, {"command": "ls</command>"}, {"command": "ls"}),
+    "shell-tags": (BASH, {"command": "ls</parameter>\n</function>"}, {"command": "ls"}),
+    "name-case": (BASH, {"Command": "ls"}, {"command": "ls"}),
+    "name-camel": (BASH, {"command": "ls", "isInput": False}, {"is_input": False}),
+    "name-spaces": (BASH, {" command ": "ls"}, {"command": "ls"}),
+    "name-quotes": (BASH, {'"command"': "ls"}, {"command": "ls"}),
+    "name-bracket": (BASH, {"command>": "ls"}, {"command": "ls"}),
+    "no-command-fillers": (
+        EDITOR,
+        {"path": "/a", "old_str": "x", "new_str": "", "file_text": "", "insert_line": None, "view_range": None},
+        {"command": "str_replace", "new_str": ""},
+    ),
+    "no-command-filler": (EDITOR, {"path": "/a", "file_text": "x", "old_str": ""}, {"command": "create"}),
+    "empty-command": (
+        EDITOR,
+        {"command": "", "path": "/a", "old_str": "x", "new_str": "y"},
+        {"command": "str_replace"},
+    ),
+    "key-escape": (BASH, {"command": "Esc", "is_input": True}, {"command": "ESC"}),
+    "key-arrow": (BASH, {"command": "ArrowUp", "is_input": True}, {"command": "UP"}),
+    "key-page": (BASH, {"command": "Page_Down", "is_input": True}, {"command": "PGDN"}),
+    "key-return": (BASH, {"command": "RETURN", "is_input": True}, {"command": "ENTER"}),
     "key-caret": (BASH, {"command": "^D", "is_input": "true"}, {"command": "C-d"}),
 }
 
@@ -160,6 +195,17 @@ def test_an_argument_is_repaired_and_the_model_is_told(tools, name):
     assert call.arguments.keys() <= arguments.keys() | changed.keys()
 
 
+@pytest.mark.parametrize(
+    ("word", "name"), [("Enter", "ENTER"), ("Up", "UP"), ("tab", "TAB"), ("Return", "ENTER"), ("end", "END")]
+)
+def test_a_word_that_names_a_key_is_typed_and_the_model_is_told(tools, word, name):
+    call = read(tools, BASH, {"command": word, "is_input": True})
+    assert call.action is not None
+    assert call.arguments["command"] == word
+    assert call.repairs == (f"`command` {word!r} as text (the key is {name})",)
+    assert typed(word) == f"{word}\n".encode()
+
+
 REFUSED_VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
     "text-for-tasks": (TASKS, {"command": "plan", "task_list": "a, b"}, "task_list"),
     "one-task": (TASKS, {"command": "plan", "task_list": {"title": "a"}}, "task_list"),
@@ -170,6 +216,9 @@ REFUSED_VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
     "no-command-two": (EDITOR, {"path": "/a", "file_text": "a", "old_str": "b"}, "Send one of: `view`"),
     "unknown-command": (EDITOR, {"path": "/a", "command": "vieww"}, "did you mean 'view'"),
     "timeout-words": (BASH, {"command": "ls", "timeout": "soon"}, "timeout"),
+    "two-names": (BASH, {"Command": "ls", "COMMAND": "rm x"}, "COMMAND"),
+    "name-twice": (BASH, {"command": "ls", "Command": "rm x"}, "Command"),
+    "no-command-empties": (EDITOR, {"path": "/a", "file_text": "", "old_str": ""}, "Send one of: `view`"),
     "other-name": (BASH, {"command": "ls", "securityy": "LOW"}, "securityy"),
 }
 
@@ -190,7 +239,10 @@ UNCHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     "list-text": (EDITOR, {"command": "create", "path": "/a", "file_text": "[1, 2]"}),
     "no-input": (BASH, {"command": "ctrl+c"}),
     "other-path": (EDITOR, {"command": "view", "path": "/a</b>"}),
-    "word": (BASH, {"command": "up", "is_input": True}),
+    "word": (BASH, {"command": "yes", "is_input": True}),
+    "here-document": (BASH, {"command": "cat <<E\n</command>"}),
+    "whole-tags": (BASH, {"command": "x '<command>' </command>"}),
+    "redirect": (BASH, {"command": "ls </command"}),
 }
 
 
@@ -226,6 +278,16 @@ def test_a_misspelt_risk_is_read_and_does_not_fail_the_call(tools, name):
 def test_a_risk_in_another_form(tools, value, risk):
     call = read(tools, BASH, {"command": "ls", "security_risk": value})
     assert (call.error, call.risk) == ("", risk)
+    assert bool(call.repairs) == (value is not None)
+    assert all("`security_risk`" in note and f"as {risk}" in note for note in call.repairs)
+
+
+@pytest.mark.parametrize("value", ["LOW", "MEDIUM", "low", ""])
+@pytest.mark.parametrize("name", ["security_rsik", "securityRisk", "security-risk", "Security_Risk", "risk"])
+def test_a_rating_below_high_under_another_name_is_unknown(tools, name, value):
+    call = read(tools, BASH, {"command": "ls", name: value})
+    assert (call.error, call.risk, call.arguments) == ("", "UNKNOWN", LS)
+    assert call.repairs[0].startswith(f"`{name}` as `security_risk` UNKNOWN")
 
 
 @pytest.mark.parametrize(
@@ -239,6 +301,7 @@ def test_a_risk_in_another_form(tools, value, risk):
             "execute_bash()",
         ),
         *("functions.execute_bash", "Execute_Bash", "execute-bash", "executeBash", "execute_bash<|channel|>commentary"),
+        *("<execute_bash>", "execute_bash[END_TOOL]", "BashTool", "<BashTool>"),
         *("execute_bash:1", 'execute_bash"', "default_api.execute_bash", "<function=execute_bash>", "functions.bash"),
     ],
 )

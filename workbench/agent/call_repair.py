@@ -10,7 +10,7 @@ from workbench.protocol.risk import Risk
 from workbench.suggest import edit_distance
 from workbench.tools.delegate import NAME as DELEGATE
 from workbench.tools.older_calls import sub_agent_in
-from workbench.tools.registry import resolve_alias
+from workbench.tools.registry import builtin_names, resolve_alias
 from workbench.tools.tool import ToolDefinition
 
 _EXTRAS: Final = ("security_risk", "summary")
@@ -18,7 +18,7 @@ _RISK_NAMES: Final = frozenset({"risk", "risk_level", "security", "security_leve
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "input", "params", "args", "kwargs"})
 _RISKS: Final[dict[str, Risk]] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
 _OPENING: Final = re.compile(r"<(?:function|invoke|tool)\b[^A-Za-z]{0,9}(?:name\s{0,9}=)?\s{0,9}[\"']?", re.IGNORECASE)
-_REST: Final = re.compile(r"[<>\n\"'(|\s].*|:\d{1,9}\Z", re.DOTALL)
+_REST: Final = re.compile(r"[<>\n\"'(|\[\s].*|:\d{1,9}\Z", re.DOTALL)
 _NAMESPACE: Final = re.compile(r"(?:functions?|tools?|default_api|api|multi_tool_use)[.:/]", re.IGNORECASE)
 _MOST_EDITS: Final = 2
 
@@ -34,10 +34,12 @@ def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, boo
         return plain, False
     head = name.strip()[:200]
     opening = _OPENING.match(head)
-    head = _REST.sub("", head[opening.end() :] if opening else head)
+    head = _REST.sub("", head[opening.end() :] if opening else head.lstrip("<"))
     namespace = _NAMESPACE.match(head)
     head = head[namespace.end() :] if namespace else head
-    meant = {each for each in tools if _bare(each) == _bare(head)} | ({resolve_alias(head.lower())} & tools.keys())
+    meant = {each for each in tools if _bare(each) == _bare(head)} | (
+        {resolve_alias(head.lower()), builtin_names().get(head, "")} & tools.keys()
+    )
     return (meant.pop(), True) if head and len(meant) == 1 else (plain, False)
 
 
@@ -62,11 +64,29 @@ def repaired_names(
             notes.append("the object inside as the arguments")
             arguments = inside
         for name in [each for each in arguments if each not in parameters and each not in _EXTRAS]:
-            meant = _extra(name)
-            if meant and meant not in arguments and meant not in parameters and isinstance(arguments[name], str):
-                arguments = {meant if key == name else key: value for key, value in arguments.items()}
-                notes.append(f"`{name[:40]}` as `{meant}`")
+            meant = _parameter(name, parameters)
+            extra = "" if meant or not isinstance(arguments[name], str) else _extra(name)
+            if extra in parameters or (meant or extra or name) in arguments:
+                continue
+            arguments, note = _renamed(arguments, name, meant or extra, is_extra=not meant)
+            notes.append(note)
     return arguments, notes
+
+
+def _renamed(arguments: dict[str, Any], name: str, meant: str, *, is_extra: bool) -> tuple[dict[str, Any], str]:
+    """Return the arguments with the right name of one, and a note; a rating below HIGH counts under its own name."""
+    note = f"`{name[:40]}` as `{meant}`"
+    if is_extra and meant == "security_risk" and risk_of(arguments[name])[0] != "HIGH":
+        rest = {key: value for key, value in arguments.items() if key != name}
+        return rest, f"{note} UNKNOWN (only {meant!r} itself gives another rating than HIGH)"
+    return {meant if key == name else key: value for key, value in arguments.items()}, note
+
+
+def _parameter(name: str, parameters: Collection[str]) -> str:
+    """Return the one parameter that a name means in another case, or with quotes or brackets around it; else empty."""
+    plain = _bare(name.strip(" \t\n\"'`<>")[:80])
+    meant = [each for each in parameters if _bare(each) == plain]
+    return meant[0] if len(meant) == 1 else ""
 
 
 def _unwrapped(arguments: dict[str, Any], parameters: Collection[str], tool: str) -> dict[str, Any]:
@@ -94,11 +114,14 @@ def risk_of(value: object) -> tuple[Risk, list[str]]:
 
     Only HIGH is read from another spelling, because UNKNOWN asks where LOW and MEDIUM may not.
     """
-    if not isinstance(value, str):
+    if value is None or value == "UNKNOWN":
         return "UNKNOWN", []
+    taken = f"`security_risk` {str(value)[:40]!r} as UNKNOWN (write LOW, MEDIUM or HIGH)"
+    if not isinstance(value, str):
+        return "UNKNOWN", [taken]
     if value in _RISKS:
         return _RISKS[value], []
     words = [word for word in re.findall(r"[A-Za-z]{1,20}", value[:40].upper()) if word != "RISK"]
     if len(words) == 1 and len(words[0]) >= 4 and edit_distance(words[0], "HIGH") <= _MOST_EDITS:
         return "HIGH", [f"`security_risk` {value[:40]!r} as HIGH"]
-    return "UNKNOWN", []
+    return "UNKNOWN", [taken]

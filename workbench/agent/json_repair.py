@@ -1,7 +1,7 @@
 """Repair of a call's arguments that are not valid JSON but can be read in only one way.
 
 A text that ends early is never completed: each repair needs one whole object. What may mean two things is not repaired,
-nor is another syntax than JSON's (single quotes, trailing commas, NaN). All repairs take linear time.
+nor is another syntax than JSON's (single quotes, NaN). All repairs take linear time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
+
+from workbench.tools.argument_repair import without_trailing_commas
 
 Parse: TypeAlias = Callable[[str], Any]
 """Parses JSON with raw control characters in strings; raises ValueError."""
@@ -34,7 +36,9 @@ def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
     """
     if len(text) > _LONGEST:
         return None
-    plain, wrapping = _unwrapped(text)
+    plain, wrapping = _unwrapped(text.removeprefix("\ufeff"))
+    if text.startswith("\ufeff"):
+        wrapping = ", ".join(filter(None, ["a byte order mark left out", wrapping]))
     for candidate, note in _candidates(plain):
         try:
             value = parse(candidate)
@@ -63,6 +67,9 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
     escaped = _with_doubled_backslashes(text)
     if escaped != text:
         yield escaped, "backslashes that are no escapes kept as backslashes"
+    plain = without_trailing_commas(text)
+    if plain != text:
+        yield plain, "a trailing comma left out"
 
 
 def _has_control(text: str) -> bool:

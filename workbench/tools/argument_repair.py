@@ -16,6 +16,7 @@ Schema: TypeAlias = Mapping[str, Any]
 _CLOSERS: Final = re.compile(r"(?:\s{0,99}</[A-Za-z][\w:.-]{0,40}>){1,9}\s{0,99}\Z")
 _LINES: Final = frozenset({"file_text", "old_str", "new_str"})
 """Parameters whose lists of strings are lines."""
+_COMMANDS: Final = frozenset({"command", "code"})
 _PATHS: Final = ("path", "_path", "directory")
 _NOTHING: Final = frozenset({"", "null", "none", "undefined"})
 _INTEGERS: Final = re.compile(r"\s*[\[(]?\s*(-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,99})\s*[\])]?\s*")
@@ -32,6 +33,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "null": (type(None),),
 }
 _MISSING: Final = object()
+_STRING_OR_COMMA: Final = re.compile(r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|(?<![\[{,\s]),(?=\s{0,99}[}\]])", re.DOTALL)
 
 
 def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments, list[str]]:
@@ -73,6 +75,7 @@ def _repaired(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
         return _without_tag(name, value) if "string" in kinds else _with_objects(value, part)
     if isinstance(value, str):
         text = _CLOSERS.sub("", value)
+        text = text.rstrip()[:-1] if text.rstrip()[-2:-1].strip() and text.rstrip().endswith(">") else text
         if not is_required and text.strip().lower() in _NOTHING:
             return _MISSING
         for kind in sorted(kinds):
@@ -101,13 +104,18 @@ def _fits(value: Any, kinds: frozenset[str]) -> bool:
 
 
 def _without_tag(name: str, value: Any) -> Any:
-    """Return a path without the closing tag of its parameter."""
-    if not isinstance(value, str) or not name.endswith(_PATHS):
+    """Return a path or a command without the closing tag of its parameter, which a shell would read as a redirect."""
+    if not isinstance(value, str) or not (name.endswith(_PATHS) or name in _COMMANDS):
         return value
     closers = _CLOSERS.search(value, max(0, len(value) - 400))
     tags = (f"</{name}>", "</parameter>", "</function>", "</invoke>", "</tool_call>")
     is_meant = closers and all(tag in tags for tag in re.findall(r"</[^>]*>", closers[0]))
-    return value[: closers.start()] if closers and is_meant and closers.start() else value
+    if closers is None or not is_meant or not closers.start():
+        return value
+    # In a here-document, or with its opening tag, the closing tag may be a part of the command.
+    opening = [f"<{tag[2:-1]}" for tag in tags]
+    is_part = name in _COMMANDS and ("<<" in value or any(tag in value for tag in opening))
+    return value if is_part else value[: closers.start()]
 
 
 def _with_objects(value: Any, part: Schema) -> Any:
@@ -178,10 +186,18 @@ _READERS: Final[dict[str, Callable[[str, str, Schema], Any]]] = {
 }
 
 
+def without_trailing_commas(text: str) -> str:
+    """Return JSON without the commas before a closing bracket; what its strings hold is not changed."""
+    return _STRING_OR_COMMA.sub(lambda match: "" if match[0] == "," else match[0], text) if "," in text else text
+
+
 def _json(text: str, kind: type | tuple[type, ...]) -> Any:
     """Return the JSON value in a text if it has this type; line breaks in its strings may be unescaped."""
     try:
         value = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
+    except RecursionError:
         return None
+    except ValueError:
+        plain = without_trailing_commas(text)
+        return None if plain == text else _json(plain, kind)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None

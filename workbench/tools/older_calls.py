@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
-from workbench.tools.execute_bash.keys import key_name
+from workbench.tools.execute_bash.keys import key_in_word, key_name
 
 Arguments: TypeAlias = dict[str, Any]
 
@@ -110,11 +110,15 @@ _OTHER_COMMANDS = {"undo": "undo_edit", "replace": "str_replace", "edit": "str_r
 def _editor(arguments: Arguments) -> tuple[Arguments, list[str]]:
     """Infer the command from its arguments, and adapt the names that other editors have for it."""
     command = arguments.get("command")
+    command = None if command == "" else command
     if isinstance(command, str) and (name := _OTHER_COMMANDS.get(command.strip().lower())):
         return {**arguments, "command": name}, [f"`command` {command!r} as {name!r}"]
     if command is not None or "path" not in arguments:
         return arguments, []
-    present = {name for name, value in arguments.items() if value is not None}
+    sent = {name: value for name, value in arguments.items() if value is not None and name != "command"}
+    if any(sent.get(name) for name in _COMMANDS):
+        sent = {name: value for name, value in sent.items() if value != "" or name not in _COMMANDS}
+    present = sent.keys()
     commands = [name for parameter, name in _COMMANDS.items() if parameter in present]
     if not commands and present <= {"path", "view_range"}:
         commands = ["view"]
@@ -124,8 +128,7 @@ def _editor(arguments: Arguments) -> tuple[Arguments, list[str]]:
             "`path`, `create` with `file_text`, `str_replace` with `old_str` and `new_str`, `insert` with "
             "`insert_line` and `new_str`, `undo_edit` with `path`."
         )
-    rest = {name: value for name, value in arguments.items() if name != "command"}
-    return {"command": commands[0], **rest}, [f"the missing `command` as {commands[0]!r}"]
+    return {"command": commands[0], **sent}, [f"the missing `command` as {commands[0]!r}"]
 
 
 def _terminal(arguments: Arguments) -> tuple[Arguments, list[str]]:
@@ -134,6 +137,8 @@ def _terminal(arguments: Arguments) -> tuple[Arguments, list[str]]:
     if arguments.get("is_input") not in (True, "true", "True") or not isinstance(command, str) or len(command) > 40:
         return arguments, []
     name = key_name(command)
+    if not name and (meant := key_in_word(command)):
+        return arguments, [f"`command` {command!r} as text (the key is {meant})"]
     if not name or name == command:
         return arguments, []
     return {**arguments, "command": name}, [f"`command` {command!r} as the key {name}"]

@@ -34,6 +34,8 @@ _SYNONYMS = {
     "ARROWLEFT": "LEFT",
     "ARROWRIGHT": "RIGHT",
 }
+_NO_WORDS = frozenset({"ESC", "ESCAPE", *(name for name in _SYNONYMS if name.startswith(("ARROW", "PAGE", "BACK")))})
+"""Names that mean a key in every case, because no program asks for them as text."""
 _CONTROL = re.compile(r"(?:(?:ctrl|control)[-+_ ]|c-|\^)([a-z])", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
 
@@ -41,7 +43,8 @@ _IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
 def key_name(text: str) -> str:
     """Return the name of the key that `text` means, such as `C-c` for `ctrl+c`, `^C` and `<C-c>`, or an empty string.
 
-    Keys with a name that is also a word are meant only in upper case or in brackets: `up` is text, `<up>` is a key.
+    Keys with a name that is also a word are meant only in upper case or in brackets: `up` is text, `<up>` is a key,
+    but `Esc` and `ArrowUp` are keys.
     """
     name = text.strip()
     if name in KEYS:
@@ -50,9 +53,23 @@ def key_name(text: str) -> str:
     control = _CONTROL.fullmatch(brackets[1] if brackets else name)
     if control:
         return f"C-{control[1].lower()}"
-    named = brackets[1].upper().replace("_", "").replace("-", "") if brackets else ""
-    named = _SYNONYMS.get(named, named)
-    return named if named in KEYS else ""
+    plain = _plain(brackets[1] if brackets else name)
+    is_key = brackets or plain in _NO_WORDS or name == plain
+    return _named(plain) if is_key else ""
+
+
+def key_in_word(text: str) -> str:
+    """Return the name of the key that a word has in another case, such as `ENTER` for `Enter`, or an empty string."""
+    return _named(_plain(text.strip()))
+
+
+def _plain(name: str) -> str:
+    return name[:20].upper().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _named(plain: str) -> str:
+    name = _SYNONYMS.get(plain, plain)
+    return name if name in KEYS else ""
 
 
 def key(text: str) -> bytes | None:
