@@ -14,7 +14,8 @@ _SDK = (
 )
 _TOOLS = (
     *("Action", "BaseTool", "ImageContent", "Observation", "TextContent", "Tool", "ToolAnnotations", "ToolDefinition"),
-    *("ToolExecutor", "ToolResult", "register_tool"),
+    *("ToolExecutor", "ToolResult", "register_tool", "unregister_tool", "list_registered_tools", "resolve_tool"),
+    *("BashTool", "FileEditorTool", "TaskTrackerTool"),
 )
 
 

@@ -57,7 +57,13 @@ def test_every_class_of_a_tool_is_exported_from_the_module_that_defines_it():
 def test_type_checkers_see_the_same_names():
     tree = ast.parse(Path(str(workbench.tools.__file__)).read_text())
     seen = {each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names}
-    assert set(workbench.tools.__all__) == seen - {"annotations", "TYPE_CHECKING", "exports_of"}
+    aliases = {
+        ast.unparse(node.targets[0]): ast.unparse(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
+    }
+    assert aliases == ALIASES
+    assert set(workbench.tools.__all__) == (seen | set(aliases)) - {"annotations", "TYPE_CHECKING", "exports_of"}
 
 
 def python(code: str) -> str:
@@ -76,7 +82,8 @@ def test_package_of_a_tool_exports_the_names_of_that_tool(tool):
     assert {"MANIFEST", "NAME"} <= set(package.__all__) <= set(dir(package))
     assert all(getattr(package, name) is not None for name in package.__all__)
     own = {name for module, names in EXPORTS.items() if module.startswith(f"{tool}.") for name in names}
-    assert set(package.__all__) == own | {"MANIFEST", "NAME"}
+    aliases = {alias for alias, name in ALIASES.items() if name in own}
+    assert set(package.__all__) == own | aliases | {"MANIFEST", "NAME"}
     assert all(getattr(package, name) is getattr(workbench.tools, name) for name in own)
     with pytest.raises(AttributeError, match=f"'workbench.tools.{tool}' has no attribute 'nothing'"):
         package.nothing  # noqa: B018
@@ -95,7 +102,19 @@ def test_packages_of_tools_load_their_code_on_first_use():
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items(), ids=ALIASES)
 def test_names_of_other_programs_are_aliases_of_ours(alias, name):
     assert getattr(workbench.tools, alias) is getattr(workbench.tools, name)
-    assert alias not in workbench.tools.__all__
+    assert alias in workbench.tools.__all__
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("BashTool", "FileEditorTool", "TaskTrackerTool", "resolve_tool", "list_registered_tools"),
+        *("register_tool", "unregister_tool"),
+    ],
+)
+def test_program_has_the_common_names_of_tools_too(name):
+    assert getattr(workbench, name) is getattr(workbench.tools, name)
+    assert name in dir(workbench)
 
 
 def test_aliases_are_also_in_the_package_of_their_tool():
@@ -110,6 +129,9 @@ def test_aliases_are_also_in_the_package_of_their_tool():
         ("task_tracker_tool", "TaskTrackerTool"),
         ("think_tool", "ThinkTool"),
         ("finish_tool", "FinishTool"),
+        ("glob_tool", "GlobTool"),
+        ("grep_tool", "GrepTool"),
+        ("terminal_tool", "BashTool"),
     ],
 )
 def test_definition_without_an_executor_has_the_same_schema(name, kind):

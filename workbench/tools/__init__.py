@@ -134,10 +134,12 @@ if TYPE_CHECKING:
     from workbench.tools.glob.definition import GlobExecutor as GlobExecutor
     from workbench.tools.glob.definition import GlobObservation as GlobObservation
     from workbench.tools.glob.definition import GlobTool as GlobTool
+    from workbench.tools.glob.definition import glob_tool as glob_tool
     from workbench.tools.grep.definition import GrepAction as GrepAction
     from workbench.tools.grep.definition import GrepExecutor as GrepExecutor
     from workbench.tools.grep.definition import GrepObservation as GrepObservation
     from workbench.tools.grep.definition import GrepTool as GrepTool
+    from workbench.tools.grep.definition import grep_tool as grep_tool
     from workbench.tools.manifest import BUILTIN_TOOLS as BUILTIN_TOOLS
     from workbench.tools.openapi.calls import OperationExecutor as OperationExecutor
     from workbench.tools.openapi.calls import OperationObservation as OperationObservation
@@ -194,5 +196,27 @@ if TYPE_CHECKING:
     from workbench.tools.web_read.definition import WebReadObservation as WebReadObservation
     from workbench.tools.web_read.definition import WebReadTool as WebReadTool
     from workbench.tools.web_read.impl import WebReadExecutor as WebReadExecutor
+
+    ActionBase = Action
+    AskHuman = AskHumanTool
+    Bash = BashTool
+    BrowserToolSet = BrowserTool
+    BrowserUseTool = BrowserTool
+    CreateChatCompletion = CreateChatCompletionTool
+    DelegateAction = AgentDelegateAction
+    DelegateObservation = AgentDelegateObservation
+    FileEditorAction = StrReplaceEditorAction
+    FileEditorObservation = StrReplaceEditorObservation
+    ObservationBase = Observation
+    PythonExecute = PythonExecuteTool
+    StrReplaceEditor = FileEditorTool
+    TerminalAction = ExecuteBashAction
+    TerminalExecutor = BashExecutor
+    TerminalObservation = ExecuteBashObservation
+    TerminalTool = BashTool
+    Terminate = FinishTool
+    ToolSpec = Tool
+    file_editor_tool = str_replace_editor_tool
+    terminal_tool = execute_bash_tool
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

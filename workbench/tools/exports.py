@@ -100,12 +100,14 @@ EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "GlobExecutor",
         "GlobObservation",
         "GlobTool",
+        "glob_tool",
     ),
     "grep.definition": (
         "GrepAction",
         "GrepExecutor",
         "GrepObservation",
         "GrepTool",
+        "grep_tool",
     ),
     "manifest": ("BUILTIN_TOOLS", "Presentation"),
     "openapi.calls": (
@@ -205,8 +207,9 @@ ALIASES: Final[dict[str, str]] = {
     "Terminate": "FinishTool",
     "ToolSpec": "Tool",
     "file_editor_tool": "str_replace_editor_tool",
+    "terminal_tool": "execute_bash_tool",
 }
-"""Names of OpenHands and OpenManus for classes that have another name here; `import *` leaves them out."""
+"""Names of OpenHands and OpenManus for what has another name here."""
 
 Exports: TypeAlias = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
@@ -226,7 +229,7 @@ def exports_of(package: str) -> Exports:
         return getattr(import_module(origins[own]), own)
 
     def names() -> list[str]:
-        return sorted({*vars(import_module(package)), *origins})
+        return sorted({*vars(import_module(package)), *origins, *aliases})
 
     own = [] if package == ROOT else ["MANIFEST", "NAME"]
-    return load, names, sorted([*origins, *own])
+    return load, names, sorted([*origins, *aliases, *own])

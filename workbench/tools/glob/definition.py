@@ -21,7 +21,7 @@ from workbench.tools.glob.program import Searches, Stop
 from workbench.tools.glob.search_root import SearchRoot, SearchRootError, locate
 from workbench.tools.glob.walk import list_files
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition, described
 
 MOST = 100
 """The most files that one call returns."""
@@ -74,6 +74,9 @@ class GlobTool(DeclaredTool[GlobAction, GlobObservation]):
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session; relative paths start at its workspace."""
         return (cls(**{"workspace": workspace_of(conv_state), **params}),)
+
+
+glob_tool = described(GlobTool)
 
 
 @dataclass(frozen=True)

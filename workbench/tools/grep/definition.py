@@ -26,7 +26,7 @@ from workbench.tools.grep import report
 from workbench.tools.grep.matches import Matches, records
 from workbench.tools.grep.pattern import Pattern, PatternError, read_pattern
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition, described
 
 SECONDS = 30.0
 """The time limit of a search, in seconds."""
@@ -78,6 +78,9 @@ class GrepTool(DeclaredTool[GrepAction, GrepObservation]):
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
         """Return the tool for a session; relative paths start at its workspace."""
         return (cls(**{"workspace": workspace_of(conv_state), **params}),)
+
+
+grep_tool = described(GrepTool)
 
 
 _WORKER = Path(__file__).with_name("worker.py")
