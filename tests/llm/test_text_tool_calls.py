@@ -472,3 +472,54 @@ def test_a_text_with_one_regular_call_is_read_as_any_other(text):
             return None
 
     assert calls_in(text) == calls_in(f"{text}\n<i>")
+
+
+OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+OTHER = {"type": "array", "items": {"type": "string"}}
+CASES = "      either:\n      - a (integer, required)\n      or:\n      each item (string)\n"
+
+
+@pytest.mark.parametrize(
+    ("schema", "row"),
+    [
+        ({"const": 5}, "(integer, optional):\nAllowed values: [`5`]"),
+        ({"const": "x", "type": "string"}, "(string, optional):\nAllowed values: [`x`]"),
+        ({"oneOf": [OBJECT, OTHER]}, CASES),
+        ({"anyOf": [OBJECT, {"type": "null"}, OTHER]}, CASES),
+    ],
+    ids=["const", "const-text", "one-of", "any-of"],
+)
+def test_what_a_parameter_takes_is_described(schema, row):
+    assert row in convert_tools_to_description([tool("odd", {"x": schema})])
+
+
+def test_one_branch_with_parts_has_no_either():
+    schema = {"anyOf": [OBJECT, {"type": "null"}]}
+    assert "either" not in convert_tools_to_description([tool("odd", {"x": schema})])
+
+
+def test_a_constant_is_checked():
+    odd = [tool("odd", {"x": {"const": 5}})]
+    assert read("<function=odd>\n<parameter=x>5</parameter>\n</function>", odd)[1] == [("odd", {"x": 5})]
+    with pytest.raises(FunctionCallValidationError, match="must be one of `5`"):
+        read("<function=odd>\n<parameter=x>6</parameter>\n</function>", odd)
+
+
+def test_a_parameter_that_takes_no_value_is_not_described():
+    inside = {"type": "object", "properties": {"never": False, "b": {"type": "string"}}}
+    text = convert_tools_to_description([tool("odd", {"never": False, "a": inside})])
+    assert "never" not in text
+    assert "- b (string, optional)" in text
+
+
+@pytest.mark.parametrize("convert", [to_text, and_back], ids=["to-text", "back"])
+def test_no_tools_may_be_none(convert):
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    assert convert(messages, None) == convert(messages, [])
+
+
+@pytest.mark.parametrize("broken", [{}, {"name": "x"}, {"function": {}}, {"function": {"name": 3}}, None, "x"])
+@pytest.mark.parametrize("convert", [to_text, and_back], ids=["to-text", "back"])
+def test_a_tool_without_a_name_gets_the_converters_error(convert, broken):
+    with pytest.raises(FunctionCallConversionError, match="needs a `function` with its `name`"):
+        convert([{"role": "user", "content": "u"}], [broken])

@@ -48,6 +48,7 @@ from workbench.llm.text_tools.values import (
     Parameters,
     as_json,
     parameters_of,
+    tool_name,
     untyped,
 )
 
@@ -74,13 +75,13 @@ def convert_tool_call_to_string(tool_call: Mapping[str, Any], tools: Sequence[To
 
 
 def convert_fncall_messages_to_non_fncall_messages(
-    messages: Sequence[Message], tools: Sequence[Tool], add_in_context_learning_example: bool = True
+    messages: Sequence[Message], tools: Sequence[Tool] | None, add_in_context_learning_example: bool = True
 ) -> list[Message]:
     """Convert calls and results to text; raises FunctionCallConversionError if one is malformed.
 
     The system message gets a description of the tools, and an example precedes the first user message.
     """
-    prepared, names = _prepared(as_json(tools)), dict[str, str]()
+    prepared, names = _prepared(as_json(tools or [])), dict[str, str]()
     table, added = prepared.table, prepared.instructions
     intro = prepared.example if add_in_context_learning_example else ""
     converted: list[Message] = []
@@ -103,13 +104,15 @@ def convert_fncall_messages_to_non_fncall_messages(
     return converted
 
 
-def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
+def convert_non_fncall_messages_to_fncall_messages(
+    messages: Sequence[Message], tools: Sequence[Tool] | None
+) -> list[Message]:
     """Convert text back to calls and results; the calls get the IDs `toolu_01` and so on.
 
     A missing or invalid `security_risk` is left as it is, because it counts as UNKNOWN. Raises
     FunctionCallConversionError for a malformed call, FunctionCallValidationError for one with invalid values.
     """
-    prepared, ids = _prepared(as_json(tools)), _numbered_ids()
+    prepared, ids = _prepared(as_json(tools or [])), _numbered_ids()
     table, added = prepared.table, prepared.instructions
     open_calls: list[tuple[str, str]] = []
     converted: list[Message] = []
@@ -194,7 +197,7 @@ def _prepared(tools_as_json: str) -> _Prepared:
 
 
 def _table(tools: Sequence[Tool]) -> dict[str, Parameters]:
-    return {tool["function"]["name"]: parameters_of(tool) for tool in tools}
+    return {tool_name(tool): parameters_of(tool) for tool in tools}
 
 
 def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:

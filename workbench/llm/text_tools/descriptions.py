@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from workbench.llm.text_tools.parser import write_call
 from workbench.llm.text_tools.values import (
-    FunctionCallConversionError,
     ToolParameter,
     as_json,
     parameters_of,
     resolved,
+    tool_name,
     type_name_of,
 )
 from workbench.text import well_formed
@@ -62,6 +62,10 @@ _SAMPLES: Final[tuple[tuple[Mapping[str, Any], str, str], ...]] = (
 """Arguments, text before the call, and its result; each is shown with the first tool that accepts the arguments."""
 _EXTRAS: Final = frozenset({"security_risk", "summary"})
 """Parameters that every tool may have."""
+_INNER: Final = frozenset(
+    {"properties", "items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf", "$ref"}
+)
+"""What a schema with parts has."""
 _MAX_ROWS: Final = 40
 _MAX_LEVELS: Final = 4
 _VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
@@ -86,10 +90,8 @@ def convert_tools_to_description(tools: Iterable[Tool]) -> str:
 
 
 def _described(number: int, tool: Tool) -> str:
-    function = tool.get("function")
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        raise FunctionCallConversionError("A tool needs a `function` with its `name`.")
-    head = f"---- BEGIN FUNCTION #{number}: {function['name']} ----\nDescription: {function.get('description', '')}\n"
+    name, function = tool_name(tool), tool["function"]
+    head = f"---- BEGIN FUNCTION #{number}: {name} ----\nDescription: {function.get('description', '')}\n"
     schema = function.get("parameters")
     nested = _NestedRows(schema if isinstance(schema, Mapping) else {})
     rows = [row for at, each in enumerate(parameters_of(tool).values(), 1) for row in _rows(at, each, nested)]
@@ -119,23 +121,39 @@ class _NestedRows:
         rows = list(islice(self._inside(self._root["properties"][name], 1), _MAX_ROWS + 1))
         return [*rows[:_MAX_ROWS], "      …"] if len(rows) > _MAX_ROWS else rows
 
-    def _inside(self, schema: Any, depth: int) -> Iterator[str]:
+    def _inside(self, schema: Any, depth: int, unions: int = 0) -> Iterator[str]:
         """Yield the rows about the parts of a list or an object."""
         schema = self._target(schema)
-        if depth > _MAX_LEVELS:
+        if depth > _MAX_LEVELS or unions > _MAX_LEVELS:
             return
         for union in ("anyOf", "oneOf", "allOf"):
-            for branch in schema[union] if isinstance(schema.get(union), list) else ():
-                yield from self._inside(branch, depth)
+            yield from self._branches(_list(schema.get(union)), depth, unions + 1, is_choice=union != "allOf")
         for position, item in enumerate(_list(schema.get("prefixItems")), 1):
             yield from self._part(f"item {position}", "", item, depth)
         if isinstance(schema.get("items"), Mapping):
             yield from self._part("each item", "", schema["items"], depth)
         properties, required = schema.get("properties"), _list(schema.get("required"))
         for name, part in properties.items() if isinstance(properties, Mapping) else ():
+            if part is False:
+                continue
             yield from self._part(f"- {name}", ", required" if name in required else ", optional", part, depth)
         if isinstance(schema.get("additionalProperties"), Mapping):
             yield from self._part("- any other name", "", schema["additionalProperties"], depth)
+
+    def _branches(self, branches: list[Any], depth: int, unions: int, *, is_choice: bool) -> Iterator[str]:
+        """Yield the rows about the parts of each branch; where several are a choice, each below a line that says so."""
+        branches = [branch for branch in branches if not _INNER.isdisjoint(self._target(branch))]
+        word = "either"
+        for branch in branches:
+            rows = self._inside(branch, depth, unions)
+            first = next(rows, None)
+            if first is None:
+                continue
+            if is_choice and len(branches) > 1:
+                yield f"{'  ' * (depth + 2)}{word}:"
+            yield first
+            yield from rows
+            word = "or"
 
     def _part(self, label: str, need: str, schema: Any, depth: int) -> Iterator[str]:
         target, indent = self._target(schema), "  " * (depth + 2)

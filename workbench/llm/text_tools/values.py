@@ -142,6 +142,14 @@ class Parameters(dict[str, ToolParameter]):
         return self.get(name) or (untyped(name) if self.is_open else None)
 
 
+def tool_name(tool: Any) -> str:
+    """Return the name of a tool in OpenAI's function format. Raises FunctionCallConversionError if it has none."""
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise FunctionCallConversionError("A tool needs a `function` with its `name`.")
+    return str(function["name"])
+
+
 def parameters_of(tool: Schema) -> Parameters:
     """Return the parameters of a tool in OpenAI's function format, by name, in the order of its schema.
 
@@ -152,6 +160,8 @@ def parameters_of(tool: Schema) -> Parameters:
     required, properties = schema.get("required"), schema.get("properties")
     names = [each for each in required if isinstance(each, str)] if isinstance(required, list | tuple) else []
     parts = properties if isinstance(properties, Mapping) else {}
+    # What the schema false describes takes no value.
+    parts = {name: part for name, part in parts.items() if part is not False}
     parameters = Parameters({name: _parameter(name, part, schema, name in names) for name, part in parts.items()})
     parameters.required = tuple(each.name for each in parameters.values() if each.is_required)
     more = schema.get("additionalProperties")
@@ -161,7 +171,7 @@ def parameters_of(tool: Schema) -> Parameters:
 
 def _parameter(name: str, part: Any, root: Schema, is_required: bool) -> ToolParameter:
     schema = part if isinstance(part, Mapping) else {}
-    enum, description = schema.get("enum"), schema.get("description")
+    enum, description = schema.get("enum", [schema["const"]] if "const" in schema else None), schema.get("description")
     return ToolParameter(
         name,
         _kinds(part, root),
