@@ -10,7 +10,7 @@ load on first use; `workbench.sdk` has the same ones for type checkers.
 __version__ = "0.1.0"
 _SDK = (
     *("Agent", "ApprovalRequest", "Conversation", "LLM", "RunResult", "ToolCallAgent", "ToolCollection"),
-    *("tool", "tool_from_function"),
+    *("ToolChoice", "get_logger", "tool", "tool_from_function"),
 )
 _TOOLS = (
     *("Action", "BaseTool", "ImageContent", "Observation", "TextContent", "Tool", "ToolAnnotations", "ToolDefinition"),

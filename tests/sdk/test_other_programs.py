@@ -9,7 +9,7 @@ import pytest
 from tests.sdk.fake_model import FakeModel, calls, says
 from workbench import Agent, Conversation, ToolCollection
 from workbench.errors import UsageError
-from workbench.sdk import LLM, ToolCallAgent
+from workbench.sdk import LLM, ToolCallAgent, ToolChoice, get_logger
 from workbench.tools import BaseTool, ThinkTool, ToolFailure, ToolResult
 
 
@@ -144,7 +144,7 @@ def test_an_agent_is_created_run_and_cleaned_up_as_in_openmanus(agent_with, loca
     assert (own.name, own.description) == ("own", "Mine.")
 
 
-@pytest.mark.parametrize("choice", ["REQUIRED", "Required", Choice.REQUIRED, "required"], ids=str)
+@pytest.mark.parametrize("choice", ["REQUIRED", "Required", Choice.REQUIRED, ToolChoice.REQUIRED, "required"], ids=str)
 def test_the_choice_of_tools_is_taken_in_any_case(agent_with, choice):
     model = FakeModel(calls(("finish", {"message": "ok"})))
     agent_with(model, ["finish"], tool_choice=choice).run_sync("go")
@@ -192,3 +192,8 @@ def test_a_conversation_is_limited_as_in_openhands(visualize, local_sandbox, cap
 def test_a_limit_of_a_conversation_is_checked(agent_with):
     with pytest.raises(UsageError, match="max_steps must be a whole number from 1"):
         Conversation(agent_with(FakeModel()), max_iteration_per_run=0)
+
+
+def test_a_program_gets_its_logger(caplog):
+    get_logger("program.part").warning("one line")
+    assert [(record.name, record.message) for record in caplog.records] == [("program.part", "one line")]

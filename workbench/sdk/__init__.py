@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from workbench.sdk.approval import ApprovalRequest as ApprovalRequest
     from workbench.sdk.conversation import LLM as LLM
     from workbench.sdk.conversation import AgentConversation as AgentConversation
+    from workbench.sdk.conversation import ToolChoice as ToolChoice
+    from workbench.sdk.conversation import get_logger as get_logger
     from workbench.sdk.result import RunResult as RunResult
     from workbench.tools.collection import ToolCollection as ToolCollection
     from workbench.tools.functions import tool as tool
@@ -42,6 +44,8 @@ _MODULE_OF = {
     "RunResult": "workbench.sdk.result",
     "ToolCallAgent": "workbench.sdk.agent",
     "ToolCollection": "workbench.tools.collection",
+    "ToolChoice": "workbench.sdk.conversation",
+    "get_logger": "workbench.sdk.conversation",
     "tool": "workbench.tools.functions",
     "tool_from_function": "workbench.tools.functions",
 }

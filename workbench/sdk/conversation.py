@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Self
 
 from workbench.protocol.events import Event
 from workbench.sdk.agent import ToolCallAgent
 from workbench.sdk.result import RunResult
+
+
+class ToolChoice(StrEnum):
+    """Whether the model calls tools, as OpenManus names it."""
+
+    NONE = "none"
+    AUTO = "auto"
+    REQUIRED = "required"
+
+
+def get_logger(name: str) -> logging.Logger:
+    """Return the logger of that name, as programs of OpenHands ask for it."""
+    return logging.getLogger(name)
 
 
 @dataclass(frozen=True)
