@@ -19,6 +19,7 @@ from workbench.tools import (
     ToolBase,
     ToolCollection,
     ToolContext,
+    ToolError,
     ToolFailure,
     ToolResult,
     UnknownTool,
@@ -191,6 +192,23 @@ class ByHints(BaseTool):
 
     def execute(self, number: int) -> dict[str, int]:  # type: ignore[override]
         return {"result": number * 2}
+
+
+def test_message_of_a_tool_error_is_the_result_that_the_model_gets():
+    async def later(city: str) -> str:
+        raise ToolError(f"{city} is closed\ud800")
+
+    def now(city: str) -> str:
+        raise ToolError(f"{city} is closed\ud800")
+
+    class Closed(BaseTool):
+        async def execute(self, city: str) -> str:  # type: ignore[override]
+            raise ToolError(f"{city} is closed\ud800")
+
+    for made in (tool_from_function(later), tool_from_function(now), Closed()):
+        with made:
+            result = made({"city": "Rome"})
+        assert (result.is_error, result.text) == (True, "Rome is closed\ufffd")
 
 
 def test_a_tool_of_openmanus_runs():

@@ -94,11 +94,14 @@ TABLE = {
     "decisions: filtered": ("decisions/filtered", ["6 of 15 decisions · by:you"]),
     "trust: the directories": ("decisions/trusted", ["Trusted directories", "changed since"]),
     "trust": ("palette_and_trust/trust", ["rust"]),
+    "trust: a directory with sub-agents": ("palette_and_trust/trust_sub_agents", ["contains its own sub-agents"]),
     "models": ("models/choosing_a_model", ["Switch model", "t one test call"]),
+    "models: a fallback model answered": ("models/fallback_model", ["overloaded"]),
     "themes: tried in the list": ("themes/choosing", ["ohw-dusk"]),
     "palette": ("palette_and_trust/palette", ["/help"]),
     "palette: some letters typed": ("palette_and_trust/palette_typed", ["/mode", "Plan (read-only)"]),
     "tools": ("tools/tools", ["Tools · 3 of 6 on", "built-in", "issues_create"]),
+    "tools: sub-agents among them": ("tools/sub_agents_among_the_tools", ["reviewer"]),
     "MCP servers": ("servers/servers", ["disabled until approved", "cannot be used"]),
     "MCP servers: a question of one's tool": ("servers/question_of_a_server", ["a tool of another program"]),
     "MCP servers: a field of a form of one's": (
@@ -115,6 +118,7 @@ TABLE = {
     "a picture among a result": ("cells_and_browser/colours", ["▀▀▀"]),
     "a picture among a result, without unicode": ("cells_and_browser/ascii", ["picture 1, PNG"]),
     "timeline: a tool of somebody else's package": ("third_party/timeline", ["to team: the parser"]),
+    "approval: asked anew, since the file changed": ("approval/asked_anew", ["has changed since"]),
     "approval: a tool of somebody else's package": ("third_party/question", ["lunch at noon", "Approve?"]),
 }
 SIZES = {"80x24", "120x40", "200x60"}

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
-from workbench.tools.argument_repair import without_trailing_commas
-
 Parse: TypeAlias = Callable[[str], Any]
 """Parses JSON with raw control characters in strings; raises ValueError."""
 
@@ -67,9 +65,6 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
     escaped = _with_doubled_backslashes(text)
     if escaped != text:
         yield escaped, "backslashes that are no escapes kept as backslashes"
-    plain = without_trailing_commas(text)
-    if plain != text:
-        yield plain, "a trailing comma left out"
 
 
 def _has_control(text: str) -> bool:

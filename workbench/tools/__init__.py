@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from workbench.tools.browser.definition import BrowserTool as BrowserTool
     from workbench.tools.browser.impl import BrowserExecutor as BrowserExecutor
     from workbench.tools.coercion import FunctionExecutor as FunctionExecutor
+    from workbench.tools.coercion import ToolError as ToolError
     from workbench.tools.collection import ToolCollection as ToolCollection
     from workbench.tools.context import Answer as Answer
     from workbench.tools.context import Completion as Completion

@@ -186,7 +186,7 @@ _READERS: Final[dict[str, Callable[[str, str, Schema], Any]]] = {
 }
 
 
-def without_trailing_commas(text: str) -> str:
+def _without_trailing_commas(text: str) -> str:
     """Return JSON without the commas before a closing bracket; what its strings hold is not changed."""
     return _STRING_OR_COMMA.sub(lambda match: "" if match[0] == "," else match[0], text) if "," in text else text
 
@@ -198,6 +198,6 @@ def _json(text: str, kind: type | tuple[type, ...]) -> Any:
     except RecursionError:
         return None
     except ValueError:
-        plain = without_trailing_commas(text)
+        plain = _without_trailing_commas(text)
         return None if plain == text else _json(plain, kind)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None

@@ -26,6 +26,14 @@ class WrongResult(Exception):
     """What an executor returned cannot be used as the observation of its tool."""
 
 
+class ToolError(Exception):
+    """Raised by a tool's own code to report a failure: its message is the result that the model gets."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
 class DerivedName(str):
     """A tool name derived from the name of its class, instead of one that the author set."""
 

@@ -29,7 +29,7 @@ EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "BrowserTool",
     ),
     "browser.impl": ("BrowserExecutor",),
-    "coercion": ("FunctionExecutor",),
+    "coercion": ("FunctionExecutor", "ToolError"),
     "context": (
         "Answer",
         "Completion",

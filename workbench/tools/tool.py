@@ -21,6 +21,7 @@ from workbench.text import well_formed
 from workbench.tools.coercion import (
     DerivedName,
     NotRun,
+    ToolError,
     WrongResult,
     action_from,
     action_type_of,
@@ -288,6 +289,8 @@ def _guarded(tool: ToolDefinition, work: Callable[[], Any]) -> Any:
         return work()
     except NotRun as error:
         return tool.error(f"{tool.name} was not run: {error}")
+    except ToolError as error:
+        return tool.error(well_formed(error.message))
     except WrongResult as error:
         return tool.error(f"{tool.name} failed: {error}. It has run, and what it did stays.")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
