@@ -42,7 +42,7 @@ LISTED = [
         "on": True,
         "why": "tools: terminal · model: fast",
         "from": "Sub-agents",
-        "source": "/work/shop/.agents/agents/tester.md",
+        "source": "/code/shop/.agents/agents/tester.md",
     },
     {"name": "issues_create", "description": "Open an issue.", "on": True, "from": "MCP server issues"},
     {"name": "issues_find", "on": True, "from": "MCP server issues", "annotations": READS},
