@@ -1,4 +1,4 @@
-"""A question whose file changes while it is open is asked anew; no decision on the old content applies to the new."""
+"""A question whose file changes while it is open is asked again; no decision on the old content applies to the new."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""An open question is asked anew when its file changes: note and fitting edits stay, no early key answers it."""
+"""An open question is asked again when its file changes: note and fitting edits stay, no early key answers it."""
 
 import re
 from typing import Any

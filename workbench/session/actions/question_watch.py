@@ -25,7 +25,7 @@ _Signature = tuple[tuple[int, ...] | None, ...]
 
 @dataclass
 class _Watched:
-    """One open question: its files, how they looked last, and how often it has been asked anew."""
+    """One open question: its files, how they looked last, and how often it has been asked again."""
 
     fingerprint: str
     paths: tuple[str, ...]

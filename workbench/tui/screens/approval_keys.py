@@ -35,7 +35,7 @@ _LETTERS: Final = frozenset("ynavdsjkeE ")
 _OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
 """Actions that open a text field."""
 _RENEWED: Final = "What this question shows has changed; nothing was approved."
-_OUTDATED: Final = "What this question shows has changed. It is asked anew once you close this text, which is kept."
+_OUTDATED: Final = "What this question shows has changed. Close this text (it is kept) to see the new version."
 _ALL_EDITED: Final = "You edited these; approve each one with y"
 
 
@@ -156,7 +156,7 @@ class DecisionKeys:
 
 
 class Renewal:
-    """Closes a question so that it opens anew about the changed action, but takes no open text field away."""
+    """Closes a question so that it opens again about the changed action, but never while a text field is open."""
 
     def __init__(
         self, question: QuestionScreen[Any], fields: TextFields, box: QuestionBox, arguments: Mapping[str, Any]
@@ -168,7 +168,7 @@ class Renewal:
         self._arguments = arguments
         question.renew = self.begin
         self.is_outdated = False
-        """Whether the question is asked anew as soon as no text field is open."""
+        """Whether the question is asked again as soon as no text field is open."""
 
     def begin(self) -> None:
         """Close the question with the user's note, or as soon as the open text field is closed."""

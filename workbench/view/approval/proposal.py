@@ -178,7 +178,7 @@ class Proposal:
 
 
 def renewal_news(proposal: Proposal, lost: int) -> str:
-    """Return the line above a question that is asked anew; `lost` of the user's changes no longer fit."""
+    """Return the line above a question that is asked again; `lost` of the user's changes no longer fit."""
     remaining = len(proposal.edited) + len(proposal.out)
     news = "This has changed since it was shown; it is the new version."
     if lost:

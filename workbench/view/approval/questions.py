@@ -77,7 +77,7 @@ class Later(Struct, frozen=True):
 
 
 class Renewed(Struct, frozen=True):
-    """No answer: the action is asked about anew, because it would do something else now.
+    """No answer: the action is asked about again, because it would do something else now.
 
     `note` is kept for it; `arguments` are those that were shown.
     """
