@@ -99,6 +99,14 @@ def git(directory: Path, *arguments: str, data: str | None = None) -> str:
     return done.stdout.strip()
 
 
+def make_index_stale(directory: Path) -> None:
+    """Make the next look of git rewrite the index, and so run `post-index-change`, whatever the clock says.
+
+    It takes a file that is *not* modified: only such a file's entry is refreshed.
+    """
+    os.utime(directory / "b.txt", (1, 1))
+
+
 def trapped(trap: Trap, parent: Path) -> Path:
     """Make the repository `parent/work`, with changes, and its program `parent/canary`, which writes `parent/sang`."""
     directory, other, canary = parent / "work", parent / "other", parent / "canary"
@@ -126,6 +134,7 @@ def trapped(trap: Trap, parent: Path) -> Path:
     if trap.hook:
         (directory / ".git/hooks").mkdir(exist_ok=True)
         (directory / ".git/hooks" / trap.hook).symlink_to(canary)
+        make_index_stale(directory)
     for key, value in trap.settings:
         git(directory, "config", key, value.format(canary))
     (parent / "sang").unlink(missing_ok=True)  # setting a trap may spring it

@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.git_traps import TRAPS, Trap, git, trapped
+from tests.git_traps import TRAPS, Trap, git, make_index_stale, trapped
 from workbench.files.recorded_stat import recording
 from workbench.risk.commands import assess_command
 from workbench.risk.git_programs import _CHECKS, _HARMLESS, UNKNOWN, GitPrograms, programs_named
@@ -158,7 +158,7 @@ def hook(directory: Path, canary: Path) -> Path:
     (directory / "scripts").mkdir()
     (directory / "scripts/post-index-change").symlink_to(canary)
     git(directory, "config", "core.hooksPath", "scripts")
-    os.utime(directory / "a.txt", (1, 1))
+    make_index_stale(directory)
     return directory
 
 
