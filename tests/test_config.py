@@ -106,6 +106,12 @@ def test_limits_and_switches_are_parsed_from_text(tmp_path: Path):
         ("tools = 3", "tools must be a table"),
         ("[tools]\nset = 'all'", "tools.set must be one of code, plan, not 'all'"),
         ("[tools]\nbash = 'off'", "tools.bash must be true, false or a table of parameters, not 'off'"),
+        (
+            "[tools]\nfilter_tools_regex = '(a'",
+            "tools.filter_tools_regex must be a regular expression, not '(a': missing )",
+        ),
+        ("[tools]\nfilter_tools_regex = true", "tools.filter_tools_regex must be text in one line"),
+        ("[agents.a]\nfilter_tools_regex = '*'", "agents.a.filter_tools_regex must be a regular expression, not '*'"),
         ("[tools]\nbash = 0", "tools.bash must be true, false"),
         ("[tools.bash]\nsince = 2026-11-21", "tools.bash.since must not hold a date"),
         ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not hold a date"),

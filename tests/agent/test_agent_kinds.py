@@ -62,6 +62,7 @@ def tool_names(kinds: AgentKinds, name: str = "tester") -> set[str]:
 
 
 ALWAYS = {"finish", "think", "task_tracker", "request_condensation"}
+FILTERED = ALWAYS - {"task_tracker"}
 EVERYTHING = set(ALL_TOOLS - {"openapi", "create_chat_completion", "edit_file"})
 
 
@@ -162,6 +163,12 @@ def test_trust_names_what_the_files_are(directory):
         ("disallowedTools: Write, Edit", EVERYTHING),
         ("disallowedTools: 7", ALWAYS),
         ("tools: Grep, Bash\ndisallowedTools: Bash", {"grep", *ALWAYS}),
+        ("filter_tools_regex: g", {"glob", "grep", *FILTERED}),
+        ("filter_tools_regex: ^(?!execute_)", EVERYTHING - {"execute_bash", "execute_ipython_cell"}),
+        ("tools: Grep, Bash\nfilter_tools_regex: 'g.*p'", {"grep", *FILTERED}),
+        ("filter_tools_regex: ''", EVERYTHING),
+        ("filter_tools_regex: '(g'", FILTERED | {"task_tracker"}),
+        ("filter_tools_regex: [grep]", FILTERED | {"task_tracker"}),
     ],
     ids=short,
 )
@@ -170,19 +177,18 @@ def test_tools_are_named_in_many_ways(project, written, expected):
     assert tool_names(project.kinds()) == expected
 
 
-@pytest.mark.parametrize(
-    ("written", "only_reads"),
-    [
-        ("tools: Read, Grep", True),
-        ("tools: LS", True),
-        ("tools: Read, Edit", False),
-        ("tools: file_editor", False),
-        ("disallowedTools: Write, Edit, MultiEdit", True),
-        ("disallowedTools: Bash", False),
-        ("", False),
-    ],
-    ids=short,
-)
+EDITOR_ONLY_READS = {
+    "tools: Read, Grep": True,
+    "tools: LS": True,
+    "tools: Read, Edit": False,
+    "tools: file_editor": False,
+    "disallowedTools: Write, Edit, MultiEdit": True,
+    "disallowedTools: Bash": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("written", "only_reads"), EDITOR_ONLY_READS.items(), ids=short)
 def test_editor_only_reads_for_a_kind_with_the_reading_names(project, written, only_reads):
     project.own(FILE.format(written))
     kind = project.kinds().named("tester")
@@ -190,22 +196,21 @@ def test_editor_only_reads_for_a_kind_with_the_reading_names(project, written, o
     assert kind.only_reads_with("execute_bash") is False
 
 
-@pytest.mark.parametrize(
-    ("written", "only_reads"),
-    [
-        ("read_only: true", True),
-        ("read_only: yes", True),
-        ("read_only: false", False),
-        ("read_only: 'no'", False),
-        ("read_only: perhaps", True),
-        ("permissionMode: plan", True),
-        ("permission_mode: plan", True),
-        ("permissionMode: bypassPermissions", False),
-        ("mode: never", False),
-        ("", False),
-    ],
-    ids=short,
-)
+KIND_ONLY_READS = {
+    "read_only: true": True,
+    "read_only: yes": True,
+    "read_only: false": False,
+    "read_only: 'no'": False,
+    "read_only: perhaps": True,
+    "permissionMode: plan": True,
+    "permission_mode: plan": True,
+    "permissionMode: bypassPermissions": False,
+    "mode: never": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("written", "only_reads"), KIND_ONLY_READS.items(), ids=short)
 def test_kind_that_only_reads_has_no_tool_that_cannot(project, written, only_reads):
     project.own(FILE.format(written))
     kinds = project.kinds()

@@ -564,6 +564,48 @@ def test_servers_are_given_as_a_dictionary(agent_with, tmp_path, is_nested):
     assert "echo: hello" in model.results[0]
 
 
+NAMED = ["grep", "glob", "weather", "echo", "peek"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (None, NAMED),
+        ("", NAMED),
+        ("g", ["grep", "glob"]),
+        ("^(?!grep)(.*)", ["glob", "weather", "echo", "peek"]),
+        ("^(?!fake)(.*)|^fake.*echo.*$", ["grep", "glob", "weather", "echo"]),
+        ("^fake_peek$|weather", ["weather", "peek"]),
+        ("echo", ["echo"]),
+        ("eek", []),
+    ],
+    ids=["none", "empty", "start", "excludes", "documented", "server", "tool", "middle"],
+)
+def test_tools_are_filtered_by_name_as_in_openhands(agent_with, tmp_path, pattern, expected):
+    model = FakeModel(says("ok"), says("ok"))
+    tools = ["think", "finish", "grep", "glob", weather]
+    agent = agent_with(model, tools, mcp={"fake": fake_server(tmp_path)}, filter_tools_regex=pattern)
+    agent.run_sync("go")
+    agent.add_tools(note)
+    agent.run_sync("on")
+    for offered in model.offered:
+        assert [name for name in NAMED if name in offered] == expected
+        assert {"think", "finish"} <= set(offered)
+    assert ("note" in model.offered[1]) is (not pattern or pattern.startswith("^(?!"))
+
+
+def test_tools_of_the_settings_are_filtered_by_name(agent_with, local_sandbox):
+    model = FakeModel(says("ok"))
+    agent_with(model, filter_tools_regex="^(?!execute_|delegate)").run_sync("go")
+    assert not [name for name in model.offered[0] if name.startswith(("execute_", "delegate"))]
+    assert {"grep", "str_replace_editor", "finish"} <= set(model.offered[0])
+
+
+def test_a_filter_that_is_no_pattern_is_refused(agent_with):
+    with pytest.raises(UsageError, match="filter_tools_regex must be a regular expression"):
+        agent_with(FakeModel(), ["grep"], filter_tools_regex="(")
+
+
 def test_importing_the_package_costs_nothing():
     code = (
         "import sys, workbench, workbench.sdk; assert 'Agent' in dir(workbench); "

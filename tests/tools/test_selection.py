@@ -320,3 +320,13 @@ def test_module_of_a_projects_tool_is_importable_by_its_classes(place):
     tool = select(place).tools["greet"]
     assert sys.modules[tool.action_type.__module__].__file__ == str(place / ".ohw/tools/greet.py")
     assert json.dumps(tool.to_openai_tool())
+
+
+def test_tools_are_filtered_by_name(place):
+    own(place, greet=GREET)
+    selection = select(place, filter_tools_regex="gr", execute_ipython_cell=True)
+    assert set(selection.tools) == {"grep", "greet", "finish", "think", "request_condensation"}
+    assert (
+        why(selection, "glob") == why(selection, "execute_ipython_cell") == "off: left out by tools.filter_tools_regex"
+    )
+    assert selection.notices == ()

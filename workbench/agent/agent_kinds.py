@@ -16,6 +16,7 @@ from typing import Any, Final
 from workbench.agent.front_matter import read_inside, split_front_matter
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
+from workbench.config.table import FILTER
 from workbench.text import counted, first_line, visible, well_formed
 from workbench.tools.agent_tool_names import (
     EDITOR,
@@ -30,6 +31,7 @@ from workbench.tools.agent_tool_names import (
     server_and_tool,
 )
 from workbench.tools.manifest import ToolKind, kind_of
+from workbench.tools.name_filter import NameFilter
 from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import AGENTS, agent_files, is_trusted
 
@@ -42,7 +44,7 @@ _STEPS: Final = ("max_steps", "maxTurns", "max_turns", "max_iteration_per_run")
 _EXCEPT: Final = ("disallowedTools", "disallowed_tools")
 _MODES: Final = ("permissionMode", "permission_mode", "mode")
 _KEYS: Final = frozenset(
-    {"name", "description", "tools", "model", "prompt", "read_only", *_STEPS, *_EXCEPT, *_MODES}
+    {"name", "description", "tools", FILTER, "model", "prompt", "read_only", *_STEPS, *_EXCEPT, *_MODES}
     | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
 )
 """The keys that are used, and those that only other programs show."""
@@ -60,6 +62,8 @@ class AgentKind:
     """The names of its tools as written; None means all of its parent's."""
     without: tuple[str, ...] = ()
     """The names of tools that it does not get."""
+    pattern: str = ""
+    """A regular expression for the names of its tools; empty for all."""
     model: str = ""
     """The name of a saved model; empty for its parent's."""
     max_steps: int = 0
@@ -76,6 +80,7 @@ class AgentKind:
             "read-only" if self.only_reads else "",
             tools,
             f"without: {', '.join(self.without)}" if self.without else "",
+            f"{FILTER}: {self.pattern}" if self.pattern else "",
             f"model: {self.model}" if self.model else "",
             f"at most {counted(self.max_steps, 'model call')}" if self.max_steps else "",
         ]
@@ -86,7 +91,7 @@ class AgentKind:
         is_always = kind_of(tool.name) in _ALWAYS
         if any(means(written, tool) and not (is_always and written in EVERY) for written in self._excluded):
             return False
-        if self.only_reads and not can_only_read(tool):
+        if (self.only_reads and not can_only_read(tool)) or not NameFilter(self.pattern).allows(tool):
             return False
         if self.tools is None or is_always:
             return True
@@ -259,18 +264,30 @@ class _Entries:
             return tuple(name.partition("(")[0].strip() for name in names if name)
         return tuple(name for name in names if name and name not in patterns)
 
+    def pattern(self, key: str) -> str | None:
+        """Return a regular expression, or None for one that cannot be compiled: it may exclude, so nothing passes."""
+        pattern = self.values.get(key) or ""
+        try:
+            re.compile(pattern if isinstance(pattern, str) else "*")
+        except (re.error, RecursionError, OverflowError) as error:
+            self.problems.append(f"{key} is no regular expression, so it has no tools: {visible(str(error)[:200])}")
+            return None
+        return str(pattern)
+
 
 def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     """Return the kind that a table defines; what cannot be used is in its `problems`."""
     entries = _Entries(values)
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
-    tools = entries.names("tools")
+    pattern = entries.pattern(FILTER)
+    tools = entries.names("tools") if pattern is not None else ()
     model = entries.text("model")
     kind = AgentKind(
         name=_named(entries, name),
         source=source,
         description=first_line(description or prompt or name, _LONGEST),
         prompt=prompt,
+        pattern=pattern or "",
         tools=None if tools is not None and EVERY.intersection(tools) else tools,
         without=entries.names(*_EXCEPT, excludes=True) or (),
         model="" if model in ("inherit", "default") else model,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from workbench.config.setting_kinds import Prose, Strings, Switch, Text, WholeNumber, checked_table, setting
+from workbench.config.setting_kinds import (
+    Prose,
+    RegularExpression,
+    Strings,
+    Switch,
+    Text,
+    WholeNumber,
+    checked_table,
+    setting,
+)
 from workbench.errors import UsageError
 
 TYPE_CHECKING = False
@@ -25,6 +34,9 @@ class AgentSettings:
     )
     disallowed_tools: tuple[str, ...] = setting(
         (), Strings('tools, such as ["web_read"]'), "Without", "Tools that it does not get.", unset="none"
+    )
+    filter_tools_regex: str | None = setting(
+        None, RegularExpression(), "Tools by name", "A regular expression for the names of its tools.", unset="all"
     )
     model: str | None = setting(None, Text(), "Model", "The name of a saved model.", unset="the session's")
     max_steps: int | None = setting(None, WholeNumber(1), "Steps", "Model calls in one run at most.", unit="calls")

@@ -60,6 +60,19 @@ class Text(Kind):
         return value.strip()
 
 
+class RegularExpression(Text):
+    """A regular expression."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the pattern. Raises UsageError, which says why, for one that cannot be compiled."""
+        pattern = super().check(name, value)
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise UsageError(f"{name} must be a regular expression, not {value!r}: {error}") from None
+        return pattern
+
+
 class Prose(Kind):
     """Text of any number of lines."""
 

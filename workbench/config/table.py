@@ -25,6 +25,7 @@ from workbench.config.setting_kinds import (
     KeyringEntry,
     Number,
     OneOf,
+    RegularExpression,
     Strings,
     Switch,
     Table,
@@ -233,6 +234,8 @@ def _check_keys(name: str, value: Any) -> None:
 
 TOOL_SETS = {"code": "all that read and write", "plan": "only those that read, and the task list"}
 """The values of `tools.set`."""
+FILTER = "filter_tools_regex"
+"""The key of a pattern in `[tools]`, and in kinds of sub-agents, by its name in OpenHands."""
 
 
 def _check_tools(name: str, value: Any) -> None:
@@ -241,6 +244,8 @@ def _check_tools(name: str, value: Any) -> None:
     for tool, state in value.items():
         if tool == "set":
             OneOf(words=TOOL_SETS).check("tools.set", state)
+        elif tool == FILTER:
+            RegularExpression().check(f"tools.{FILTER}", state)
         elif not isinstance(state, bool | Mapping):
             raise UsageError(f"tools.{tool} must be true, false or a table of parameters, not {state!r}")
         else:

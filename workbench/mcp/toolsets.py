@@ -29,8 +29,9 @@ from workbench.mcp.requests import SAMPLING, RequestHandler
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.processes.leftovers import prefix
 from workbench.secrets.masker import MASKER
+from workbench.tools.name_filter import NameFilter
 from workbench.tools.registry import list_registered_tools, resolve_alias
-from workbench.tools.selection import ToolState
+from workbench.tools.selection import FILTERED, ToolState
 from workbench.tools.tool import ToolDefinition
 
 logger = logging.getLogger(__name__)
@@ -351,14 +352,20 @@ class ListedServers:
         ]
         states = []
         for name, client, tool in named(offered, list_registered_tools()):
-            is_offered = client.server.offers(tool["name"])
-            is_on = self._table.get(name) is not False and is_offered
-            where = "[tools]" if is_offered else "its configuration"
-            why = f"of the MCP server {client.server.name}" + ("" if is_on else f", disabled in {where}")
             is_approved = tool["name"] in self._pins.entry(client.server).approved
             definition = MCPToolDefinition(name, tool, client.server.name, is_approved=is_approved)
-            states.append(ToolState(name, is_on, why, client.server.source, (definition,)))
+            off = self._reason_for_off(client, definition)
+            why = f"of the MCP server {client.server.name}" + (f", {off}" if off else "")
+            states.append(ToolState(name, not off, why, client.server.source, (definition,)))
         return states
+
+    def _reason_for_off(self, client: MCPClient, tool: MCPToolDefinition) -> str:
+        """Return what switches the tool off, or an empty string."""
+        if not client.server.offers(tool.definition["name"]):
+            return "disabled in its configuration"
+        if self._table.get(tool.name) is False:
+            return "disabled in [tools]"
+        return "" if NameFilter.of(self._table).allows(tool) else FILTERED
 
     def _without_tools(self) -> list[ToolState]:
         states = []

@@ -35,6 +35,7 @@ from workbench.session.session_names import new_id
 from workbench.session.toolset import Overrides
 from workbench.tools.collection import ToolCollection, Toolish
 from workbench.tools.finish import NAME as FINISH
+from workbench.tools.name_filter import NameFilter
 from workbench.tools.tool import ToolDefinition
 
 TERMINATE = "terminate"
@@ -185,7 +186,8 @@ class ToolCallAgent:
         return blocking(self.step(prompt))
 
     def _overrides(self) -> Overrides:
-        tools = AgentTools(self._collection, self._special) if self._collection is not None else None
+        names = NameFilter.of(self._settings.tools)
+        tools = None if self._collection is None else AgentTools(self._collection, self._special, names)
         return overrides_for(self._settings, self._model, tools, self._instructions)
 
     def _open_session(self, prompt: str, session_id: str, listeners: Listeners) -> OpenedSession:

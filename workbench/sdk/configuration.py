@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from workbench.config.locations import Locations
-from workbench.config.setting_kinds import declared
+from workbench.config.setting_kinds import RegularExpression, declared
 from workbench.config.settings import Settings, load_settings
+from workbench.config.table import FILTER
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Model, ModelRequest, ModelResponse
@@ -23,6 +24,7 @@ from workbench.suggest import near
 from workbench.tools.collection import SessionTools, ToolCollection
 from workbench.tools.context import ToolContext
 from workbench.tools.manifest import kind_of
+from workbench.tools.name_filter import NameFilter
 from workbench.tools.registry import resolve_alias
 from workbench.tools.selection import Selection, ToolState
 from workbench.tools.tool import ToolDefinition
@@ -45,19 +47,26 @@ def settings_for(
 ) -> Settings:
     """Return the user's settings with those of the agent. Raises UsageError, or TypeError for an unknown name."""
     for name in options:
-        if name not in declared(Settings):
-            raise TypeError(f"an agent has no argument {name!r}{near(name, [*declared(Settings), *ALIASES])}")
+        if name not in declared(Settings) and name != FILTER:
+            raise TypeError(f"an agent has no argument {name!r}{near(name, [*declared(Settings), *ALIASES, FILTER])}")
     flags = {name: value for name, value in options.items() if value is not None}
     if "tool_choice" in flags:
         flags["tool_choice"] = str(getattr(flags["tool_choice"], "value", flags["tool_choice"])).lower()
     if "max_observe" in options:
         flags["max_observe"] = options["max_observe"] or 0
+    names = _filter_in(flags)
     settings = load_settings(locations, **{**flags, **_flags_of(model)})
     if not settings.model:
         raise UsageError(NO_MODEL_MESSAGE)
     if mcp is not None or has_tools:
         settings = replace(settings, mcpServers=servers_in(mcp))
-    return replace(settings, tools={}) if has_tools else settings
+    return replace(settings, tools={**({} if has_tools else settings.tools), **names})
+
+
+def _filter_in(flags: dict[str, Any]) -> dict[str, str]:
+    """Take the filter of tools by name out of the arguments and return it. Raises UsageError if it is no pattern."""
+    pattern = flags.pop(FILTER, None)
+    return {FILTER: RegularExpression().check(FILTER, pattern)} if pattern else {}
 
 
 def checked(name: str, value: Any) -> Any:
@@ -86,7 +95,7 @@ def _plain(value: Any) -> Any:
 
 def class_options(kind: type, base: type) -> dict[str, Any]:
     """Return the arguments that subclasses of an agent set as attributes of their class, as in OpenManus."""
-    names = {*ALIASES, *declared(Settings), "instructions", "system_prompt"} - {"tools"}
+    names = {*ALIASES, *declared(Settings), FILTER, "instructions", "system_prompt"} - {"tools"}
     options: dict[str, Any] = {}
     for each in reversed(kind.__mro__):
         if issubclass(each, base) and each is not base:
@@ -164,8 +173,9 @@ def _restore_keys(settings: Settings) -> None:
 class AgentTools:
     """The tools of an agent as its session opens them; special tools end the run."""
 
-    def __init__(self, collection: ToolCollection, special: frozenset[str]) -> None:
+    def __init__(self, collection: ToolCollection, special: frozenset[str], names: NameFilter) -> None:
         self._collection = collection
+        self._filter = names
         self._special = special
         self._opened: SessionTools | None = None
 
@@ -177,14 +187,19 @@ class AgentTools:
             tools = {name: tool for name, tool in tools.items() if kind_of(name) != "sub_agent"}
         else:
             self._opened = opened
-        return _OpenedTools(_states(self._marked(tools)), (), opened)
+        return _OpenedTools(_states(self._marked(self._allowed(tools))), (), opened)
 
     def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
         """Bring the tools of the session up to date before a model call; return whether they changed."""
         if self._opened is None or not self._opened.update(tools):
             return False
+        for name in self._opened.current().keys() - self._allowed(self._opened.current()).keys():
+            del tools[name]
         tools.update(self._marked({name: tools[name] for name in self._special if name in tools}))
         return True
+
+    def _allowed(self, tools: Mapping[str, ToolDefinition]) -> dict[str, ToolDefinition]:
+        return {name: tool for name, tool in tools.items() if self._filter.allows(tool)}
 
     def _marked(self, tools: Mapping[str, ToolDefinition]) -> dict[str, ToolDefinition]:
         return {name: ending(tool) if name in self._special else tool for name, tool in tools.items()}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.agent.agent_kinds import AgentKind
 from workbench.agent.model_query import ModelCompletion
@@ -25,6 +25,7 @@ from workbench.session.state import State
 from workbench.session.sub_agents import Delegates
 from workbench.tools.context import ToolContext
 from workbench.tools.delegate import NAME as DELEGATE
+from workbench.tools.name_filter import NameFilter
 from workbench.tools.selection import Selection, select_tools
 from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import SERVERS
@@ -135,13 +136,18 @@ def open_toolset(
         IntegrityGuard(str(workspace)).compare()
         questions = ServerQuestions(complete, lambda: services.state.mode, has_user=services.has_user)
         notify = notifier(services.on_live)
-        allows = services.kind.offers if services.kind else lambda tool: True
+        allows = _filter_of(table, services.kind)
         servers = SessionServers(*configured, tools, table, notify, asker_of=questions.asker, allows=allows)
         resources.callback(servers.close)
     if services.kind:
         for name in [name for name, tool in tools.items() if not services.kind.offers(tool)]:
             del tools[name]
     return Toolset(selection, tools, servers, questions, skills_of(workspace, [locations.skills]), directory)
+
+
+def _filter_of(table: Mapping[str, Any], kind: AgentKind | None) -> Callable[[ToolDefinition], bool]:
+    names = NameFilter.of(table)
+    return lambda tool: names.allows(tool) and (kind is None or kind.offers(tool))
 
 
 def notifier(on_live: Callable[[LiveEvent], None]) -> Callable[[str], None]:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from workbench.config.settings import Settings
+from workbench.config.table import FILTER
 from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.coercion import error_line
 from workbench.tools.context import ConversationState
 from workbench.tools.factories import Hints, settable
 from workbench.tools.manifest import BUILTIN_TOOLS
+from workbench.tools.name_filter import NameFilter
 from workbench.tools.registry import (
     Registrable,
     Tool,
@@ -65,7 +67,7 @@ def _lines(table: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, An
     unknown = []
     for key, value in table.items():
         name = resolve_alias(key)
-        if key == "set":
+        if key in ("set", FILTER):
             continue
         if name in lines:
             raise UsageError(f"tools.{key} says again what to do with {name}; keep one of the lines")
@@ -126,6 +128,7 @@ def _instead(name: str, hints: Hints) -> str:
     return f"; it takes {', '.join(sorted(hints))}" if hints else "; the tool takes none"
 
 
+FILTERED = f"left out by tools.{FILTER}"
 _PLAN = ("task_tracker",)
 """Tools that are in the set "plan" even if they are not read-only."""
 
@@ -178,7 +181,7 @@ def select_tools(settings: Settings, file: Path, context: ConversationState) -> 
     own, notices = find_own(Path(context.workspace), settings.trusted, file, list_registered_tools())
     try:
         choices, unknown = choose(settings.tools, [tool.name for tool in own])
-        opener = _Opener(context, {tool.name: tool for tool in own})
+        opener = _Opener(context, {tool.name: tool for tool in own}, NameFilter.of(settings.tools))
         states = opener.open_all(choices)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
@@ -191,9 +194,10 @@ def select_tools(settings: Settings, file: Path, context: ConversationState) -> 
 class _Opener:
     """Opens tools one after the other; collects a notice for each that fails."""
 
-    def __init__(self, context: ConversationState, own: Mapping[str, OwnTool]) -> None:
+    def __init__(self, context: ConversationState, own: Mapping[str, OwnTool], names: NameFilter) -> None:
         self._context = context
         self._own = own
+        self._filter = names
         self._names = set(list_registered_tools())
         self.notices: list[str] = []
 
@@ -228,7 +232,15 @@ class _Opener:
         if choice.only_reading and not all(tool.is_read_only or tool.name in _PLAN for tool in tools):
             _close(tools)
             return ToolState(choice.name, False, 'it can change things, and the set is "plan"', source)
-        return ToolState(choice.name, True, choice.why, source, tools)
+        return self._filtered(ToolState(choice.name, True, choice.why, source, tools))
+
+    def _filtered(self, state: ToolState) -> ToolState:
+        """Return the state with the tools that the filter allows; the others are closed."""
+        allowed = tuple(tool for tool in state.tools if self._filter.allows(tool))
+        _close(tool for tool in state.tools if tool not in allowed)
+        if not allowed:
+            return replace(state, is_on=False, why=FILTERED, tools=())
+        return replace(state, tools=allowed)
 
     def _create(self, choice: Choice, own: OwnTool | None) -> tuple[ToolDefinition, ...]:
         tool: Registrable = check_tool(own.load()) if own else find_tool(choice.name)
