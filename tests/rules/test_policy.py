@@ -1,17 +1,17 @@
 from itertools import product
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.config.modes import MODE_NAMES
-from workbench.protocol.risk import effective
+from workbench.config.modes import MODES
+from workbench.protocol.risk import Mode, effective
 from workbench.rules.policy import rule_on
 from workbench.rules.rule import Rule
 
 RATINGS = ("UNKNOWN", "LOW", "MEDIUM", "HIGH")
 HEIGHT = {rating: height for height, rating in enumerate(RATINGS)}
-MODES = ("ask", "medium", "high", "never", "plan")
 
 
 @pytest.mark.parametrize(("model", "local"), list(product(RATINGS, (*RATINGS, None))))
@@ -33,6 +33,7 @@ def test_local_rating_can_only_raise_the_risk(model, lower, higher):
     [
         ("ask", RATINGS),
         ("medium", ("UNKNOWN", "MEDIUM", "HIGH")),
+        ("edits", ("UNKNOWN", "MEDIUM", "HIGH")),
         ("high", ("UNKNOWN", "HIGH")),
         ("never", ()),
     ],
@@ -40,6 +41,25 @@ def test_local_rating_can_only_raise_the_risk(model, lower, higher):
 def test_each_mode_asks_from_its_own_risk_level(mode, asked):
     ratings = {risk: rule_on(mode, risk, False, "execute_bash").verdict for risk in RATINGS}
     assert ratings == {risk: "ask" if risk in asked else "allow" for risk in RATINGS}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_only_accept_edits_treats_edits_of_the_workspace_differently(mode):
+    plain = {risk: rule_on(mode, risk, False, "edit_file").verdict for risk in RATINGS}
+    edits = {risk: rule_on(mode, risk, False, "edit_file", edits=True).verdict for risk in RATINGS}
+    assert edits == (plain | {"MEDIUM": "allow"} if mode == "edits" else plain)
+
+
+def test_accepted_edits_of_protected_files_and_with_broken_rules_are_asked_about():
+    assert rule_on("edits", "MEDIUM", False, "edit_file", edits=True, protected="/w/.git/hooks/x").verdict == "ask"
+    assert rule_on("edits", "MEDIUM", False, "edit_file", edits=True, caution="broken").verdict == "ask"
+    assert rule_on("edits", "MEDIUM", False, "edit_file", edits=True, rule=Rule("ask", "edit_file")).verdict == "ask"
+
+
+@pytest.mark.parametrize("confirm", [True, False])
+@pytest.mark.parametrize("mode", ["medium", "edits", "high"])
+def test_modes_by_risk_ask_about_unknown_risks_as_set(mode, confirm):
+    assert rule_on(mode, "UNKNOWN", False, "x", confirm_unknown=confirm).verdict == ("ask" if confirm else "allow")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -66,13 +86,13 @@ def test_rules_deny_and_ask_in_every_mode(mode, risk):
 @pytest.mark.parametrize(("mode", "risk"), list(product(MODES, RATINGS)))
 def test_rules_never_allow_high_risk_or_override_stricter_modes(mode, risk):
     ruling = rule_on(mode, risk, False, "x", rule=Rule("allow", "x"))
-    if mode in ("medium", "high", "never") and risk != "HIGH":
+    if mode in ("medium", "edits", "high", "never") and risk != "HIGH":
         assert (ruling.verdict, ruling.by, ruling.rule) == ("allow", "rule", "allow x")
     else:
         assert ruling == rule_on(mode, risk, False, "x")
 
 
-@pytest.mark.parametrize("mode", ["medium", "high", "never"])
+@pytest.mark.parametrize("mode", ["medium", "edits", "high", "never"])
 def test_possibly_lost_rules_cause_questions_above_low(mode):
     for rule in (None, Rule("allow", "x")):
         assert rule_on(mode, "LOW", False, "x", rule=rule, caution="broken").verdict == "allow"
@@ -88,7 +108,7 @@ def test_plan_mode_denies_writes_with_a_reason_for_the_model(risk):
 
 def test_ruling_names_the_mode_as_the_screen_does():
     assert rule_on("medium", "HIGH", False, "execute_bash").rule == 'mode "Ask (medium+)"'
-    assert set(MODE_NAMES) == set(MODES)
+    assert tuple(MODES) == get_args(Mode)
 
 
 @pytest.mark.parametrize(

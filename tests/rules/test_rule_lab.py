@@ -49,7 +49,7 @@ CASES = {
         ("ask", "ask", "ask", "deny"),
     ),
     "a rule denied it": (push("a!", "LOW", "rule", "deny $ git *"), ("deny", "deny", "deny", "deny")),
-    "plan mode denied it": (push("a!", "MEDIUM", "mode", 'mode "Plan (read-only)"'), ("deny", "deny", "deny", "deny")),
+    "plan mode denied it": (push("a!", "MEDIUM", "mode", 'mode "Plan"'), ("deny", "deny", "deny", "deny")),
 }
 
 
@@ -67,7 +67,7 @@ def test_what_a_rule_would_have_done(where, verdict, events, outcomes):
 @pytest.mark.parametrize("mode", MODES)
 def test_the_questions_of_modes_that_ask_by_risk_alone_are_answered(where, mode):
     keep("s1", "x", *push("a", "MEDIUM", "person", "", mode_label(mode)))
-    after = "allow" if mode in ("medium", "high") else "ask"
+    after = "allow" if mode in ("medium", "edits", "high") else "ask"
     assert dict(tried(where, "allow $ git push *").counts) == {("ask", after): 1}
 
 

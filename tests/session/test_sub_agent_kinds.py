@@ -9,6 +9,7 @@ import pytest
 
 from tests.sandbox import bash, finish, wait_for
 from tests.session.test_subagents import Place, question
+from workbench.config.modes import MODES
 from workbench.protocol.events import ActionDecided, ActionObserved, DelegateStep, SessionStarted
 from workbench.session.actions.decide import CommandError
 from workbench.session.session_factory import open_session
@@ -21,7 +22,6 @@ from workbench.view.formatting.sessions import title
 
 ALWAYS = {"finish", "think", "task_tracker", "request_condensation"}
 READING = {"execute_bash", "str_replace_editor", "glob", "grep"}
-MODES = ("medium", "ask", "high", "never", "plan")
 WRITES = bash("touch made", risk="LOW")
 
 

@@ -105,7 +105,7 @@ async def test_deferred_client_delivers_queued_commands_in_order():
         assert real.commands == []
         may_go.set()
         await wait_until(pilot, lambda: len(real.commands) == 3 and app.state.session_id)
-        assert real.commands == [("send", "a"), ("send", "b"), ("mode", "high")]
+        assert real.commands == [("send", "a"), ("send", "b"), ("mode", "edits")]
 
 
 async def test_deferred_client_that_cannot_be_created_reports_the_reason():

@@ -175,8 +175,8 @@ async def test_hints_name_keys_that_are_active():
         await wait_until(pilot, lambda: "esc prompt" in text_of(app, KeyHints))
         assert "enter open" in text_of(app, KeyHints)
         await pilot.press("f7")
-        await wait_until(pilot, lambda: client.commands == [("mode", "high")])
-        assert client.commands == [("mode", "high")]
+        await wait_until(pilot, lambda: client.commands == [("mode", "edits")])
+        assert client.commands == [("mode", "edits")]
 
 
 async def test_escape_focuses_the_prompt_first_and_then_stops_the_agent():

@@ -23,7 +23,7 @@ async def test_only_the_last_of_several_presses_takes_effect_and_both_modes_are_
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
-        await pilot.press("shift+tab", "shift+tab", "shift+tab")
+        await pilot.press(*["shift+tab"] * 4)
         assert "Ask (medium+) → Ask every time?" in text_of(app, StatusLine)
         assert client.commands == []
         await wait_until(pilot, lambda: client.commands)
@@ -40,7 +40,7 @@ async def test_key_never_selects_the_never_ask_mode():
         for _ in range(9):
             await pilot.press("shift+tab")
             seen.append(app.state.next_mode)
-        assert seen[:5] == ["high", "plan", "ask", "medium", "high"]
+        assert seen[:6] == ["edits", "high", "plan", "ask", "medium", "edits"]
         assert "never" not in seen
         app.state.mode, app.state.next_mode = "never", ""
         await pilot.press("shift+tab")
@@ -52,7 +52,7 @@ async def test_full_cycle_back_to_the_current_mode_changes_nothing():
     app = workbench_app(client)
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
-        await pilot.press(*["shift+tab"] * 4)
+        await pilot.press(*["shift+tab"] * 5)
         await asyncio.sleep(DEBOUNCE_SECONDS + 0.3)
         await wait_until(pilot, lambda: not app.state.next_mode)
         assert client.commands == []
@@ -132,7 +132,7 @@ async def test_key_pressed_during_a_stall_cancels_the_mode_before_it():
         await pilot.press("shift+tab")
         type_while_it_stands_still(app, "shift+tab", seconds=DEBOUNCE_SECONDS + 0.6)
         await wait_until(pilot, lambda: client.commands)
-        assert client.commands == [("mode", "plan")]
+        assert client.commands == [("mode", "high")]
 
 
 async def test_key_read_after_a_stall_confirms_nothing(monkeypatch):

@@ -99,7 +99,7 @@ TABLE = {
     "models: a fallback model answered": ("models/fallback_model", ["overloaded"]),
     "themes: tried in the list": ("themes/choosing", ["ohw-dusk"]),
     "palette": ("palette_and_trust/palette", ["/help"]),
-    "palette: some letters typed": ("palette_and_trust/palette_typed", ["/mode", "Plan (read-only)"]),
+    "palette: some letters typed": ("palette_and_trust/palette_typed", ["/mode", "Plan"]),
     "tools": ("tools/tools", ["Tools · 3 of 6 on", "built-in", "issues_create"]),
     "tools: sub-agents among them": ("tools/sub_agents_among_the_tools", ["reviewer"]),
     "MCP servers": ("servers/servers", ["disabled until approved", "cannot be used"]),

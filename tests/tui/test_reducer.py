@@ -307,6 +307,48 @@ def test_settings_and_abandoned_actions_are_shown():
     ]
 
 
+_LAST = "Mode changed to: Accept edits"
+
+
+@pytest.mark.parametrize(
+    ("between", "texts"),
+    [
+        ("", [_LAST]),
+        ("message", ["Mode changed to: Plan", _LAST]),
+        ("model", ["Mode changed to: Plan", "Model changed to: other", _LAST]),
+        ("both", ["Mode changed to: Plan", "Mode changed to: Ask every time, model changed to: other", _LAST]),
+    ],
+    ids=["nothing", "message", "model", "both"],
+)
+def test_notices_of_modes_next_to_each_other_become_one(between, texts):
+    script = Script().start()
+    script.add(ev.SettingsChanged, mode="high")
+    script.add(ev.SettingsChanged, mode="plan")
+    if between == "message":
+        script.user("go")
+    elif between:
+        script.add(ev.SettingsChanged, mode="ask" if between == "both" else None, model="other")
+    script.add(ev.SettingsChanged, mode="edits")
+
+    state = script.state()
+
+    assert state.mode == "edits"
+    assert [item.text for item in state.items if isinstance(item, NoticeItem)] == texts
+
+
+@pytest.mark.parametrize(
+    ("modes", "before"),
+    [(["plan"], "medium"), (["edits", "plan"], "edits"), (["plan", "plan"], "medium"), (["plan", "high"], "")],
+    ids=["first", "changed", "twice", "left"],
+)
+def test_mode_before_plan_is_remembered(modes, before):
+    script = Script().start()
+    for mode in modes:
+        script.add(ev.SettingsChanged, mode=mode)
+
+    assert script.state().mode_before_plan == before
+
+
 def test_lost_engine_leaves_nothing_running_and_everything_shown():
     state = working_session().state()
     apply(state, live.TextDelta(text="Half a sen"))

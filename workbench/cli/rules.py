@@ -18,7 +18,7 @@ from workbench.risk import Assessment, RatingContext, assess
 from workbench.risk.assessment import summed
 from workbench.risk.read_only import only_looks
 from workbench.rules.patterns import is_url
-from workbench.rules.policy import rule_on
+from workbench.rules.policy import edits_workspace, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import Rule, RuleError, near, parse_rule
 from workbench.rules.rule_files import checked, command_subject
@@ -152,6 +152,7 @@ def _outcome(
         effective("LOW", local.risk),
         reads,
         subject.tool,
+        edits=edits_workspace(subject),
         reads=subject.is_shell and only_looks(subject.arguments, local, subject.workspace),
         rule=deciding(rules, subject),
         caution=caution,

@@ -1,4 +1,4 @@
-"""The approval modes: their names, their order, and an explanation of the mode that never asks."""
+"""The approval modes: one table with their names, what they ask about and their order."""
 
 from __future__ import annotations
 
@@ -8,19 +8,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-MODE_NAMES: Final[Mapping[str, str]] = {
-    "medium": "Ask (medium+)",
-    "ask": "Ask every time",
-    "high": "Ask (high only)",
-    "never": "Don't ask",
-    "plan": "Plan (read-only)",
+    from workbench.protocol.risk import Mode, Risk
+
+
+class ApprovalMode:
+    """One approval mode; `label` is its name in the interface."""
+
+    __slots__ = ("asks", "asks_about_edits", "label", "meaning")
+
+    def __init__(
+        self, label: str, meaning: str, asks: tuple[Risk, ...], asks_about_edits: tuple[Risk, ...] | None = None
+    ) -> None:
+        """`asks` are the risks that need the user's approval; `asks_about_edits` those of edits in the workspace, if
+        they differ.
+        """
+        self.label = label
+        self.meaning = meaning
+        self.asks = asks
+        self.asks_about_edits = asks if asks_about_edits is None else asks_about_edits
+
+
+_FROM_MEDIUM: Final[tuple[Risk, ...]] = ("MEDIUM", "HIGH", "UNKNOWN")
+_FROM_HIGH: Final[tuple[Risk, ...]] = ("HIGH", "UNKNOWN")
+MODES: Final[Mapping[Mode, ApprovalMode]] = {
+    "plan": ApprovalMode("Plan", "only reads run", _FROM_MEDIUM),
+    "ask": ApprovalMode("Ask every time", "everything that is not read-only asks", ("LOW", *_FROM_MEDIUM)),
+    "medium": ApprovalMode("Ask (medium+)", "medium and high risk ask", _FROM_MEDIUM),
+    "edits": ApprovalMode(
+        "Accept edits", "edits in the workspace run, the rest asks from medium", _FROM_MEDIUM, _FROM_HIGH
+    ),
+    "high": ApprovalMode("Ask (high only)", "only high risk asks", _FROM_HIGH),
+    "never": ApprovalMode("Don't ask", "only protected files and unrecoverable deletions ask", ()),
 }
+"""Each mode by the name that settings, flags and commands use, in the order in which the interface lists them."""
+MODE_NAMES: Final[Mapping[str, str]] = {name: mode.label for name, mode in MODES.items()}
 """The name that the interface shows for each mode."""
-MODES: Final = tuple(MODE_NAMES)
 NEVER: Final = "never"
 """The mode that never asks: it is selected only by its name, never by a key, and the user has to confirm it."""
-MODE_CYCLE: Final = ("plan", "ask", "medium", "high")
-"""The modes that a key steps through, the strictest first."""
+MODE_CYCLE: Final = tuple(name for name in MODES if name != NEVER)
+"""The modes that a key steps through."""
 NEVER_MEANS: Final = (
     "From now on, every action the agent proposes runs at once, whatever its risk. You are asked only about "
     "protected files, about what could not be restored, and where one of your rules asks.",

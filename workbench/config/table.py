@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from workbench.config.agent_settings import check_agents
-from workbench.config.modes import MODE_NAMES
+from workbench.config.modes import MODE_NAMES, MODES
 from workbench.config.setting_kinds import (
     NEXT_START,
     NOW,
@@ -347,7 +347,9 @@ class Settings:
         "medium",
         OneOf(words=MODE_NAMES),
         "Mode",
-        "When to ask before an action runs: medium or high (that risk and up), ask (always), never, plan (read only).",
+        "When to ask before an action runs: "
+        + "; ".join(f"{name} ({mode.meaning})" for name, mode in MODES.items())
+        + ".",
         group="Asking",
         takes_effect=NOW,
         flag="MODE",
@@ -357,7 +359,7 @@ class Settings:
         Switch(),
         "Ask if unknown",
         "Also ask when neither the model nor the workbench can rate an action. "
-        "Without it the modes medium and high let such an action run.",
+        "Without it the modes medium, edits and high let such an action run.",
         group="Asking",
     )
     max_steps: int = setting(

@@ -278,7 +278,7 @@ class PlainSession:
         for item in [*changed.added, *changed.updated]:
             if isinstance(item, ActionItem):
                 self._print_action(item)
-            elif item in changed.added:
+            elif isinstance(item, NoticeItem) or item in changed.added:
                 self._print_item(item)
 
     def _print_item(self, item: Item) -> None:

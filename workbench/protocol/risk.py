@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
-Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
-"""When the user is asked: always, from MEDIUM or HIGH on, never, or (in plan mode) for everything that writes."""
+Mode: TypeAlias = Literal["plan", "ask", "medium", "edits", "high", "never"]
+"""When the user is asked; `workbench.config.modes` has the names and what each mode asks about."""
 
 _HEIGHT: dict[Risk, int] = {"UNKNOWN": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3}
 

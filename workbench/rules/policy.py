@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from workbench.config.modes import MODE_NAMES, PLAN_COMMANDS
+from workbench.config.modes import MODE_NAMES, MODES, PLAN_COMMANDS
 from workbench.files.root_directory import real_path
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.paths import within
@@ -20,15 +20,8 @@ from workbench.text import revealed
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import ToolKind, kind_of
 
-_ASKED: dict[Mode, tuple[Risk, ...]] = {
-    "medium": ("MEDIUM", "HIGH", "UNKNOWN"),
-    "ask": ("LOW", "MEDIUM", "HIGH", "UNKNOWN"),
-    "high": ("HIGH", "UNKNOWN"),
-    "never": (),
-    "plan": ("MEDIUM", "HIGH", "UNKNOWN"),
-}
-
-
+_ASKS_BY_RISK: Final[frozenset[Mode]] = frozenset({"medium", "edits", "high"})
+"""The modes that ask from a risk on; the setting `confirm_unknown` says whether an unknown risk is among them."""
 PROTECTED: Final = "protected paths, which every mode asks about"
 
 
@@ -50,6 +43,7 @@ def rule_on(
     *,
     reads: bool = False,
     reader: str = "",
+    edits: bool = False,
     rule: Rule | None = None,
     caution: str = "",
     protected: str = "",
@@ -59,7 +53,8 @@ def rule_on(
     """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
     `reads` means that this call changes nothing although its tool may; `reader` names the kind of a sub-agent that may
-    only read with this tool, in every mode. A rule denies or asks in every mode. It never
+    only read with this tool, in every mode; `edits` means that this call only edits files of the workspace, by
+    `edits_workspace`. A rule denies or asks in every mode. It never
     allows a HIGH action (which includes all changes of protected paths), anything in the mode that always asks, or
     writing in plan mode. With `caution` (a reason, such as an unreadable rule file), everything above LOW is asked
     about despite `allow` rules. Changes of a `protected` path, and possible ones (`unplaced`), are asked about in every
@@ -72,7 +67,9 @@ def rule_on(
     if rule is not None and rule.verdict == "ask":
         return Ruling("ask", rule.text, rule.reason, by="rule")
     allowing = None if caution and risk != "LOW" else rule
-    asked = () if risk == "UNKNOWN" and not confirm_unknown and mode in ("medium", "high") else _ASKED[mode]
+    asked = MODES[mode].asks_about_edits if edits else MODES[mode].asks
+    if risk == "UNKNOWN" and not confirm_unknown and mode in _ASKS_BY_RISK:
+        asked = ()
     ruling = _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, asked, caution)
     if protected and ruling.verdict == "allow":
         return Ruling("ask", PROTECTED, f"{protected} is protected, and no allow rule names it")
@@ -94,6 +91,20 @@ def _by_mode(mode: Mode, risk: Risk, asked: tuple[Risk, ...], caution: str) -> R
     if risk in asked:
         return Ruling("ask", mode_label(mode))
     return Ruling("ask", caution, by="rule") if caution and risk != "LOW" else Ruling("allow", mode_label(mode))
+
+
+def edits_workspace(subject: Subject) -> bool:
+    """Return whether the action is a call of a built-in editor on files inside the workspace, links resolved."""
+    workspace = real_path(subject.workspace)
+    return (
+        kind_of(subject.tool) == "edit"
+        and bool(subject.paths)
+        and all(
+            within(each, root) and each != root
+            for path in subject.paths
+            for each, root in ((path, subject.workspace), (real_path(path), workspace))
+        )
+    )
 
 
 def mode_label(mode: Mode) -> str:

@@ -256,11 +256,22 @@ def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
 def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
     if event.model:
         state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
-    state.mode = event.mode or state.mode
+    if event.mode and event.mode != state.mode:
+        state.mode_before_plan = state.mode if event.mode == "plan" else ""
+        state.mode = event.mode
     state.title = state.title if event.title is None else event.title
     others = tuple(rule for rule in state.rules if rule not in (event.rule, event.dropped_rule))
     state.rules = (*others, event.rule) if event.rule else others
-    return added(state, settings_notice(event))
+    return _notice_of_settings(state, settings_notice(event))
+
+
+def _notice_of_settings(state: SessionState, notice: NoticeItem) -> Changed:
+    """Append the notice, or let it replace the text of the notice before it if both say only which mode applies."""
+    last = state.items[-1] if state.items else None
+    if not (notice.is_mode and isinstance(last, NoticeItem) and last.is_mode):
+        return added(state, notice)
+    last.text = notice.text
+    return Changed(updated=[last], status=True)
 
 
 def _rewound(state: SessionState, event: Rewound) -> Changed:

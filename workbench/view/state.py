@@ -126,6 +126,8 @@ class NoticeItem(Struct):
     title: str = ""
     refuses: bool = False
     """Whether it says that the engine refused a request of the user's."""
+    is_mode: bool = False
+    """Whether it says only that the mode has changed; the next such notice replaces its text."""
 
 
 Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem
@@ -187,6 +189,8 @@ class SessionState(Struct):
     tools: tuple[str, ...] = ()
     """The names of the tools with which the session began."""
     mode: str = "medium"
+    mode_before_plan: str = ""
+    """The mode that was in force before plan mode; empty if the session has not left another one for it."""
     next_mode: str = ""
     """The mode about to be set, while the user is still stepping through the modes; not in the log."""
     scripted: bool = False

@@ -16,7 +16,7 @@ from workbench.risk import Assessment, RatingContext, executed_by
 from workbench.risk.actions import named_paths
 from workbench.risk.paths import within
 from workbench.risk.read_only import only_looks
-from workbench.rules.policy import Ruling, rule_for, rule_on
+from workbench.rules.policy import Ruling, edits_workspace, rule_for, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule_set import BROKEN, RuleSet, deciding, guarded_by
 from workbench.rules.subject import Subject, subject_of
@@ -177,6 +177,7 @@ class Rater:
             tool.name,
             reads=reads,
             reader=self._rules.reader_with(tool.name),
+            edits=edits_workspace(subject),
             rule=deciding(rules, subject),
             caution=caution,
             protected=guarded_by(rules, subject),

@@ -23,7 +23,7 @@ from workbench.view.approval.rule_preview import may_fit
 from workbench.view.decisions import DecisionRow, row_of
 
 Outcome: TypeAlias = Literal["allow", "ask", "deny"]
-_OVERRULED: Final = frozenset(mode_label(mode) for mode in ("medium", "high"))
+_OVERRULED: Final = frozenset(mode_label(mode) for mode in ("medium", "edits", "high"))
 """The modes whose questions an `allow` rule answers."""
 _PAST: Final[dict[Outcome, str]] = {"allow": "ran", "ask": "asked", "deny": "denied"}
 _WOULD: Final[dict[Outcome, str]] = {"allow": "would run", "ask": "would ask", "deny": "would be denied"}
