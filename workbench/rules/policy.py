@@ -53,12 +53,12 @@ def rule_on(
     """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
     `reads` means that this call changes nothing although its tool may; `reader` names the kind of a sub-agent that may
-    only read with this tool, in every mode; `edits` means that this call only edits files of the workspace, by
-    `edits_workspace`. A rule denies or asks in every mode. It never
-    allows a HIGH action (which includes all changes of protected paths), anything in the mode that always asks, or
-    writing in plan mode. With `caution` (a reason, such as an unreadable rule file), everything above LOW is asked
-    about despite `allow` rules. Changes of a `protected` path, and possible ones (`unplaced`), are asked about in every
-    mode. Without `confirm_unknown`, modes that ask by risk allow actions of unknown risk.
+    only read with this tool, in every mode; `edits` means that this call edits the workspace, by `edits_workspace`.
+    A rule denies or asks in every mode. It never allows a HIGH action (which includes all changes of protected
+    paths), anything in the mode that always asks, or writing in plan mode. With `caution` (a reason, such as an
+    unreadable rule file), everything above LOW is asked about despite `allow` rules. Changes of a `protected` path,
+    and possible ones (`unplaced`), are asked about in every mode. Without `confirm_unknown`, modes that ask by risk
+    allow actions of unknown risk.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -67,9 +67,8 @@ def rule_on(
     if rule is not None and rule.verdict == "ask":
         return Ruling("ask", rule.text, rule.reason, by="rule")
     allowing = None if caution and risk != "LOW" else rule
-    asked = MODES[mode].asks_about_edits if edits else MODES[mode].asks
-    if risk == "UNKNOWN" and not confirm_unknown and mode in _ASKS_BY_RISK:
-        asked = ()
+    is_let = risk == "UNKNOWN" and not confirm_unknown and mode in _ASKS_BY_RISK
+    asked = () if is_let else MODES[mode].asks_about_edits if edits else MODES[mode].asks
     ruling = _allowed(mode, risk, read_only, allowing) or _by_mode(mode, risk, asked, caution)
     if protected and ruling.verdict == "allow":
         return Ruling("ask", PROTECTED, f"{protected} is protected, and no allow rule names it")

@@ -112,9 +112,9 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
         f"session rule removed: {event.dropped_rule}" if event.dropped_rule else "",
         f"session renamed to {event.title or 'its first message'}" if event.title is not None else "",
     ]
-    given = [part for part in parts if part]
-    text = ", ".join(given)
-    return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(given) == 1)
+    changed = [part for part in parts if part]
+    text = ", ".join(changed)
+    return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(changed) == 1)
 
 
 def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
