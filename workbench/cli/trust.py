@@ -16,7 +16,9 @@ from workbench.text import visible, visible_path
 from workbench.tools.trust import revoke
 from workbench.view.approval.trust_list import TrustRow, trust_rows
 
-_NONE = "No directory is trusted. `ohw` asks when you open one that brings tools, rules, servers or sub-agents."
+_NONE = (
+    "No directory is trusted. `ohw` asks when you open one that brings tools, rules, servers, sub-agents or commands."
+)
 _RUNNING = "Sessions that are open keep what they loaded until they end."
 
 

@@ -60,6 +60,11 @@ class Locations:
         return self.config / "agents"
 
     @property
+    def commands(self) -> Path:
+        """The directory of the user's own custom commands."""
+        return self.config / "commands"
+
+    @property
     def prompt_history(self) -> Path:
         """The file with the messages the user sent in all sessions."""
         return self.state / "prompt-history.jsonl"

@@ -88,7 +88,7 @@ def handle(command: Command, context: Context) -> None:
 
 @handle.register
 def _send(command: SendMessage, context: Context) -> None:
-    context.session.send(command.text, command.mentions)
+    context.session.send(command.text, command.mentions, command.command)
 
 
 @handle.register

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
+from workbench.agent.custom_commands import CommandMessage, CustomCommands
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import log_path
@@ -260,6 +261,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         sys.stderr.write("ohw: /exit ends a run; none was started\n")
         return 0
     directory = checked_workspace(workspace)
+    message = CustomCommands(lambda: settings, directory, locations).message(prompt) or CommandMessage(prompt)
     end_without_memory()
     import_early(settings.profile(settings.model))
     outlet = Outlet(as_json)
@@ -268,10 +270,10 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
         opened = start_session(locations, settings, directory, session_id, on_event=outlet.event, on_live=outlet.live)
         outlet.show_results_of(opened.tools)
-        outlet.notices(opened.notices)
+        outlet.notices([*opened.notices, *filter(None, [message.notice])])
         try:
             driven = _Run(opened, outlet, directory)
-            code = driven.drive(prompt)
+            code = driven.drive(message)
             questions, unsaved = open_questions(opened.session, driven.waiting_delegates), opened.obstacle
         finally:
             opened.close()
@@ -385,10 +387,11 @@ class _Run:
         opened.delegates.on_wait(self._on_wait)
         outlet.on_failure(self._stop_unseen)
 
-    def drive(self, prompt: str) -> int:
+    def drive(self, message: CommandMessage) -> int:
         session = self._opened.session
         servers = self._opened.servers
-        session.send(prompt, mentioned(prompt, self._directory, servers.is_resource if servers else None))
+        mentions = mentioned(message.text, self._directory, servers.is_resource if servers else None)
+        session.send(message.text, mentions, message.command)
         worker = Worker(session, self._rested.set, self._opened.fail)
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:

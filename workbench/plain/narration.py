@@ -31,7 +31,8 @@ def item_lines(item: Item, workspace: str) -> Iterator[str]:
         case UserItem():
             images = "".join(f" [image {chip}]" for chip in item.images)
             images += "".join(f" [resource {chip}]" for chip in item.resources)
-            yield f"You{' (removed)' if item.withdrawn else ''}: {item.text}{images}"
+            command = f" ({item.command})" if item.command else ""
+            yield f"You{command}{' (removed)' if item.withdrawn else ''}: {item.text}{images}"
         case AgentItem() if item.text.strip():
             yield f"Agent: {item.text.strip()}{' (cut short)' if item.incomplete else ''}"
         case NoticeItem():

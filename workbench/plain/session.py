@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from workbench.agent.custom_commands import CustomCommands, InvalidCommand
 from workbench.client.client import Client, Disconnected, Incoming
 from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
@@ -18,8 +19,9 @@ from workbench.plain.narration import begun, change_lines, ended, file_line, ite
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
+from workbench.protocol.events import CustomCommand
 from workbench.session.mentions import mentioned
-from workbench.text import first_line, well_formed
+from workbench.text import first_line, visible, well_formed
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.questions import Always, Decision, Outcome, TextAnswer
 from workbench.view.approval.rule_preview import try_rule
@@ -51,6 +53,7 @@ WORDS: Final = {
     "quit": "quit, as ctrl+d does; the session is saved",
     "exit": "same as /quit",
 }
+_BUILT_IN: Final = frozenset(f"/{name.split()[0]}" for name in WORDS)
 _KEYS: Final = (
     "A line is a message to the agent; while it works the message waits for its next step.",
     "@FILE in a message sends the file along. !COMMAND runs a shell command of your own.",
@@ -194,11 +197,19 @@ _QuestionKey = tuple[str, str, int]
 
 
 class PlainSession:
-    """Runs one session on one console; `offers` knows the resources and prompts of MCP servers."""
+    """Runs one session on one console; `offers` are those of MCP servers, `custom` the custom commands."""
 
     def __init__(
-        self, client: Client, state: SessionState, directory: Path, console: Console, offers: ServerOffers
+        self,
+        client: Client,
+        state: SessionState,
+        directory: Path,
+        console: Console,
+        *,
+        offers: ServerOffers,
+        custom: CustomCommands,
     ) -> None:
+        self._custom = custom
         self._client = client
         self._state = state
         self._directory = directory
@@ -227,7 +238,8 @@ class PlainSession:
         self._console.listen(self._handle_line)
         if message:
             self._console.print(f"You: {message}")
-            self._send(message)
+            if not self._send_custom(message):
+                self._send(message)
         follower = asyncio.create_task(self._follow())
         follower.add_done_callback(self._ended)
         code = await self._code
@@ -356,7 +368,7 @@ class PlainSession:
         elif (self._question or self._never_ask.is_open) and line.strip() not in ("/stop", "/exit", "/quit", "/status"):
             self._asker.add_line(line)
         elif line.startswith("/"):
-            if not self._prompts.asks(line):
+            if not self._send_custom(line) and not self._prompts.asks(line):
                 self._commands.run(line)
             self._refresh()
         elif line.startswith("!"):
@@ -366,10 +378,24 @@ class PlainSession:
         else:
             self._refresh()
 
-    def _send(self, text: str) -> None:
+    def _send_custom(self, line: str) -> bool:
+        """Send the message of the custom command that a line names; return False if it names none."""
+        try:
+            message = None if line.partition(" ")[0] in _BUILT_IN else self._custom.message(line)
+        except InvalidCommand as error:
+            self._console.print(f"Not sent: {visible(str(error), lines=False)}.")
+            return True
+        if message is None:
+            return False
+        if message.notice:
+            self._console.print(f"{message.notice}.")
+        self._send(message.text, message.command)
+        return True
+
+    def _send(self, text: str, command: CustomCommand | None = None) -> None:
         self._sent.append(well_formed(text))
         mentions = mentioned(text, self._directory, self._offers.is_resource(text))
-        self._client.send(SendMessage(text=text, mentions=tuple(mentions)))
+        self._client.send(SendMessage(text=text, mentions=tuple(mentions), command=command))
 
     def _interrupted(self) -> None:
         """Handle Ctrl+c: stop the agent if it runs; leave if Ctrl+c was pressed shortly before."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from workbench.agent.custom_commands import CustomCommands
 from workbench.ascii import wants_ascii
 from workbench.client.engine_client import EngineClient
 from workbench.config.locations import Locations
@@ -103,7 +104,10 @@ def open_plain(
     client = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)
-    code = asyncio.run(_talk(lambda: PlainSession(client, state, workspace, console, offers), prompt))
+    custom = CustomCommands(lambda: settings, workspace, locations)
+    code = asyncio.run(
+        _talk(lambda: PlainSession(client, state, workspace, console, offers=offers, custom=custom), prompt)
+    )
     if code > 128:
         _insist(code)
     client.close(stop=code > 128)

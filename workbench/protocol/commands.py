@@ -12,7 +12,7 @@ from msgspec import field
 from msgspec.json import Decoder
 
 from workbench.protocol.codec import TaggedData, decode
-from workbench.protocol.events import Event, FileDelta, FileText, Verdict
+from workbench.protocol.events import CustomCommand, Event, FileDelta, FileText, Verdict
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
 
@@ -47,6 +47,8 @@ class SendMessage(Command):
 
     text: str
     mentions: tuple[str, ...] = ()
+    command: CustomCommand | None = None
+    """The custom command that the text comes from."""
 
 
 class UnqueueMessage(Command):

@@ -101,6 +101,19 @@ class Segment(Data):
     reason: str = ""
 
 
+class CustomCommand(Data):
+    """The custom command that a message comes from; `source` is its file.
+
+    Until the next message `model` is asked in place of the session's, and only the `tools` may be used, which are named
+    as in the file; an empty `model` and `None` change nothing.
+    """
+
+    name: str
+    source: str = ""
+    model: str = ""
+    tools: tuple[str, ...] | None = None
+
+
 class UserMessage(EventBase):
     """A message from the user; one sent while the agent runs is queued until the next step.
 
@@ -114,6 +127,7 @@ class UserMessage(EventBase):
     image_names: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     attached: tuple[FileText, ...] = ()
+    command: CustomCommand | None = None
 
 
 class ResourceText(Data):

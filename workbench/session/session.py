@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
+from msgspec.structs import replace
+
 from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel, Model
-from workbench.protocol.events import ActionDecided, Event, MessageWithdrawn, Verdict
+from workbench.protocol.events import ActionDecided, CustomCommand, Event, MessageWithdrawn, Verdict
 from workbench.protocol.live import EngineState, LiveEvent
 from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.decide import (
@@ -72,21 +74,23 @@ class MessageQueue:
         self,
         log: Log,
         context: ModelContext,
-        check_images: Callable[[Sequence[str]], None],
+        turn: ModelTurn,
         announce: Callable[[], None],
     ) -> None:
-        """`check_images` raises CommandError if the model takes no images; `announce` reports the session's state."""
+        """`turn` knows what the models can do; `announce` reports the session's state."""
         self._log = log
         self._context = context
-        self._check_images = check_images
+        self._turn = turn
         self._announce = announce
 
-    def add(self, text: str, mentions: Sequence[str]) -> None:
-        """Add a message with the files it mentions. Raises CommandError or UnusableImage."""
+    def add(self, text: str, mentions: Sequence[str], command: CustomCommand | None = None) -> None:
+        """Add a message with the files it mentions. Raises CommandError, UnusableImage or ModelError."""
         if not text.strip():
             raise CommandError("there is no text to send")
-        event = message(self._log.state.workspace, text, mentions)
-        self._check_images(event.image_names)
+        model = command.model if command else ""
+        self._turn.check_model(model or None)
+        event = replace(message(self._log.state.workspace, text, mentions), command=command)
+        self._turn.check_images(event.image_names, model or self._log.state.model)
         with self._log.lock:
             self._log.commit(event)
             self._announce()
@@ -216,7 +220,7 @@ class Session:
         self._parts = parts
         self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
         self.files, self.user_commands, self.watch = parts.files, parts.user_commands, parts.watch
-        self.messages = MessageQueue(parts.log, parts.context, parts.turn.check_images, self._announce)
+        self.messages = MessageQueue(parts.log, parts.context, parts.turn, self._announce)
         self._lock = parts.log.lock
         self._workspace = Root.at(parts.log.state.workspace)
         self._workspace_descriptor = self._workspace.hold()
@@ -279,16 +283,16 @@ class Session:
         with self._lock:
             self._log.commit(*self.user_commands.after_a_stop(), *after_a_stop(self._log.state))
 
-    def send(self, text: str, mentions: Sequence[str] = ()) -> None:
+    def send(self, text: str, mentions: Sequence[str] = (), command: CustomCommand | None = None) -> None:
         """Send a message; while the agent works, it is queued for the next model call. `EXIT` interrupts the agent
-        instead.
+        instead. `command` is the custom command that the text comes from.
 
         A message never decides a question.
         """
         if text.strip() == EXIT:
             self.interrupt()
         else:
-            self.messages.add(text, mentions)
+            self.messages.add(text, mentions, command)
 
     def decide(
         self,

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionAssessed,
@@ -15,6 +17,7 @@ from workbench.protocol.events import (
     ActionStarted,
     AgentNudged,
     CondensingAsked,
+    CustomCommand,
     DelegateStep,
     Event,
     FileDelta,
@@ -113,6 +116,8 @@ class State:
     version: str = ""
     """The last snapshot of the session's files."""
     model: str = ""
+    command: CustomCommand | None = None
+    """The custom command that the last message came from."""
     mode: Mode = "medium"
     max_steps: int | None = None
     rules: tuple[str, ...] = ()
@@ -142,6 +147,11 @@ class State:
     own: dict[str, UserCommand] = field(default_factory=dict)
     """The user's commands that have no result yet, in order."""
     own_started: set[str] = field(default_factory=set)
+
+    @property
+    def asked_model(self) -> str:
+        """The name of the model that is asked now: a custom command's, or the session's."""
+        return (self.command.model if self.command else "") or self.model
 
     @property
     def phase(self) -> Phase:
@@ -227,6 +237,7 @@ class State:
                 self.is_running, self.only_condenses, self.ended = True, False, ""
                 self.turn = max(self.turn + 1, event.turn)
                 self.unread.append(event.seq)
+                self.command = event.command
             case RunEnded():
                 self.is_running, self.only_condenses, self.ended = False, False, event.reason
             case VersionTaken():
@@ -235,7 +246,8 @@ class State:
                 self.session_id, self.workspace = event.id, event.workspace
                 self.model, self.mode = event.model, event.mode
             case SettingsChanged():
-                self.model = event.model or self.model
+                if event.model:  # the user's choice counts from now on
+                    self.model, self.command = event.model, self.command and replace(self.command, model="")
                 self.mode = event.mode or self.mode
                 self.max_steps = event.max_steps or self.max_steps
                 others = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))

@@ -26,6 +26,8 @@ RULES: Final = ".ohw/rules.toml"
 SERVERS: Final = ".mcp.json"
 AGENTS: Final = (".agents/agents", ".ohw/agents")
 """The directories of kinds of sub-agents, one Markdown file each."""
+COMMANDS: Final = (".ohw/commands", ".agents/commands", ".claude/commands")
+"""The directories of custom commands, Markdown files at most two directories deep."""
 _MARK: Final = "sha256:"
 _NOTHING: Final = "nothing"
 """Stands for the content of a directory without such files; the agreement does not cover files added later."""
@@ -57,7 +59,7 @@ class Agreement:
 
 def brought(workspace: Path) -> Sequence[Path]:
     """Return the files that are used only if the directory is trusted: tools and all files beside them, rules, MCP
-    servers, and kinds of sub-agents.
+    servers, kinds of sub-agents, and custom commands.
 
     Compiled files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
     """
@@ -66,7 +68,9 @@ def brought(workspace: Path) -> Sequence[Path]:
         has_tools = any(path.suffix == ".py" for path in files)
         single = [workspace / name for name in (RULES, SERVERS)]
         agents = [path for name in AGENTS for path in agent_files(workspace / name)]
-        return [*(sorted(files) if has_tools else ()), *(path for path in single if path.is_file()), *agents]
+        commands = [path for name in COMMANDS for path in command_files(workspace / name)]
+        own_tools = sorted(files) if has_tools else ()
+        return [*own_tools, *(path for path in single if path.is_file()), *agents, *commands]
     except OSError:
         return ()
 
@@ -74,6 +78,12 @@ def brought(workspace: Path) -> Sequence[Path]:
 def agent_files(directory: Path) -> list[Path]:
     """Return the files in a directory that define kinds of sub-agents. Raises OSError."""
     return sorted(path for path in directory.glob("*.md") if path.name.lower() != "readme.md" and path.is_file())
+
+
+def command_files(directory: Path) -> list[Path]:
+    """Return the files in a directory that define custom commands. Raises OSError."""
+    paths = (path for depth in ("*.md", "*/*.md", "*/*/*.md") for path in directory.glob(depth))
+    return sorted(path for path in paths if path.name.lower() != "readme.md" and path.is_file())
 
 
 def _files_in(directory: Path) -> list[Path]:
@@ -108,11 +118,15 @@ def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
 
 
 def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
-    """Return a notice for the rules and one for the sub-agents of an untrusted directory; they are ignored."""
+    """Return a notice for the rules, the sub-agents and the custom commands of an untrusted directory, which are
+    ignored.
+    """
     files = brought(workspace)
     own = [f"the rules in {workspace / RULES}"] if workspace / RULES in files else []
     for name in AGENTS:
         own += [f"the sub-agents in {workspace / name}"] if any(p.parent == workspace / name for p in files) else []
+    for name in COMMANDS:
+        own += [f"the commands in {workspace / name}"] if any(p.is_relative_to(workspace / name) for p in files) else []
     if not own or is_trusted(workspace, trusted):
         return []
     return [f"{each} are left out: the folder is not trusted; `ohw` in it asks whether to trust it" for each in own]

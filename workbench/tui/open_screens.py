@@ -240,7 +240,8 @@ def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitab
 
     screen, main = app.screen, app.switcher.main
     if screen is main:
-        entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available)
+        custom = main.composer.commands.listed
+        entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available, custom)
         app.push_screen(PaletteScreen(entries, app.session.workspace, app.switcher.sources.sessions), run)
     elif not isinstance(screen, PaletteScreen):
         app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None), run)

@@ -18,6 +18,7 @@ from workbench.view.commands import COMMANDS
 from workbench.view.prompt.completion import ranking
 
 if TYPE_CHECKING:
+    from workbench.agent.custom_commands import CommandFile
     from workbench.mcp.mentions import ServerPrompt
 
 Rank = tuple[int, int, int]
@@ -54,12 +55,18 @@ class PastSession:
 
 
 def entries_of(
-    app: App[Any], screen: Screen[Any], settings: Settings, prompts: Sequence[ServerPrompt] | None = None
+    app: App[Any],
+    screen: Screen[Any],
+    settings: Settings,
+    prompts: Sequence[ServerPrompt] | None = None,
+    custom: Sequence[CommandFile] = (),
 ) -> list[PaletteEntry]:
-    """Return the entries for a screen; `prompts` are the MCP servers' prompts, or None if it is not the main screen."""
+    """Return the entries for a screen; `prompts` are the MCP servers' prompts, or None if it is not the main screen,
+    and `custom` are the custom commands.
+    """
     is_main = prompts is not None
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
-    entries = [*_commands(keys), *map(_prompt_entry, prompts)] if prompts is not None else []
+    entries = [*_commands(keys), *map(_custom_entry, custom), *map(_prompt_entry, prompts or ())] if is_main else []
     actions = {entry.action for entry in entries}
     entries += [entry for entry in _bindings(screen) if entry.action not in actions]
     if is_main:
@@ -113,9 +120,13 @@ def _commands(keys: dict[str, Any]) -> Iterator[PaletteEntry]:
         yield PaletteEntry("command", f"/{command.name}", command.words, command.action, key)
 
 
+def _custom_entry(command: CommandFile) -> PaletteEntry:
+    return PaletteEntry("command", f"/{command.name}", command.words, f"named_prompt({command.name!r})")
+
+
 def _prompt_entry(prompt: ServerPrompt) -> PaletteEntry:
     name = f"{prompt.server}:{prompt.name}"
-    return PaletteEntry("command", f"/{name}", prompt.words, f"server_prompt({name!r})")
+    return PaletteEntry("command", f"/{name}", prompt.words, f"named_prompt({name!r})")
 
 
 def _bindings(screen: Screen[Any]) -> Iterator[PaletteEntry]:

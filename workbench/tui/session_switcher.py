@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from workbench.agent.custom_commands import CustomCommands
 from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
 from workbench.config.modes import MODE_NAMES, MODES
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
@@ -73,7 +75,9 @@ class SessionSwitcher:
         app, session = self._app, self._app.session
         arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
         offers = ServerOffers(lambda: app.settings, session.workspace)
-        composer = Composer(session.workspace, self._history, arguments, offers, vim=app.terminal.settings.vim)
+        commands = CustomCommands(lambda: app.settings, session.workspace, Locations.from_environment())
+        vim = app.terminal.settings.vim
+        composer = Composer(session.workspace, self._history, arguments, offers=offers, commands=commands, vim=vim)
         screen = MainScreen(session, app.state, composer, self.begin_in_shell)
         screen.add_class(*_size_classes(app), update=False)
         return screen

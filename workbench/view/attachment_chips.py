@@ -13,13 +13,21 @@ from workbench.text import visible
 from workbench.view.state import Item, UserItem
 
 if TYPE_CHECKING:
-    from workbench.protocol.events import ResourcesRead, ResourceText, UserMessage
+    from workbench.protocol.events import CustomCommand, ResourcesRead, ResourceText, UserMessage
 
 
 def chips_of(event: UserMessage) -> tuple[str, ...]:
     """Return one chip for each image of the message."""
     names = (*event.image_names, *("image" for _ in event.images[len(event.image_names) :]))
     return tuple(_chip_of(name, url) for name, url in zip(names, event.images, strict=False))
+
+
+def command_chip(command: CustomCommand | None) -> str:
+    """Return the chip of the custom command that a message comes from: its name, model and tools; empty for none."""
+    if command is None:
+        return ""
+    tools = f"tools: {', '.join(command.tools) or 'none'}" if command.tools is not None else ""
+    return visible(" · ".join(filter(None, (f"/{command.name}", command.model, tools))), lines=False)
 
 
 def with_resources(items: Sequence[Item], event: ResourcesRead) -> UserItem | None:

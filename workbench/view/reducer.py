@@ -16,7 +16,7 @@ from workbench.view.action_reducer import (
     settings_notice,
     undone_notice,
 )
-from workbench.view.attachment_chips import chips_of, with_resources
+from workbench.view.attachment_chips import chips_of, command_chip, with_resources
 from workbench.view.fallback_line import fallback_line
 from workbench.view.state import AgentItem, Changed, Item, NoticeItem, SessionState, UserItem, added
 
@@ -140,7 +140,8 @@ def _session_started(state: SessionState, event: SessionStarted) -> Changed:
 
 
 def _user_message(state: SessionState, event: UserMessage) -> Changed:
-    item = UserItem(event.seq, event.text, event.at, queued=state.is_running, images=chips_of(event))
+    images, command = chips_of(event), command_chip(event.command)
+    item = UserItem(event.seq, event.text, event.at, queued=state.is_running, images=images, command=command)
     if item.queued:
         state.queued.append(item)
         return added(state, item)

@@ -40,6 +40,8 @@ class UserItem(Struct):
     """The attached images, each in a few words."""
     resources: tuple[str, ...] = ()
     """The resources that servers supplied for it, each in a few words."""
+    command: str = ""
+    """The custom command that it comes from, in a few words."""
 
 
 class AgentItem(Struct):

@@ -16,6 +16,7 @@ from workbench.risk import Assessment, RatingContext, executed_by
 from workbench.risk.actions import named_paths
 from workbench.risk.paths import within
 from workbench.risk.read_only import only_looks
+from workbench.rules.allowed_tools import limit_of
 from workbench.rules.policy import Ruling, edits_workspace, rule_for, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule_set import BROKEN, RuleSet, deciding, guarded_by
@@ -169,6 +170,9 @@ class Rater:
             workspace = self._state.workspace
             is_inside = within(tool.working_dir() or workspace, workspace)
             reads = risk == "LOW" and is_inside and only_looks(proposed.arguments, local, workspace)
+        limit = limit_of(self._state.command, subject, tool, reads=reads)
+        if limit is not None:
+            return risk, limit
         caution = BROKEN if self._rules.is_broken else ""
         ruling = rule_on(
             self._state.mode,

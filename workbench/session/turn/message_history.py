@@ -33,6 +33,7 @@ from workbench.protocol.events import (
     UserCommand,
     UserMessage,
 )
+from workbench.rules.allowed_tools import limit_notice
 from workbench.session.limits import MAX_OBSERVE
 from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
 from workbench.session.storage.event_rows import observed_text
@@ -399,6 +400,8 @@ def _notice_message(event: AgentNudged | FilesChanged | ResourcesRead) -> Messag
 
 def _user_message(event: UserMessage) -> Message:
     text = _words(event.text) + well_formed(attached_text(event.attached) + image_names_text(event.image_names))
+    if event.command is not None and event.command.tools is not None:
+        text += f"\n\n{limit_notice(event.command)}"
     return with_pictures(text, event.images)
 
 

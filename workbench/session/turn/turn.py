@@ -92,7 +92,7 @@ class ModelTurn:
             if not state.is_running:
                 return
         try:
-            self._switch_model(state.model)
+            self._switch_model(state.asked_model)
             self._read_resources(cancel)
             with log.lock:
                 self._agent.plan = state.mode == "plan"
@@ -141,9 +141,8 @@ class ModelTurn:
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
 
-    def check_images(self, names: Sequence[str]) -> None:
-        """Raise CommandError if there are images and the current model is known not to take any."""
-        name = self._log.state.model
+    def check_images(self, names: Sequence[str], name: str) -> None:
+        """Raise CommandError if there are images and the model of that name is known not to take any."""
         if not names or (name != self._model and self._open_model is None):
             return
         if name == self._model or self._open_model is None:
@@ -180,7 +179,7 @@ class ModelTurn:
 
     def _show(self, detail: str) -> None:
         state = self._log.state
-        queued, host = state.queued, self._host_of(state.model)
+        queued, host = state.queued, self._host_of(state.asked_model)
         self._on_live(EngineState(state="thinking", detail=detail, queued=queued, address=host, sent=self.sent))
 
     def _record(self, response: ModelResponse, last_seq: int, cancel: Cancel) -> None:

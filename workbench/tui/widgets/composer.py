@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from workbench.agent.custom_commands import CustomCommands
 from workbench.client.threads import in_daemon
 from workbench.session.mentions import mentioned
 from workbench.tui.focus import focus_now
@@ -67,13 +68,15 @@ class Composer(Vertical):
         directory: Path,
         history: Path | None,
         arguments: Mapping[str, Names],
-        offers: ServerOffers,
         *,
+        offers: ServerOffers,
+        commands: CustomCommands,
         vim: bool = False,
     ) -> None:
         """`history` is the file of sent messages; `arguments` holds possible arguments by the name of their command.
 
-        `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts.
+        `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts; `commands` the
+        custom commands.
         """
         super().__init__(id="composer")
         self._directory = directory
@@ -81,11 +84,17 @@ class Composer(Vertical):
         self._images: list[str] = []
         self.past = PromptHistory(history)
         self.offers = offers
+        self.commands = commands
         self.queue = QueueList()
         """Kept as an attribute because it may be updated while the screen is being removed, one widget at a time."""
         self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.refresh)
         self._completer = Completer(
-            arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
+            arguments,
+            lambda: list(self.past.newest_first),
+            self._files.ask,
+            self._changed,
+            offers=offers,
+            commands=commands,
         )
 
     def _kind_of_prompt(self) -> type[Prompt]:
@@ -140,6 +149,7 @@ class Composer(Vertical):
     async def _read(self) -> None:
         self.past.add_older(await in_daemon(self.past.read))
         await in_daemon(self.offers.refresh)
+        await in_daemon(self.commands.refresh)
 
     def _changed(self) -> None:
         self.post_message(self.ListChanged())

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tools.trust import AGENTS, RULES, SERVERS, agree, brought, fingerprint, is_trusted
+from workbench.tools.trust import AGENTS, COMMANDS, RULES, SERVERS, agree, brought, fingerprint, is_trusted
 
 if TYPE_CHECKING:
     from workbench.mcp.config import ServerConfig
 
 _MOST_SERVERS: Final = 8
 _AGENT_FILES: Final = tuple(f"{directory}/" for directory in AGENTS)
+_COMMAND_FILES: Final = tuple(f"{directory}/" for directory in COMMANDS)
 _KINDS: Final = {
     RULES: "rules on what is asked and denied",
     SERVERS: "MCP servers, programs that run with your rights",
@@ -62,16 +63,18 @@ def kind_of(name: str) -> str:
     """Describe what a file that a directory brings would do."""
     if name.startswith(_AGENT_FILES):
         return "a sub-agent: instructions and tools"
+    if name.startswith(_COMMAND_FILES):
+        return "a command: a message that you can send"
     return _KINDS.get(name, "code that runs with your rights")
 
 
 def brings(question: TrustQuestion) -> str:
     """Return what the directory contains, for a heading."""
     names = [str(path.relative_to(question.directory)) for path in question.files]
-    agents = [name for name in names if name.startswith(_AGENT_FILES)]
-    if not agents:
-        return "its own tools and rules"
-    return "its own sub-agents" if len(agents) == len(names) else "its own tools, rules and sub-agents"
+    has_agents, has_commands = (any(name.startswith(each) for name in names) for each in (_AGENT_FILES, _COMMAND_FILES))
+    has_others = any(not name.startswith((*_AGENT_FILES, *_COMMAND_FILES)) for name in names)
+    parts = ["tools", "rules"] * has_others + ["sub-agents"] * has_agents + ["commands"] * has_commands
+    return f"its own {' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))}"
 
 
 def started_by(question: TrustQuestion, name: str) -> list[str]:

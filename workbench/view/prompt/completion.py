@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from workbench.agent.custom_commands import CommandFile, CustomCommands
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.session.mentions import BEHIND
@@ -182,9 +183,12 @@ class Completer:
         history: Callable[[], Sequence[str]],
         ask_files: Callable[[str], None],
         on_change: Callable[[], None],
+        *,
         offers: ServerOffers,
+        commands: CustomCommands,
     ) -> None:
         self._offers = offers
+        self._commands = commands
         self.choices: list[CompletionRow] = []
         self.at = 0
         self.request: CompletionRequest | None = None
@@ -267,8 +271,11 @@ class Completer:
             return [CompletionRow(name, words[name], name, runs=True) for name in _named(request.query, words)]
         names = [command.name for command in COMMANDS]
         prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
-        matching = _named(request.query, [*names, *prompts])
-        return [_prompt(name, prompts[name]) if name in prompts else _command(name) for name in matching]
+        custom = {each.name: each for each in self._commands.listed if each.name not in names}
+        rows = {name: _command(name) for name in names}
+        rows |= {name: _custom(custom[name]) for name in custom}
+        rows |= {name: _prompt(name, prompts[name]) for name in prompts}
+        return [rows[name] for name in _named(request.query, rows)]
 
     def _remembered(self, query: str) -> list[str]:
         words = query.lower().split()
@@ -296,6 +303,13 @@ def _command(name: str) -> CompletionRow:
     command = command_named(name)
     assert command is not None
     return CompletionRow(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
+
+
+def _custom(command: CommandFile) -> CompletionRow:
+    takes_arguments = bool(command.hint)
+    return CompletionRow(
+        f"/{command.name} {command.hint}".rstrip(), command.words, f"/{command.name}", runs=not takes_arguments
+    )
 
 
 def _prompt(name: str, prompt: ServerPrompt) -> CompletionRow:

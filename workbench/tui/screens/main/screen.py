@@ -224,9 +224,9 @@ class MainScreen(LowLatencyScreen):
         """Ask the agent to write its notes on the workspace."""
         self.submitter.request_notes(focus)
 
-    def action_server_prompt(self, name: str) -> None:
-        """Request a prompt of an MCP server."""
-        self.submitter.server_prompts.choose(name)
+    def action_named_prompt(self, name: str) -> None:
+        """Send a custom command, or request a prompt of an MCP server."""
+        self.submitter.choose(name)
 
     def action_mention(self, path: str) -> None:
         """Mention a file in the prompt, so that it is sent with the message."""

@@ -8,10 +8,13 @@ from typing import Final, TypeAlias
 from textual.content import Content
 from textual.screen import Screen
 
+from workbench.agent.custom_commands import InvalidCommand
 from workbench.client.client import Client
 from workbench.config.settings import NO_MODEL
 from workbench.protocol.commands import RunUserCommand, SendMessage, UnqueueMessage
+from workbench.protocol.events import CustomCommand
 from workbench.text import visible
+from workbench.tui.focus import focus_now
 from workbench.tui.screens.main.mcp_prompts import PromptRequests
 from workbench.tui.screens.main.outbox import Outbox
 from workbench.tui.widgets.composer import Composer
@@ -70,7 +73,7 @@ class Submitter:
         try:
             parsed = parse_command(event.text)
         except UnknownCommand as error:
-            self._refuse(event.text, str(error))
+            self._submit_custom(event.text, otherwise=str(error))
             return
         line = event.text.strip()
         if line in _QUITS:
@@ -85,18 +88,54 @@ class Submitter:
         else:
             self._refuse(event.text, NO_MODEL_MESSAGE)
 
-    def send(self, text: str, written: str = "") -> None:
+    def _submit_custom(self, line: str, otherwise: str = "") -> bool:
+        """Send the message of the custom command that a line names.
+
+        If it names none, return False, and refuse the line if `otherwise` gives a reason.
+        """
+        try:
+            message = self._composer.commands.message(line)
+        except InvalidCommand as error:
+            self._refuse(line, str(error))
+            return True
+        if message is None:
+            if otherwise:
+                self._refuse(line, otherwise)
+            return False
+        if not self._has_model:
+            self._refuse(line, NO_MODEL_MESSAGE)
+            return True
+        if message.notice:
+            self._warn(message.notice)
+        self.send(message.text, message.text, message.command)
+        return True
+
+    def choose(self, name: str) -> None:
+        """Send a custom command, or request a server's prompt; one that takes arguments goes into the prompt first."""
+        command = next((each for each in self._composer.commands.listed if each.name == name), None)
+        if command is None:
+            self.server_prompts.choose(name)
+        elif command.hint:
+            self._prompt.restore_text(f"/{name} ")
+            focus_now(self._prompt)
+        else:
+            self._submit_custom(f"/{name}")
+
+    def send(self, text: str, written: str = "", command: CustomCommand | None = None) -> None:
         """Send a message; `written` is the text as the user wrote it, which names the files to send with it."""
         self.outbox.add(text)
-        self._client.send(SendMessage(text=text, mentions=tuple(self._composer.mentioned(written))))
-        self._composer.recall([text])
+        mentions = tuple(self._composer.mentioned(written))
+        self._client.send(SendMessage(text=text, mentions=mentions, command=command))
+        if command is None:  # the up key recalls the command's line
+            self._composer.recall([text])
         self._show_pending(self.outbox.pending)
         self.show_waiting()
 
     def send_first(self) -> None:
         """Send the message that the session was opened with, if any; without a session, insert it into the prompt."""
         if self._first_message and self._has_session:
-            self.send(self._first_message, self._first_message)
+            if not self._submit_custom(self._first_message):
+                self.send(self._first_message, self._first_message)
         elif self._first_message:
             self._prompt.restore_text(self._first_message)
 
@@ -157,5 +196,5 @@ def _recallable_messages(state: SessionState) -> list[str]:
     A message that begins like a command can only have come from an MCP server. It is left out, because it would be run
     if it were submitted again.
     """
-    messages = (item.text for item in state.items if isinstance(item, UserItem))
+    messages = (item.text for item in state.items if isinstance(item, UserItem) and not item.command)
     return [text for text in messages if not text.lstrip().startswith(("!", "/"))]
