@@ -281,7 +281,7 @@ class WorkbenchApp(TerminalApp):
         open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
     def action_page(self, name: str) -> None:
-        """Show the decisions, the directories that the user trusts, or the agent's tools."""
+        """Show the decisions, the directories that the user trusts, the usage, or the agent's tools."""
         open_page(self, name)
 
     def action_servers(self) -> None:

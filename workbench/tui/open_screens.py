@@ -63,11 +63,12 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
         app.notify("nothing has changed yet", severity="warning", markup=False)
 
 
-def open_spending(app: App[Any], state: SessionState) -> None:
-    """Show the cost of the session and what fills the context window."""
-    from workbench.view.formatting.costs import spending_page
+def open_usage(app: WorkbenchApp) -> None:
+    """Show costs, tokens and context, unless they are shown already."""
+    from workbench.tui.screens.usage import UsageScreen
 
-    open_text(app, "Cost and context", spending_page(state))
+    if not isinstance(app.screen, UsageScreen):
+        app.push_screen(UsageScreen(app.state, app.settings, Locations.from_environment()))
 
 
 def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
@@ -104,11 +105,13 @@ def open_rules(
 
 
 def open_page(app: WorkbenchApp, name: str) -> None:
-    """Show `decisions`, `trust` or `tools`, unless it is shown already."""
+    """Show `decisions`, `trust`, `usage` or `tools`, unless it is shown already."""
     if name == "decisions":
         open_decisions(app, app.state)
     elif name == "trust":
         open_trusted(app, app.settings)
+    elif name == "usage":
+        open_usage(app)
     else:
         open_tools(app, app.state, app.session.workspace)
 

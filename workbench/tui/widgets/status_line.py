@@ -44,7 +44,7 @@ class StatusLine(Widget):
 
     async def on_click(self) -> None:
         """Show the details of cost and context."""
-        await self.run_action("screen.spending")
+        await self.run_action("app.page('usage')")
 
     def on_mount(self) -> None:
         """Read the branch."""

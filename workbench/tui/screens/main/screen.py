@@ -23,7 +23,6 @@ from workbench.tui.open_screens import (
     open_action,
     open_action_diff,
     open_diff,
-    open_spending,
     open_text,
 )
 from workbench.tui.screens.main.search import SEARCH_KEYS
@@ -267,10 +266,6 @@ class MainScreen(LowLatencyScreen):
     def action_ends(self, last: bool) -> None:
         """Go to the end of the conversation and follow it, or to the start of what is loaded."""
         self.view.scroll_to_end(last=last)
-
-    def action_spending(self) -> None:
-        """Show the cost of the session and what fills the context window."""
-        open_spending(self.app, self.state)
 
 
 def _no_model() -> Client:

@@ -1,0 +1,156 @@
+"""The Usage page: what it counts in each scope, and what it shows where prices or tokens are unknown."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import text_on
+from tests.tui.sample_session import START, Script, fold
+from tests.tui.session_files import keep
+from tests.tui.usage_files import call, keep_spent
+from workbench.config.locations import Locations
+from workbench.protocol import events as ev
+from workbench.tui.screens.usage import UsageScreen
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.status_line import StatusLine
+from workbench.view import clock
+from workbench.view.state import SessionState
+from workbench.view.usage import SCOPES, Scope, minutes, percent, read_calls, tokens, usage_page
+from workbench.view.wrapping import line_width
+
+PARTS = ev.ContextParts(system=1_000, tools=4_000, messages=10_000, tool_output=35_000)
+
+
+@pytest.fixture(autouse=True)
+def _own_directories(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(clock, "now", lambda: START + timedelta(hours=1))
+
+
+def spent(**more) -> Script:
+    script = Script().start().user("Fix unknown countries")
+    usage = ev.Usage(input=50_000, output=200, cached=30_000, window=200_000)
+    return script.answer("Hello.", **{"usage": usage, "cost": 0.25, "parts": PARTS, **more})
+
+
+def page(scope: Scope, state: SessionState | None = None, width: int = 100, *, max_cost: float = 0.0) -> str:
+    calls = read_calls(Locations.from_environment(), scope, "s1")
+    lines = usage_page(calls, scope, state or fold(spent().events), width, max_cost=max_cost, compacts_at=80)
+    assert all(line_width(line) <= width for line in lines)
+    return "\n".join("".join(piece.text for piece in line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("scope", "cost", "calls"), [("session", 0.4, 5), ("today", 0.4, 5), ("week", 1.9, 6), ("all", 1.9, 7)]
+)
+def test_each_scope_counts_every_call_once(scope, cost, calls):
+    keep_spent()
+    read = read_calls(Locations.from_environment(), scope, "s1")
+    assert len(read) == calls
+    assert sum(each.cost or 0 for each in read) == pytest.approx(cost)
+
+
+def test_calls_of_condensations_and_tools_count_too():
+    usage = ev.Usage(input=1_000, output=10)
+    keep(
+        "s1",
+        "Fix it",
+        ev.HistoryCondensed(first=2, last=3, summary="x", model="m", usage=usage, cost=0.5),
+        ev.ModelAsked(action_id="a", model="m", usage=usage, cost=0.25),
+    )
+    assert [each.cost for each in read_calls(Locations.from_environment(), "session", "s1")] == [0.5, 0.25]
+
+
+def test_session_page_shows_models_messages_context_and_limit():
+    keep_spent()
+    state = fold(spent().user("And now the tests").events)
+    shown = page("session", state, max_cost=2)
+    assert "$0.40    200k in (75% cached) · 3k out · 5 calls · 60 s" in shown
+    assert "limit of a run $2.00" in shown
+    assert "50k of 200k" in shown
+    assert "25%  compacts at 80%" in shown
+    assert "claude-sonnet-4-5" in shown
+    assert "gpt-5-mini (sub-agents)" in shown
+    messages = shown.partition("By message")[2].splitlines()
+    assert [line.split("$")[0].strip() for line in messages[1:3]] == ["1 Fix unknown countries", "2 And now the tests"]
+    parts = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line.rstrip().endswith("%")]
+    assert parts == ["instructions", "tools", "messages", "tool"]
+
+
+def test_all_sessions_are_shown_by_day_and_by_session():
+    keep_spent()
+    shown = page("all")
+    days = shown.partition("By day")[2].partition("By session")[0].split()
+    assert [word for word in days if word.startswith("202")] == ["2025-01-25", "2026-02-24", "2026-03-01"]
+    sessions = shown.partition("By session")[2].splitlines()[1:]
+    assert [line.split()[0] for line in sessions] == ["s2", "s1", "s3"]  # the most expensive first
+    assert "No price is known for 1 call." in shown
+    assert "By message" not in shown
+
+
+def test_biggest_outputs_are_named():
+    script = spent()
+    for number, size in enumerate((400, 90_000, 100, 20_000, 8_000)):
+        script.end(script.begin("execute_bash", command=f"cat big{number}"), "x" * size)
+    keep_spent()
+    shown = page("session", fold(script.events))
+    rows = [line for line in shown.splitlines() if "#" in line]
+    assert [row.split("#")[1].split()[-1] for row in rows] == ["big1", "big3", "big4"]
+    assert rows[0].split()[:2] == ["biggest", "22k"]
+
+
+def test_unknown_values_are_shown_as_unknown():
+    keep("s1", "Hi", call(None, input=None, output=None, cached=None))
+    state = fold(spent(cost=None, usage=ev.Usage(), parts=None).events)
+    shown = page("session", state)
+    assert "?        0 in · 0 out · 1 call" in shown
+    assert "No price is known for this model." in shown
+    assert "appears after the first response" in shown
+    assert "$" not in shown
+
+
+@pytest.mark.parametrize("scope", list(SCOPES))
+def test_without_calls_the_page_says_so(scope):
+    assert "No model was called." in page(scope)
+
+
+@pytest.mark.parametrize("width", [20, 36, 60, 76, 112, 196])
+def test_every_width_is_kept(width):
+    keep("s1", "x" * 300, call(1234.5, "m" * 90), call(0.001, "模型" * 40))
+    assert all("By model" in page(scope, width=width, max_cost=2) for scope in ("session", "all"))
+
+
+def test_numbers_are_short():
+    assert [tokens(each) for each in (0, 999, 1_000, 61_900, 999_499, 999_500)] == [
+        "0",
+        "999",
+        "1k",
+        "62k",
+        "999k",
+        "1.0M",
+    ]
+    assert [minutes(each) for each in (0.4, 99, 100, 5_900, 7_200)] == ["0 s", "99 s", "2 min", "98 min", "2.0 h"]
+    assert [percent(1, 3), percent(0, 0)] == ["33%", "0%"]
+
+
+@pytest.mark.parametrize("how", ["/cost", "/usage", "click"])
+async def test_page_opens_by_command_and_by_a_click_and_tab_changes_the_scope(how):
+    keep_spent()
+    client = FakeClient(spent().events)
+    async with workbench_app(client).run_test(size=(120, 30)) as pilot:
+        app = pilot.app
+        await wait_until(pilot, lambda: "25" in app.screen.query_one(StatusLine).render().plain)
+        if how == "click":
+            await pilot.click(StatusLine)
+        else:
+            app.screen.query_one(Prompt).text = how
+            await pilot.press("enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, UsageScreen) and "By message" in text_on(app))
+        for words in ("1 calls", "By day", "By session", "By message"):
+            await pilot.press("tab")
+            await wait_until(pilot, lambda words=words: words.removeprefix("1 ") in text_on(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert not app.query(UsageScreen)

@@ -1,0 +1,122 @@
+"""The Usage screen (/cost): costs, tokens and context, of this session, today, in seven days, or of all sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
+from workbench.session.storage.usage_log import ModelCall
+from workbench.tui.widgets.strips import as_content, css_beside
+from workbench.view.state import SessionState
+from workbench.view.usage import SCOPES, Scope, read_calls, usage_page
+from workbench.view.wrapping import Line, Piece
+
+_KEYS: Final = "Tab Scope   ↑↓ Scroll   Esc Close"
+
+
+class UsagePage(Static):
+    """Lines that are fitted to its width."""
+
+    def __init__(self) -> None:
+        super().__init__(id="usage-page")
+        self._lines: Callable[[int], list[Line]] = lambda width: [[Piece("Reading …", "dim")]]
+
+    def show(self, lines: Callable[[int], list[Line]]) -> None:
+        """Show the lines that the function returns for a width."""
+        self._lines = lines
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Fit the lines to the new width."""
+        self.update(as_content(self._lines(max(1, self.size.width))))
+
+
+class UsageScreen(ModalScreen[None]):
+    """Shows the usage of one scope, which Tab changes."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Close", id="usage.close"),
+        Binding("tab", "scope(1)", "Scope", id="usage.scope", priority=True),
+        Binding("shift+tab", "scope(-1)", "Previous scope", show=False, id="usage.scope-back", priority=True),
+    ]
+
+    class Read(Message):
+        """A thread has read the calls of a scope."""
+
+        def __init__(self, number: int, calls: list[ModelCall]) -> None:
+            super().__init__()
+            self.number, self.calls = number, calls
+
+    def __init__(self, state: SessionState, settings: Settings, locations: Locations) -> None:
+        super().__init__(id="usage")
+        self._state = state
+        self._settings = settings
+        self._locations = locations
+        self._scope: Scope = "session" if state.session_id else "all"
+        self._calls: list[ModelCall] | None = None
+        self._number = 0
+        """Counts the readings, so that the thread of an earlier one stops."""
+
+    def compose(self) -> ComposeResult:
+        """Yield the page."""
+        with VerticalScroll(id="usage-box"):
+            yield UsagePage()
+
+    def on_mount(self) -> None:
+        """Start reading in a thread."""
+        self.query_one("#usage-box").focus()
+        self._begin()
+
+    def on_unmount(self) -> None:
+        """Stop the thread."""
+        self._number += 1
+
+    def action_scope(self, by: int) -> None:
+        """Show the next scope, or the previous one."""
+        scopes = list(SCOPES)[0 if self._state.session_id else 1 :]
+        self._scope = scopes[(scopes.index(self._scope) + by) % len(scopes)]
+        self._begin()
+
+    def _begin(self) -> None:
+        self._number += 1
+        self._calls = None
+        self.run_worker(in_daemon(partial(self._read, self._number, self._scope)))
+        self._show()
+
+    def _read(self, number: int, scope: Scope) -> None:
+        calls = read_calls(self._locations, scope, self._state.session_id, lambda: number != self._number)
+        if self.is_running:
+            self.post_message(self.Read(number, calls))
+
+    @on(Read)
+    def on_read(self, read: Read) -> None:
+        """Show what was read, unless another scope has been chosen since."""
+        if read.number == self._number:
+            self._calls = read.calls
+            self._show()
+
+    def _show(self) -> None:
+        box = self.query_one("#usage-box", VerticalScroll)
+        names = [(f" {name} ", "bold reverse" if scope == self._scope else "$dim") for scope, name in SCOPES.items()]
+        box.border_title = Content.assemble("Usage ", *names)
+        box.border_subtitle = Content(_KEYS)
+        if self._calls is not None:
+            self.query_one(UsagePage).show(partial(self._page, self._calls, self._scope))
+
+    def _page(self, calls: list[ModelCall], scope: Scope, width: int) -> list[Line]:
+        limit, compacts_at = self._settings.max_cost, self._settings.condense_percent
+        return usage_page(calls, scope, self._state, width, max_cost=limit, compacts_at=compacts_at)
