@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.fakes.memory_keyring import MemoryKeyring
 from tests.quick import (
     pytest_collection_modifyitems,
     pytest_ignore_collect,
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
+_NO_KEYRING = "keyring.backends.fail.Keyring"
+"""No test reads or writes the keyring of the user who runs the tests."""
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
 """A user's Python keeps what it compiled, and their terminal has the size it says."""
 
@@ -42,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HOME"] = str(home)
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]
+    os.environ["PYTHON_KEYRING_BACKEND"] = _NO_KEYRING
     _keep_bytecode()
 
 
@@ -86,7 +90,15 @@ def _environment(home: Path, runtime: Path) -> dict[str, str]:
     env = {name: value for name, value in environment.items() if name not in _UNWANTED}
     env |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(home), "OHW_SCRIPT_PACE": "0"}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
-    return env | {"OPENAI_API_KEY": "sk-of-the-test"}
+    return env | {"OPENAI_API_KEY": "sk-of-the-test", "PYTHON_KEYRING_BACKEND": _NO_KEYRING}
+
+
+@pytest.fixture
+def memory_keyring(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
+    """A keyring of the system that works, for this process."""
+    made = MemoryKeyring()
+    monkeypatch.setattr("keyring.core._keyring_backend", made)
+    return made
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,9 +1,9 @@
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.memory_keyring import MemoryKeyring
 from workbench.config.settings import Profile, Settings
 from workbench.llm.model import Model, ModelError
 from workbench.session import model_keys
@@ -104,32 +104,14 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
 
 
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package that behaves as `keyring` does, for as long as the test runs."""
-    assert "keyring" not in sys.modules
-    (tmp_path / "keyring").mkdir()
-    (tmp_path / "keyring" / "errors.py").write_text("class KeyringError(Exception): pass\n")
-    (tmp_path / "keyring" / "__init__.py").write_text(
-        "from keyring import errors\n"
-        "def get_password(service, user):\n"
-        "    if service == 'locked':\n"
-        "        raise errors.KeyringError('the word sk-secret')\n"
-        "    return {('ohw', 'openai'): 'sk-kept'}.get((service, user))\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    yield
-    for name in ("keyring", "keyring.errors"):
-        sys.modules.pop(name, None)
-
-
-@pytest.mark.usefixtures("package")
-def test_key_is_read_from_the_keyring_by_its_package(opened: Opened):
+def test_key_is_read_from_the_keyring_by_its_package(opened: Opened, memory_keyring: MemoryKeyring):
+    memory_keyring.secrets["ohw", "openai"] = "sk-kept"
     assert opened.of(of_keyring(), "a")[2] == "sk-kept"
     with pytest.raises(ModelError, match="has none for ohw/nobody"):
         of_keyring("ohw/nobody").open("a")
-    with pytest.raises(ModelError, match="cannot be read") as error:
-        of_keyring("locked/x").open("a")
+    memory_keyring.is_locked = True
+    with pytest.raises(ModelError, match="cannot be used") as error:
+        of_keyring().open("a")
     assert "sk-secret" not in str(error.value)
 
 

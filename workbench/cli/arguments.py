@@ -23,7 +23,7 @@ _COMMANDS = {
     "resume": "resume a session",
     "export": "export a session as Markdown, HTML, JSON lines, a picture or a recording",
     "import": "import a session from JSON lines",
-    "models": "list available models; `test` makes one call",
+    "models": "list available models; `test` makes one call, `forget` deletes a saved key",
     "tools": "list the agent's tools",
     "mcp": "list MCP servers; `add`, `test`, `login`, `logout`, `changes`, `approve`, `remove` one",
     "openapi": "list OpenAPI documents; `changes` shows a changed one, `approve` accepts it",
@@ -122,8 +122,13 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         parser.add_argument("prompt", metavar="PROMPT", help="the task; `-` reads it from stdin")
         parser.add_argument("--json", action="store_true", help="print events as JSON lines")
     elif command == "models":
-        parser.add_argument("action", nargs="?", choices=["test"], help="make one real call of a model")
-        parser.add_argument("name", nargs="?", metavar="NAME", help="model to test (default: the current one)")
+        parser.add_argument(
+            "action", nargs="?", choices=["test", "forget"], help="make one real call of a model; delete a saved key"
+        )
+        parser.add_argument(
+            "name", nargs="?", metavar="NAME", help="model to test (default: the current one); key to delete"
+        )
+        parser.add_argument("--key-stdin", action="store_true", help="test with the API key on standard input")
     elif command == "risk":
         parser.add_argument(
             "commands", nargs="*", metavar="COMMAND", help="commands to rate (default: JSON lines from stdin)"

@@ -1,8 +1,9 @@
-"""`ohw models` lists the available models; `ohw models test` makes one real call."""
+"""`ohw models` lists the available models; `test` makes one real call, and `forget` deletes a saved key."""
 
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,19 +15,24 @@ from workbench.errors import UsageError
 from workbench.llm.discovery import ModelSource, sources_of_keys, sources_of_servers
 from workbench.llm.errors import public_url
 from workbench.llm.factory import NO_MODEL_MESSAGE
+from workbench.llm.key_store import KeyStore, key_in_environment, key_name
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.session.model_keys import SessionModels
 from workbench.text import first_line, visible
 
 _MODEL_LIMIT = 5
+_LONGEST_KEY = 10_000
 _ASK = "Answer with one word: ready"
 
 
 def models(arguments: Namespace) -> int:
-    """List the models, or test one."""
+    """List the models, test one, or delete a saved key."""
     where, settings = settings_of(arguments)
     if arguments.action == "test":
-        print_line(_try(settings, arguments.name, lambda line: print_error(visible(line, lines=False))))
+        key = sys.stdin.readline(_LONGEST_KEY).strip() if arguments.key_stdin else ""
+        print_line(_try(settings, arguments.name, lambda line: print_error(visible(line, lines=False)), key))
+    elif arguments.action == "forget":
+        print_line(_forget(KeyStore(where), arguments.name or ""))
     else:
         print_line(_page(where, settings))
     return 0
@@ -34,28 +40,38 @@ def models(arguments: Namespace) -> int:
 
 def _page(locations: Locations, settings: Settings) -> str:
     """Return a list of the saved models, the keys set in the environment, and the local servers that respond."""
+    store, no_models = KeyStore(locations), f"none; add tables [models.NAME] to {locations.settings_file}"
     parts = [
-        ("Saved models", list(_profiles(settings)), f"none; add tables [models.NAME] to {locations.settings_file}"),
+        ("Saved models", list(_profiles(settings, store)), no_models),
         ("Keys in the environment", [_line(source) for source in sources_of_keys()], "none"),
+        ("Saved keys", [f"{each.name}: in {each.described}" for each in store.all()], "none"),
         ("Servers on this machine", list(_servers(sources_of_servers())), "none on the default ports"),
     ]
     lines = [f"Model: {settings.model or 'none; give --model, or set `model` in settings.toml'}", ""]
     for title, rows, nothing in parts:
         lines += [title, *(f"  {row}" for row in rows or [nothing]), ""]
-    lines.append("`ohw models test [NAME]` makes one real call.")
+    lines.append("`ohw models test [NAME]` makes one real call; `ohw models forget NAME` deletes a saved key.")
     return "\n".join(visible(line, lines=False) for line in lines)
 
 
-def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]) -> str:
+def _forget(store: KeyStore, name: str) -> str:
+    """Delete a saved key and return one line about it. Raises UsageError if there is none of that name."""
+    if store.forget(name):
+        return f"The key of {visible(name, lines=False)} is deleted."
+    names = ", ".join(each.name for each in store.all())
+    raise UsageError(f"no saved key of that name; there are: {names}" if names else "there are no saved keys")
+
+
+def _try(settings: Settings, name: str | None, print_line: Callable[[str], None], key: str = "") -> str:
     """Call the model `name`, or the current one if there is no name, and return one line about the result.
 
-    Raises a WorkbenchError that says what to do.
+    `key` is used in place of every other one. Raises a WorkbenchError that says what to do.
     """
     name = name or settings.model
     if not name:
         raise UsageError(NO_MODEL_MESSAGE)
     models = SessionModels(settings)
-    profile, model = models.profile(name), models.open_alone(name)
+    profile, model = models.profile(name), models.open_with_key(name, key)
 
     def on_delta(delta: Delta) -> None:
         if delta.kind == "status":
@@ -71,23 +87,23 @@ def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]
     return visible(f"{profile.name} {_outcome(response)}", lines=False)
 
 
-def _profiles(settings: Settings) -> Iterator[str]:
+def _profiles(settings: Settings, store: KeyStore) -> Iterator[str]:
     width = max((len(name) for name in settings.models), default=0)
     for name in settings.models:
         profile = settings.profile(name)
         mark = "●" if name == settings.model else " "
         others = f"  (else {', '.join(profile.fallback_models)})" if profile.fallback_models else ""
-        yield f"{mark} {name.ljust(width)}  {_named(profile)}{_key_state(profile)}{others}"
+        yield f"{mark} {name.ljust(width)}  {_named(profile)}{_key_state(profile, store)}{others}"
 
 
 def _named(profile: Profile) -> str:
     return f"{profile.model} at {public_url(profile.api_base)}" if profile.api_base else profile.model
 
 
-def _key_state(profile: Profile) -> str:
-    """Return where the key is configured and whether that file or variable exists, never the key itself.
+def _key_state(profile: Profile, store: KeyStore) -> str:
+    """Return where the key comes from and whether that file or variable exists, never the key itself.
 
-    A keyring is not opened; the text is empty if the profile names no source of a key.
+    A keyring is not opened; the text is empty if no key is found.
     """
     if profile.api_key_file:
         is_there = Path(profile.api_key_file).expanduser().is_file()
@@ -96,7 +112,11 @@ def _key_state(profile: Profile) -> str:
         return f"  (key: {profile.api_key_keyring} in the keyring)"
     if profile.api_key_env:
         return f"  (key: {profile.api_key_env} {'is set' if os.environ.get(profile.api_key_env) else 'is not set'})"
-    return ""
+    variable = key_in_environment(profile.model, profile.api_base)
+    stored = store.find(key_name(profile.model, profile.api_base))
+    if stored is not None and (not variable or stored.replaces(os.environ[variable])):
+        return f"  (key: saved in {stored.described})"
+    return f"  (key: {variable} is set)" if variable else ""
 
 
 def _servers(servers: list[ModelSource]) -> Iterator[str]:

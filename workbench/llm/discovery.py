@@ -7,6 +7,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -50,12 +51,17 @@ def takes_usual_key(base_url: str, provider: str) -> bool:
     return url.scheme == "https" and (host == own or host.endswith(f".{own}"))
 
 
+def is_own_domain(base_url: str, provider: str) -> bool:
+    """Return whether the URL is at the provider's own domain."""
+    return provider in _HOSTS and takes_usual_key(base_url, provider)
+
+
 def other_host(model: str, base_url: str | None) -> str:
     """Return the host and port of the model's server; empty if it is the provider's own."""
     provider, slash, _ = model.partition("/")
     if not base_url and (provider == "openai" or not slash):
         base_url = usual_openai_base()
-    if not base_url or (provider in _HOSTS and takes_usual_key(base_url, provider)):
+    if not base_url or is_own_domain(base_url, provider):
         return ""
     try:
         host = urlsplit(base_url).netloc.rpartition("@")[2]
@@ -67,6 +73,23 @@ def other_host(model: str, base_url: str | None) -> str:
 def usual_openai_base() -> str | None:
     """Return the base URL that the environment sets for OpenAI, or None."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+
+
+def base_in_environment(provider: str, env: Mapping[str, str] = os.environ) -> str | None:
+    """Return the base URL that the environment sets for a provider, or None."""
+    prefix = _variable_prefix(provider)
+    names = (f"{prefix}_BASE_URL", f"{prefix}_API_BASE")
+    return next((env[name] for name in names if env.get(name)), None)
+
+
+def key_variables(provider: str) -> list[str]:
+    """Return the environment variables in which litellm looks for a provider's key."""
+    listed = [name for name, model in KEYS.items() if model.partition("/")[0] == provider]
+    return list(dict.fromkeys([*listed, f"{_variable_prefix(provider)}_API_KEY", *_MORE_KEYS.get(provider, ())]))
+
+
+def _variable_prefix(provider: str) -> str:
+    return re.sub(r"\W", "_", provider).upper()
 
 
 LIMIT = 1.0
@@ -94,6 +117,7 @@ KEYS = {
     "AZURE_API_KEY": "azure/NAME",
 }
 """The providers' standard key variables, each with the form of a model name."""
+_MORE_KEYS = {"gemini": ("GOOGLE_API_KEY",), "cohere_chat": ("CO_API_KEY",), "perplexity": ("PERPLEXITY_API_KEY",)}
 
 
 @dataclass(frozen=True)

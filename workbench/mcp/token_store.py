@@ -9,7 +9,6 @@ import asyncio
 import base64
 import fcntl
 import hashlib
-import importlib
 import json
 import os
 import time
@@ -22,11 +21,12 @@ from urllib.parse import quote
 import httpx2
 
 from workbench.config.locations import Locations, private_directory
-from workbench.errors import UsageError
+from workbench.errors import UsageError, WorkbenchError
 from workbench.files.state_files import replace_json
 from workbench.mcp.config import ServerConfig, expanded
 from workbench.mcp.errors import SignInNeeded
 from workbench.secrets.masker import MASKER
+from workbench.secrets.system_keyring import delete_secret, read_secret, save_secret
 
 if TYPE_CHECKING:
     from workbench.mcp.sdk import Gone
@@ -132,26 +132,18 @@ class TokenStore:
     def _from_keyring(self) -> str:
         """Return the stored secret from the keyring. Raises ValueError if that fails."""
         try:
-            keyring = importlib.import_module("keyring")
-        except ImportError as error:
-            raise ValueError("the package keyring is gone") from error
-        try:
-            return str(keyring.get_password(_SERVICE, self._key) or "")
-        except keyring.errors.KeyringError as error:
-            raise ValueError("the keyring is locked") from error
+            return read_secret(_SERVICE, self._key) or ""
+        except WorkbenchError as error:
+            raise ValueError(str(error)) from error
 
     def _to_keyring(self, secret: str | None) -> bool:
         """Store the secret in the keyring, or delete the stored one if it is None; return whether that succeeded."""
         try:
-            keyring = importlib.import_module("keyring")
-        except ImportError:
-            return False
-        try:
             if secret is None:
-                keyring.delete_password(_SERVICE, self._key)
+                delete_secret(_SERVICE, self._key)
             else:
-                keyring.set_password(_SERVICE, self._key, secret)
-        except keyring.errors.KeyringError:
+                save_secret(_SERVICE, self._key, secret)
+        except WorkbenchError:
             return False
         return True
 

@@ -1,8 +1,7 @@
-"""The models that a session may use, and where their keys come from: environment, file or the system's keyring."""
+"""The models that a session may use, and where their keys come from: environment, file, keyring, or saved keys."""
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import MutableMapping
 from contextlib import suppress
@@ -10,19 +9,21 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
+from workbench.errors import WorkbenchError
 from workbench.llm.discovery import other_host, takes_usual_key
 from workbench.llm.errors import key_variable
 from workbench.llm.factory import open_profile
 from workbench.llm.fallback import FallbackModel, Rests
+from workbench.llm.key_store import KeyStore, key_in_environment, key_name
 from workbench.llm.model import Model, ModelError
 from workbench.processes.spawn import find_program, run
 from workbench.secrets.masker import MASKER
 from workbench.secrets.secret_names import PASSED_ON
+from workbench.secrets.system_keyring import PATIENCE, KeyringLocked, KeyringUnusable, read_secret
 
 _LONGEST_KEY = 10_000
-_PATIENCE = 60.0
-"""Seconds to wait for the keyring, which may ask the user for its password."""
 
 
 def key_in_file(path: str, name: str) -> str:
@@ -43,9 +44,11 @@ def key_in_keyring(entry: str, name: str) -> str:
     """Return the key that the keyring holds under SERVICE/NAME. Raises ModelError; the message never has the key."""
     service, _, user = entry.partition("/")
     try:
-        key = _from_package(service, user)
-    except ImportError:
+        key = read_secret(service, user)
+    except KeyringUnusable:
         key = _from_secret_tool(service, user, name)
+    except KeyringLocked as error:
+        raise ModelError(f"no key for {name}: {error}; or name another key") from None
     if not key or not key.strip():
         raise ModelError(
             f"no key for {name}: the keyring has none for {service}/{user} "
@@ -54,27 +57,16 @@ def key_in_keyring(entry: str, name: str) -> str:
     return key.strip()
 
 
-def _from_package(service: str, user: str) -> str | None:
-    keyring = importlib.import_module("keyring")
-    try:
-        key = keyring.get_password(service, user)
-    except keyring.errors.KeyringError as error:
-        raise ModelError(
-            f"the keyring cannot be read ({type(error).__name__}): unlock it or name another key"
-        ) from None
-    return str(key) if key else None
-
-
 def _from_secret_tool(service: str, user: str, name: str) -> str:
     program = find_program("secret-tool")
     if program is None:
         raise ModelError(
-            f"no key for {name}: there is no way to a keyring here; install the package `keyring` or secret-tool, or "
+            f"no key for {name}: there is no keyring here; start one, install secret-tool, or "
             f"use api_key_env or api_key_file in models.{name} of settings.toml"
         )
     command = [program, "lookup", "service", service, "username", user]
     try:
-        done = run(command, input=b"", capture_output=True, timeout=_PATIENCE)
+        done = run(command, input=b"", capture_output=True, timeout=PATIENCE)
     except OSError:
         raise ModelError(f"no key for {name}: secret-tool did not answer; unlock the keyring and try again") from None
     return str(done.stdout, errors="replace")
@@ -91,6 +83,9 @@ class SessionModels:
         PASSED_ON.set(settings.pass_env)
         self._api_bases: dict[str, str | None] = {}
         self._rests = Rests()
+        self._env = env
+        self._store = KeyStore(Locations.from_environment())
+        self._store.mask_files()
         env.pop("OHW_API_KEY", None)
         variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
         MASKER.add("OHW_API_KEY", settings.api_key)
@@ -127,10 +122,14 @@ class SessionModels:
 
     def open_alone(self, name: str | None) -> Model:
         """Open the model of that name without its fallback models, as `open` does."""
+        return self.open_with_key(name, "")
+
+    def open_with_key(self, name: str | None, key: str) -> Model:
+        """Open the model of that name with this key; with its own if that is empty. Raises ModelError."""
         profile = self.profile(name or "")
-        key = self._key(profile)
+        key = key or self._key(profile) or ""
         MASKER.add(f"key of {profile.name}", key)
-        return open_profile(profile, key)
+        return open_profile(profile, key or None)
 
     def remember(self, name: str, api_base: str | None) -> None:
         """Use this address for the model from now on: the session used it before, or a flag sets it."""
@@ -185,6 +184,22 @@ class SessionModels:
             key = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
         else:
             key = None
-        if key or (profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])):
-            return key
-        return self._keys.get(key_variable(profile.model))
+        if not key and not (
+            profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])
+        ):
+            key = self._keys.get(key_variable(profile.model))
+        return self._saved_key(profile, key) or key
+
+    def _saved_key(self, profile: Profile, key: str | None) -> str | None:
+        """Return the key that the user saved for the model's provider or server; None if the environment goes first.
+
+        `key` is the one that the settings and the environment give for the model, if any.
+        """
+        stored = self._store.find(key_name(profile.model, profile.api_base))
+        in_env = key or self._env.get(key_in_environment(profile.model, profile.api_base, self._env), "")
+        if stored is None or (in_env and not stored.replaces(in_env)):
+            return None
+        try:
+            return self._store.read(stored.name)
+        except WorkbenchError as error:
+            raise ModelError(f"no key for {profile.name}: {error}") from None
