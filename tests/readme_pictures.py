@@ -45,7 +45,7 @@ class Picture:
 
 PICTURES = (
     Picture("question", "main/question_with_diff-120x40", "A question: the diff that would be written"),
-    Picture("working", "main/working-120x40", "The agent at work: conversation, timeline, tasks, changes"),
+    Picture("working", "main/working-120x40", "The agent at work: conversation, timeline, plan, changes"),
     Picture("review", "diff_viewer/reviewing-160x45", "The diff viewer, side by side, with a comment"),
 )
 

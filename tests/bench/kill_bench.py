@@ -254,7 +254,7 @@ class Round:
         last = -1
         while self._terminal.process.isalive() and time.monotonic() < until:
             text = self._terminal.text()
-            if self.log.has_ended() and "Conversation" in text:
+            if self.log.has_ended() and "Timeline" in text:
                 return
             count = self.log.last()
             if count != last or not count or self._reacts(text, time.monotonic() - quiet_since):

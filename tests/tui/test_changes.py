@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.content import Content
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
@@ -55,13 +56,17 @@ def test_any_path_fits_on_one_line(path, width):
     assert not any("\n" in piece.text or "\x1b" in piece.text for piece in line)
 
 
-def test_border_counts_files_and_lines():
+def counts(state: SessionState) -> str:
+    return "".join(piece.text for piece in ChangesPanel.title_counts(state)).rstrip()
+
+
+def test_heading_counts_added_and_removed_lines():
     state = SessionState()
-    assert ChangesPanel.title_counts(state) == ""
+    assert counts(state) == ""
     state.changes["/a"] = FileState("/a", None, "1\n2\n3\n")
-    assert ChangesPanel.title_counts(state) == "1 file +3"
+    assert counts(state) == "+3"
     state.changes["/b"] = FileState("/b", "1\n", "2\n")
-    assert ChangesPanel.title_counts(state) == "2 files +4 −1"
+    assert counts(state) == "+4 −1"
 
 
 async def test_list_is_updated_live_and_enter_opens_a_file():
@@ -99,15 +104,15 @@ async def test_key_switches_the_list_between_session_and_turn():
     app = workbench_app(client)
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.screen.query_one(ChangesPanel)
-        await wait_until(pilot, lambda: "2 files" in str(panel.border_title))
+        await wait_until(pilot, lambda: Content.from_markup(panel.border_title or "").plain.endswith(" +2 −1"))
         await pilot.press("f4", "full_stop")
-        await wait_until(pilot, lambda: "this turn · 1 file +1" in str(panel.border_title))
+        await wait_until(pilot, lambda: "this turn +1" in Content.from_markup(panel.border_title).plain)
         assert "b.py" in panel.render_line(0).text
         await pilot.press("full_stop")
-        await wait_until(pilot, lambda: "2 files" in str(panel.border_title))
+        await wait_until(pilot, lambda: Content.from_markup(panel.border_title or "").plain.endswith(" +2 −1"))
 
 
 def test_turn_without_changes_says_how_to_see_the_others():
     state = Script().start().user("one").state()
     state.only_turn = True
-    assert ChangesPanel.title_counts(state) == "this turn"
+    assert counts(state) == "this turn"

@@ -17,7 +17,7 @@ from workbench.tui.screens.help import GUIDES, HelpScreen, topics
 from workbench.tui.settings.settings_model import SettingsModel
 
 NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
-PANELS = {"f2": "timeline", "f3": "tasks", "f4": "changes"}
+PANELS = {"f2": ("timeline", "timeline"), "f3": ("tasks", "plan"), "f4": ("changes", "changes")}
 
 
 def bindings_of(node):
@@ -71,7 +71,7 @@ async def test_every_key_of_each_panel_is_listed(size):
     app = workbench_app(FakeClient([event for event in finished() if getattr(event, "seq", 0)]))
     async with app.run_test(size=size) as pilot:
         await wait_until(pilot, lambda: app.state.changes)
-        for key, panel in PANELS.items():
+        for key, (panel, name) in PANELS.items():
             await pilot.press(key)
             await wait_until(pilot, lambda panel=panel: app.focused is not None and app.focused.id == panel)
             assert unlisted(app.screen) == []
@@ -79,8 +79,8 @@ async def test_every_key_of_each_panel_is_listed(size):
             await wait_until(pilot, lambda: app.screen.id == "help-screen")
             assert isinstance(app.screen, HelpScreen)
             first = app.screen.groups[0]
-            assert first.title == f"In the {panel}"
-            assert ("enter", "Open") in first.rows
+            assert first.title == f"In the {name}"
+            assert ("Enter", "Open") in first.rows
             assert app.screen.groups[-1].title == "Everywhere"
             await pilot.press("escape")
             await wait_until(pilot, lambda: len(app.screen_stack) == 1)
@@ -104,7 +104,7 @@ async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path,
         await pilot.press("f1" if isinstance(over.focused, Input) else "question_mark")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         assert isinstance(app.screen, HelpScreen)
-        assert any("esc" in keys.split() for group in app.screen.groups for keys, _ in group.rows)
+        assert any("Esc" in keys.split() for group in app.screen.groups for keys, _ in group.rows)
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is over)
         await pilot.press("escape")

@@ -11,7 +11,7 @@ from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
 from workbench.tui.screens.approval import ApprovalScreen
-from workbench.tui.widgets.key_hints import KeyHints, bound_keys, joined_keys
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 
 GUIDE = Path(__file__).parents[2] / "workbench/guide/settings.md"
 
@@ -78,10 +78,10 @@ async def test_footer_help_and_welcome_show_the_users_keys():
         await wait_until(pilot, lambda: app.state.session_id and "(F7" in text_on(app))
         assert bound_keys(app.screen)["mode"] == "F7"
         hints = app.screen.query_one(KeyHints).render().plain
-        assert "ctrl+s send" in hints
-        assert "F7 mode" in hints
-        assert "F12 palette" in hints
-        assert "press ctrl+s. ctrl+f1 for help" in text_on(app)
+        assert "Ctrl+S Send" in hints
+        assert "F7 Mode" in hints
+        assert "F12 Palette" in hints
+        assert "press Ctrl+S. Ctrl+F1 for help" in text_on(app)
         await pilot.press("ctrl+f1")
         await wait_until(pilot, lambda: app.screen.id == "help-screen" and re.search(r"F7 +Next mode", text_on(app)))
         assert not app._notifications
@@ -106,8 +106,8 @@ async def test_rejected_key_leaves_the_default_in_the_footer():
     app = workbench_app(FakeClient(), set={"keys": {"help": "ctrl+p"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
-        await wait_until(pilot, lambda: "F1 help" in app.screen.query_one(KeyHints).render().plain)
-        assert "ctrl+p palette" in app.screen.query_one(KeyHints).render().plain
+        await wait_until(pilot, lambda: "F1 Help" in app.screen.query_one(KeyHints).render().plain)
+        assert "Ctrl+P Palette" in app.screen.query_one(KeyHints).render().plain
 
 
 async def test_question_shows_the_users_keys():
@@ -119,19 +119,3 @@ async def test_question_shows_the_users_keys():
         await wait_until(pilot, lambda: "w edit" in text_on(app))
         assert "t full text" in text_on(app)
         await wait_until(pilot, lambda: "y approve" in text_on(app))
-
-
-@pytest.mark.parametrize(
-    ("keys", "shown"),
-    [
-        (["F2", "F3", "F4"], "F2–F4"),
-        (["F7", "F3", "F4"], "F7 F3 F4"),
-        (["F2", "F4", "F6"], "F2 F4 F6"),
-        (["F4", "F3", "F2"], "F4 F3 F2"),
-        (["Ctrl+T", "F3", "F4"], "Ctrl+T F3 F4"),
-        (["F2", "F3"], "F2 F3"),
-    ],
-    ids=lambda value: value.replace(" ", "_") if isinstance(value, str) else "",
-)
-def test_a_dash_joins_only_keys_that_follow_each_other(keys: list[str], shown: str) -> None:
-    assert joined_keys(keys) == shown

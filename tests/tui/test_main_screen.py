@@ -44,8 +44,8 @@ async def test_status_line_shows_directory_mode_model_context_and_cost():
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "gpt-5" in text_of(app, StatusLine))
         line = text_of(app, StatusLine)
-        assert line.startswith("ohw calc")
-        assert "ctx 12.4k │ gpt-5 │ $0.010 │ Ask (high only)" in line
+        assert line.startswith("ohw  ~/code/calc ")
+        assert "12k tokens │ gpt-5 │ $0.010 │ Ask (high only)" in line
 
 
 async def test_context_is_a_percentage_if_the_window_is_known():
@@ -53,9 +53,9 @@ async def test_context_is_a_percentage_if_the_window_is_known():
     client = FakeClient(script.events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "ctx 31 %" in text_of(app, StatusLine))
+        await wait_until(pilot, lambda: "31% of 200k" in text_of(app, StatusLine))
         client.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
-        await wait_until(pilot, lambda: "ctx 95 %" in text_of(app, StatusLine))
+        await wait_until(pilot, lambda: "95% of 200k" in text_of(app, StatusLine))
         assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
 
 
@@ -166,14 +166,14 @@ async def test_hints_name_keys_that_are_active():
     client = FakeClient(Script().start().user("Go.").events)
     app = workbench_app(client, set={"keys": {"mode": "f7"}})
     async with app.run_test(size=(160, 30)) as pilot:
-        await wait_until(pilot, lambda: "enter queue" in text_of(app, KeyHints))
-        assert "F7 mode" in text_of(app, KeyHints)
-        assert "esc stop" not in text_of(app, KeyHints)
+        await wait_until(pilot, lambda: "Enter Queue" in text_of(app, KeyHints))
+        assert "F7 Mode" in text_of(app, KeyHints)
+        assert "Esc to stop" not in text_of(app, Activity)
         client.bring(live.EngineState(state="thinking"))
-        await wait_until(pilot, lambda: "esc stop" in text_of(app, KeyHints))
+        await wait_until(pilot, lambda: "Esc to stop" in text_of(app, Activity))
         await pilot.press("f2")
-        await wait_until(pilot, lambda: "esc prompt" in text_of(app, KeyHints))
-        assert "enter open" in text_of(app, KeyHints)
+        await wait_until(pilot, lambda: "Esc Prompt" in text_of(app, KeyHints))
+        assert "Enter Open" in text_of(app, KeyHints)
         await pilot.press("f7")
         await wait_until(pilot, lambda: client.commands == [("mode", "edits")])
         assert client.commands == [("mode", "edits")]

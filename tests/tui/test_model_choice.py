@@ -36,12 +36,12 @@ async def test_model_chosen_by_name_is_requested_and_shown_once_logged():
     client = FakeClient(script.events)
     app = workbench_app(client, set={"model": "fast", "models": PROFILES})
     async with app.run_test(size=(120, 30)) as pilot:
-        await wait_until(pilot, lambda: "ctx 31 %" in status_line(app))
+        await wait_until(pilot, lambda: "31% of 200k" in status_line(app))
         await typed(pilot, "/model openai/other")
         await wait_until(pilot, lambda: client.commands == [("model", "openai/other")])
         assert "other" not in status_line(app)
         client.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
-        await wait_until(pilot, lambda: "ctx 62.4k │ other" in status_line(app))
+        await wait_until(pilot, lambda: "62k tokens │ other" in status_line(app))
         assert [item.text for item in app.state.items if hasattr(item, "detail")][
             -1
         ] == "Model changed to: openai/other"

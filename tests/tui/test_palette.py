@@ -76,7 +76,7 @@ async def test_entry_shows_the_key_that_does_the_same():
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, *"/diff"[1:])
         await wait_until(pilot, lambda: rows(app)[0].startswith("/diff"))
-        assert rows(app)[0].endswith("ctrl+y")
+        assert rows(app)[0].endswith("Ctrl+Y")
 
 
 async def test_file_entry_mentions_it_in_the_prompt(tmp_path):

@@ -48,9 +48,9 @@ async def test_unfolded_panel_of_a_narrow_screen_gets_higher():
         await wait_until(pilot, lambda: app.state.items)
         timeline = app.screen.query_one("#timeline")
         await pilot.press("alt+up", "f2")
-        await wait_until(pilot, lambda: timeline.outer_size.height == 9)
+        await wait_until(pilot, lambda: timeline.outer_size.height == 8)
         await pilot.press("alt+down")
-        await wait_until(pilot, lambda: timeline.outer_size.height == 7)
+        await wait_until(pilot, lambda: timeline.outer_size.height == 6)
         assert timeline.has_focus
 
 
@@ -69,7 +69,7 @@ async def test_borders_follow_the_mouse():
         await wait_until(pilot, lambda: tasks.outer_size.height > 3)
         await drag(pilot, (side.region.x, 8), (58, 8), (50, 8))
         await wait_until(pilot, lambda: side.region.x == 50)
-        await drag(pilot, (side.region.x - 1, 8), (75, 8))
+        await drag(pilot, (side.region.x, 8), (75, 8))
         await wait_until(pilot, lambda: side.region.x == 75)
         top = tasks.region.y
         await drag(pilot, (90, top), (90, top - 2), (90, top - 5))
@@ -86,10 +86,10 @@ async def test_border_of_an_unfolded_panel_follows_the_mouse():
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("f2")
         timeline = app.screen.query_one("#timeline")
-        await wait_until(pilot, lambda: timeline.outer_size.height == 9)
-        top = timeline.region.y
-        await drag(pilot, (30, top), (30, top + 3))
-        await wait_until(pilot, lambda: timeline.outer_size.height == 6)
+        await wait_until(pilot, lambda: timeline.outer_size.height == 8)
+        tabs = timeline.region.y - 1
+        await drag(pilot, (76, tabs), (76, tabs + 3))
+        await wait_until(pilot, lambda: timeline.outer_size.height == 5)
         assert len(app.screen_stack) == 1
 
 

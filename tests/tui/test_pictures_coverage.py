@@ -17,10 +17,10 @@ TABLE = {
     "main screen: a failed command, and a run that ends by an error": ("main/failed", ["exit 2", "OPENAI_API_KEY"]),
     "main screen: the engine has ended": ("main_states/engine_gone", ["The agent process stopped"]),
     "main screen: not saved": ("main_states/not_saved", ["not saved"]),
-    "main screen: a tiny terminal": ("main_states/tiny", ["ohw calc", "Ask anything"]),
+    "main screen: a tiny terminal": ("main_states/tiny", ["/calc", "Ask anything"]),
     "conversation: cards and reasoning folded and open": ("timeline/folding", ["The sign is lost."]),
     "conversation: a search": ("timeline/searching", ["5/7"]),
-    "conversation: looked back at, not followed": ("timeline/looking_back", ["↓ 2 new · ctrl+end"]),
+    "conversation: looked back at, not followed": ("timeline/looking_back", ["↓ 2 new · Ctrl+End"]),
     "conversation: history summed up": ("models/condensed", ["Compacted events"]),
     "conversation: another model": ("models/model_changed", ["Model changed to: fast"]),
     "conversation: the provider is waited for": (
@@ -42,7 +42,7 @@ TABLE = {
     "prompt: what waits to be read": ("main_states/choosing_in_the_queue", ["And say so in the README."]),
     "prompt: vim's keys": ("subagents/vim_keys", ["NORMAL", "Say it in the README, too."]),
     "prompt: commands": ("prompt/commands", ["Commands", "/mode MODE"]),
-    "prompt: an argument of a command": ("prompt/an_argument", ["Which", "Don't ask"]),
+    "prompt: an argument of a command": ("prompt/an_argument", ["Which", "Ask every time"]),
     "prompt: files": ("prompt/files", ["Files", "src/calc.py"]),
     "prompt: what was sent before": ("prompt/sent_before", ["Sent before"]),
     "approval: a command": ("main/question_with_command", ["Approve?", "runs what it downloads", "n reject"]),
@@ -80,7 +80,7 @@ TABLE = {
     "settings: a profile of a model": ("settings_screen/setting_profile", ["Profile", "Name", "Temperature"]),
     "settings: a model is added": ("settings_screen/setting_adds", ["Add a model", "✗ write it as PROVIDER/NAME"]),
     "rules": ("rules/rules", ["Rules"]),
-    "help: keys and guides": ("main/help_on_keys", ["Keys here", "alt+enter"]),
+    "help: keys and guides": ("main/help_on_keys", ["Keys here", "Alt+Enter"]),
     "first run: what was found": ("first_run/found", ["Welcome to ohw", "The demo"]),
     "first run: nothing was found": ("first_run/nothing", ["Welcome to ohw", "The demo"]),
     "first run: a call that works": ("first_run/works", ["✓"]),
@@ -162,7 +162,7 @@ def test_each_state_has_its_pictures_and_they_show_it(state):
 
 @pytest.mark.parametrize("theme", ONCE)
 def test_each_theme_has_its_picture(theme):
-    assert "Conversation" in pictures_of("themes/finished")[f"120x40-{ONCE[theme]}"]
+    assert "Timeline" in pictures_of("themes/finished")[f"120x40-{ONCE[theme]}"]
 
 
 def test_no_picture_is_of_an_unknown_state():

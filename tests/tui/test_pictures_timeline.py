@@ -8,6 +8,7 @@ from tests.tui.pictures import app_with, in_each_look, show_events
 from tests.tui.sample_session import START
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.conversation_messages import AgentText
@@ -60,7 +61,7 @@ async def looking_back(pilot):
         seq=last + 2, action_id="a99", response_id="r99", call_id="a99", tool="grep", arguments={"pattern": "parse"}
     )
     app.screen.client.bring(answer, proposed)
-    await wait_until(pilot, lambda: "2 new" in str(app.screen.query_one(Conversation).border_subtitle))
+    await wait_until(pilot, lambda: "2 new" in app.screen.query_one(Activity).render().plain)
 
 
 WAYS = [searching, folding, filtering, looking_back]

@@ -228,7 +228,7 @@ async def test_comments_are_below_their_lines_survive_the_viewer_and_are_sent_to
         await ready(pilot, harness)
         await pilot.press("down", "c", *"why five?", "enter")
         await until(pilot, lambda: "✎ why five?" in painted(harness.view), "the comment")
-        await until(pilot, lambda: "1 comment unsent · ctrl+s to send" in harness.text_of("status"))
+        await until(pilot, lambda: "1 comment unsent · Ctrl+S to send" in harness.text_of("status"))
         await pilot.press("c")
         await until(
             pilot, lambda: "keep" in harness.hints() and "this file" not in harness.hints(), "the keys of a comment"

@@ -1,21 +1,15 @@
-"""A panel that does not follow shows at its edge how much was added since, and how to get there."""
-
-from textual.content import Content
+"""A panel that does not follow shows in a line of hints how much was added since, and how to get there."""
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
+from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.timeline import Timeline
 
 
-def at_edge(panel):
-    return Content.from_markup(panel.border_subtitle or "").plain
-
-
-def in_edge(panel):
-    """Return a position inside the words at the lower edge, relative to the panel's corner."""
-    return (panel.outer_size.width - 6, panel.outer_size.height - 1)
+def hint_of(panel):
+    return (panel.heading.hint if isinstance(panel, Timeline) else panel.scroll_hint).plain
 
 
 def many() -> Script:
@@ -41,23 +35,25 @@ async def test_items_below_a_scrolled_panel_are_counted_and_reached_by_click_or_
         conversation, timeline = app.screen.query_one(Conversation), app.screen.query_one(Timeline)
         await wait_until(pilot, lambda: conversation.max_scroll_y > 20 and conversation.is_vertical_scroll_end)
         await wait_until(pilot, lambda: timeline.is_vertical_scroll_end)
-        assert (at_edge(conversation), at_edge(timeline)) == ("", "")
+        assert (hint_of(conversation), hint_of(timeline)) == ("", "")
 
         await pilot.press("ctrl+up", "f2", "home")
-        await wait_until(pilot, lambda: at_edge(conversation) == "↓ alt+e follows")
-        await wait_until(pilot, lambda: at_edge(timeline).endswith("more · end"))
-        before = int(at_edge(timeline).split()[1])
+        await wait_until(pilot, lambda: hint_of(conversation) == "↓ Alt+E: jump to latest")
+        await wait_until(pilot, lambda: hint_of(timeline).endswith("more · End"))
+        before = int(hint_of(timeline).split()[1])
         more(client, script, 3)
-        await wait_until(pilot, lambda: at_edge(conversation) == "↓ 3 new · alt+e")
-        assert at_edge(timeline) == f"↓ {before + 3} more · end"
+        await wait_until(pilot, lambda: hint_of(conversation) == "↓ 3 new · Alt+E")
+        assert hint_of(timeline) == f"↓ {before + 3} more · End"
 
-        await pilot.click(Conversation, offset=in_edge(conversation))
-        await wait_until(pilot, lambda: at_edge(conversation) == "" and conversation.follows)
-        await pilot.click(Timeline, offset=in_edge(timeline))
-        await wait_until(pilot, lambda: at_edge(timeline) == "" and timeline.is_vertical_scroll_end)
+        activity = app.screen.query_one(Activity)
+        await wait_until(pilot, lambda: activity.render().plain.endswith("↓ 3 new · Alt+E"))
+        await pilot.click(Activity, offset=(activity.outer_size.width - 6, 0))
+        await wait_until(pilot, lambda: hint_of(conversation) == "" and conversation.follows)
+        await pilot.click(Timeline, offset=(timeline.outer_size.width - 6, 0))
+        await wait_until(pilot, lambda: hint_of(timeline) == "" and timeline.is_vertical_scroll_end)
 
         await pilot.press("ctrl+up", "alt+e", "f2", "home", "end")
-        await wait_until(pilot, lambda: (at_edge(conversation), at_edge(timeline)) == ("", ""))
+        await wait_until(pilot, lambda: (hint_of(conversation), hint_of(timeline)) == ("", ""))
         more(client, script, 2)
         await wait_until(pilot, lambda: len(app.state.actions) == 65 and conversation.is_vertical_scroll_end)
-        assert (at_edge(conversation), at_edge(timeline)) == ("", "")
+        assert (hint_of(conversation), hint_of(timeline)) == ("", "")

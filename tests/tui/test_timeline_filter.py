@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
@@ -91,7 +93,7 @@ async def test_filter_applies_while_typing_and_escape_shows_all(size: tuple[int,
         assert app.screen.query_one(FilterLine).display
         assert app.screen.find_widget(line).region.y == app.screen.find_widget(timeline).region.bottom
         rows = sum(map(has_row, app.state.items))
-        await wait_until(pilot, lambda: f"Timeline · 1 of {rows}" in text_on(app))
+        await wait_until(pilot, lambda: re.search(rf"Timeline +1 of {rows}", text_on(app)))
         await pilot.press("escape")
         await wait_until(pilot, lambda: len(numbers_shown(timeline)) > 4 and not line.display and timeline.has_focus)
         await wait_until(pilot, lambda: f" of {rows}" not in text_on(app))

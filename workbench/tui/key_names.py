@@ -20,6 +20,10 @@ _SYMBOLS: Final = {
     "full_stop": ".",
     "right_square_bracket": "]",
     "left_square_bracket": "[",
+    "underscore": "_",
+    "escape": "Esc",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
 }
 
 
@@ -30,18 +34,16 @@ def key_of(app: App[Any], name: str, usual: str) -> str:
 
 
 def key_name(key: str) -> str:
-    """Return a key as the screen shows it, such as `F1` for `f1` and `/` for `slash`."""
-    if key in _SYMBOLS:
-        return _SYMBOLS[key]
-    return (
-        key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc").replace("underscore", "_")
-    )
+    """Return a key as the screen shows it, such as `F1`, `Ctrl+S`, `Esc`, `/` for `slash`, and `y` for itself."""
+    *held, last = key.split("+") if len(key) > 1 else [key]
+    name = _SYMBOLS.get(last) or (last.capitalize() if held or len(last) > 1 else last)
+    return "+".join([*map(str.capitalize, held), name])
 
 
 _WIDGET_NAMES: Final = {
     "prompt": "the prompt",
     "timeline": "the timeline",
-    "tasks": "the tasks",
+    "tasks": "the plan",
     "changes": "the changes",
     "queue": "the queue",
     "filter": "the filter",
@@ -56,7 +58,7 @@ _MOVES: Final = frozenset(
         *("line up", "line down", "first line", "last line", "eight on", "eight back"),
     )
 )
-_OF_A_LIST: Final = ("up", "down", "pageup", "pagedown", "home", "end")
+_OF_A_LIST: Final = ("Up", "Down", "PgUp", "PgDn", "Home", "End")
 _COLUMN: Final = 16
 _LAST_FUNCTION: Final = 24
 
@@ -81,7 +83,7 @@ def key_groups(screen: Screen[Any]) -> list[Group]:
     if isinstance(focused, OptionList):
         own = groups.setdefault(_title(focused, screen), {})
         own["Move"] = [*own.get("Move", []), *_OF_A_LIST]
-        own.setdefault("Choose", []).append("enter")
+        own.setdefault("Choose", []).append("Enter")
     order = list(dict.fromkeys([_title(focused, screen) if focused else "", "On this screen", "Everywhere"]))
     titles = [*(title for title in order if title in groups), *(title for title in groups if title not in order)]
     return [Group(title, _rows(groups[title])) for title in titles]

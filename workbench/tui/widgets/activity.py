@@ -28,6 +28,7 @@ class Activity(Widget):
         self._since = clock.now()
         self._timer: Timer | None = None
         self._last_line = Content("")
+        self._hint = Content("")
 
     def on_mount(self) -> None:
         """Show the first line."""
@@ -43,8 +44,13 @@ class Activity(Widget):
             (self._timer.resume if is_working(self._state) else self._timer.pause)()
         self._repaint()
 
+    def show_hint(self, hint: Content) -> None:
+        """Show a hint at the right end of the line; an empty one removes it."""
+        self._hint = hint
+        self._repaint()
+
     def render(self) -> Content:
-        """Return the line: sign, words and seconds."""
+        """Return the line: sign, words and seconds, and at its right end the hints."""
         self._last_line = self._line()
         return self._last_line
 
@@ -54,6 +60,16 @@ class Activity(Widget):
             self.refresh()
 
     def _line(self) -> Content:
+        hints = [self._hint] if self._hint.plain else []
+        if is_working(self._state):
+            hints.append(Content.styled(f"{key_of(self.app, 'leave', 'escape')} to stop", "$dim"))
+        if not hints:
+            return self._work()
+        right = Content("   ").join(hints)
+        work = self._work().truncate(max(0, self.size.width - right.cell_length - 1), ellipsis=True)
+        return Content.assemble(work, " " * max(0, self.size.width - work.cell_length - right.cell_length), right)
+
+    def _work(self) -> Content:
         text, style = self._what
         if not is_working(self._state):
             return Content.styled(text, style)

@@ -10,10 +10,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from workbench.text import counted
 from workbench.tui.messages import FileChosen
 from workbench.tui.widgets.line_list import LineList
-from workbench.view.formatting.actions import plus_minus, short_path
+from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.timeline_rows import in_groups
 from workbench.view.state import Changed, FileState, SessionState
 from workbench.view.wrapping import Line, Piece, clip, spread
@@ -48,14 +47,13 @@ class ChangesPanel(LineList):
         self.forget()
 
     @staticmethod
-    def title_counts(state: SessionState) -> str:
-        """Return the text for the panel's border: `1 file +3 −1`, after "this turn" if only that is shown."""
+    def title_counts(state: SessionState) -> Line:
+        """Return the counts of the heading: `+3 −1`, after "this turn" if only that is shown."""
         files = _files(state).values()
-        turn = "this turn" if state.only_turn else ""
-        if not files:
-            return turn
-        counts = plus_minus(sum(file.added for file in files), sum(file.removed for file in files))
-        return " · ".join(filter(None, (turn, f"{counted(len(files), 'file')} {counts}")))
+        counts = changed_lines(sum(file.added for file in files), sum(file.removed for file in files))
+        if state.only_turn:
+            return [Piece("this turn ", "dim"), *counts]
+        return counts
 
     def line(self, index: int, width: int) -> Line:
         """Return the row of a file."""
@@ -83,12 +81,14 @@ def file_line(file: FileState, workspace: str, width: int) -> Line:
     """Return sign, path and counts of one file."""
     sign, style = _sign(file)
     start = [Piece(f"{sign} ", style), Piece(short_path(file.path, workspace))]
-    right = []
-    if file.added:
-        right.append(Piece(f"+{file.added} ", "added"))
-    if file.removed:
-        right.append(Piece(f"−{file.removed} ", "removed"))
-    return spread(start, right, width)
+    return spread(start, [*changed_lines(file.added, file.removed), Piece(" ")], width)
+
+
+def changed_lines(added: int, removed: int) -> Line:
+    """Return counts of lines like `+3 −1` in their colors; a zero side is left out."""
+    counts = [Piece(f"+{added}", "added")] if added else []
+    counts += [Piece(" ")] if added and removed else []
+    return [*counts, Piece(f"−{removed}", "removed")] if removed else counts
 
 
 def _sign(file: FileState) -> tuple[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.timer import Timer
@@ -15,7 +17,7 @@ from workbench.tui.key_names import key_of
 from workbench.tui.messages import EarlierRequested
 from workbench.tui.widgets.mounted_items import FollowingScroll, MountedItems, drop_unseen_lines
 from workbench.tui.widgets.strips import css_beside
-from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
+from workbench.tui.widgets.ticker import SecondTicker, scroll_hint
 from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 _REST: Final = 2.0
@@ -33,13 +35,23 @@ class Conversation(FollowingScroll):
         Binding("z", "fold_all", "Fold all cards", show=False, id="conversation.fold-all"),
     ]
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self,
+        show_hint: Callable[[Content], None] = lambda hint: None,
+        *,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """`show_hint` shows how to return to the end, and how much arrived there."""
         super().__init__(id=id, classes=classes)
+        self._show_hint = show_hint
         self.mounted = MountedItems(self)
         self._ticker = SecondTicker(self, lambda: self.mounted.repaint(self.mounted.state.running.values()))
         self._cleanup: Timer | None = None
         self._unread = 0
         """Number of messages and cards that arrived while the user looked at earlier ones."""
+        self.scroll_hint = Content("")
+        """How to return to the end, and how much arrived there; empty while it is followed."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what has changed, or everything if `changed` is None."""
@@ -128,12 +140,16 @@ class Conversation(FollowingScroll):
             self.post_message(EarlierRequested())
 
     def _show_scroll_hint(self) -> None:
+        words = ""
         if self.follows:
             self._unread = 0
-            show_scroll_hint(self, "", "")
-            return
-        key = key_of(self.app, "scroll-end", "ctrl+end")
-        show_scroll_hint(self, f"{self._unread} new · {key}" if self._unread else f"{key} follows", "screen.ends(True)")
+        else:
+            key = key_of(self.app, "scroll-end", "ctrl+end")
+            words = f"{self._unread} new · {key}" if self._unread else f"{key}: jump to latest"
+        hint = scroll_hint(words, "screen.ends(True)")
+        if not hint.is_same(self.scroll_hint):
+            self.scroll_hint = hint
+            self._show_hint(hint)
 
     def _clean_up_later(self) -> None:
         if self._cleanup is None and self.is_mounted:

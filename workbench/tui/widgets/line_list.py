@@ -13,17 +13,20 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
+from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
 from workbench.tui.textual_seam.layout import QuietScrollView
-from workbench.tui.widgets.strips import MARKS, as_strip, css_beside, line_styles
+from workbench.tui.widgets.strips import MARKS, as_strip, css_beside, entitle, line_styles
 from workbench.view.wrapping import Line, Piece
 
 _LEAST_CACHED: Final = 128
 """Minimum number of painted lines to cache; each takes about 4 kB."""
+_HEADING_MARGIN: Final = 2
+"""The cells of a heading that stay free: the cursor's column and the scrollbar's."""
 
 
 KEYS: Final[list[BindingType]] = [
@@ -68,6 +71,33 @@ class StripCache:
         return self._styles
 
 
+class Heading:
+    """The line above a panel: its name and, at the right end, a count or what is below the visible lines."""
+
+    def __init__(self, panel: Widget) -> None:
+        self._panel = panel
+        self._name = self._count = Content("")
+        self.hint = Content("")
+
+    def set(self, name: Content, count: Content) -> None:
+        """Show this name and this count."""
+        self._name, self._count = name, count
+        self.show()
+
+    def set_hint(self, hint: Content) -> None:
+        """Show a hint in place of the count, or the count again if the hint is empty."""
+        if not hint.is_same(self.hint):
+            self.hint = hint
+            self.show()
+
+    def show(self) -> None:
+        """Fit the heading to the width of the panel."""
+        end = self.hint if self.hint.plain else self._count
+        space = self._panel.size.width - _HEADING_MARGIN - self._name.cell_length - end.cell_length
+        if self._name.plain:
+            entitle(self._panel, Content.assemble(self._name, " " * max(1, space), end))
+
+
 class LineList(QuietScrollView, can_focus=True):
     """Lines with a cursor; with `follows_end`, the last line stays in sight once it has been reached."""
 
@@ -83,6 +113,7 @@ class LineList(QuietScrollView, can_focus=True):
         self.count = 0
         self.is_at_end = True
         self._painted_strips = StripCache()
+        self.heading = Heading(self)
 
     @abstractmethod
     def line(self, index: int, width: int) -> Line:
@@ -103,6 +134,7 @@ class LineList(QuietScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Repaint for the new width, keeping the end in sight if it was."""
+        self.heading.show()
         self._painted_strips.resize(self.size.height)
         self.set_count(self.count)
 

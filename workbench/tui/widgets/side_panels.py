@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,7 +15,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from workbench.tui.widgets.changes_panel import ChangesPanel
-from workbench.tui.widgets.strips import css_beside
+from workbench.tui.widgets.line_list import LineList
+from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.tui.widgets.task_panel import TaskPanel
 from workbench.tui.widgets.timeline import FilterAsked, ShowAllAsked, Timeline, timeline_counts
 from workbench.view.state import Changed, Item, SessionState
@@ -25,19 +26,23 @@ PANELS = ("timeline", "tasks", "changes")
 """Ids of the panels on the right, in order."""
 
 
-def panel_titles(state: SessionState, timeline: Timeline) -> dict[str, Content]:
-    """Return the title of each panel, by its id."""
-    rows = _title("Timeline", timeline_counts(timeline.rows, state))
+class Title(NamedTuple):
+    """The heading of a panel: its name, and a count."""
+
+    name: Content
+    counts: Content
+
+
+def panel_titles(state: SessionState, timeline: Timeline) -> dict[str, Title]:
+    """Return the heading of each panel, by its id."""
+    count_style = "$sign-waiting" if state.waiting else "$dim"
     return {
-        "conversation": Content("Conversation"),
-        "timeline": rows.stylize("$sign-waiting") if state.waiting else rows,
-        "tasks": _title("Tasks", TaskPanel.title_counts(state)),
-        "changes": _title("Changes", ChangesPanel.title_counts(state)),
+        "timeline": Title(
+            Content("Timeline"), Content.styled(timeline_counts(timeline.rows, state).removesuffix(" · "), count_style)
+        ),
+        "tasks": Title(Content("Plan"), Content.styled(TaskPanel.title_counts(state), "$dim")),
+        "changes": Title(Content("Changes"), as_content([ChangesPanel.title_counts(state)])),
     }
-
-
-def _title(name: str, counts: str) -> Content:
-    return Content(f"{name} · {counts}" if counts else name)
 
 
 class FilterLine(Input):
@@ -83,10 +88,10 @@ class PanelTabs(Widget):
 
     def __init__(self) -> None:
         super().__init__(id="tabs")
-        self._titles: Mapping[str, Content] = {}
+        self._titles: Mapping[str, Title] = {}
         self._open = ""
 
-    def show(self, titles: Mapping[str, Content], open_panel: str) -> None:
+    def show(self, titles: Mapping[str, Title], open_panel: str) -> None:
         """Show these titles, with one panel open."""
         if (titles, open_panel) != (self._titles, self._open):
             self._titles, self._open = titles, open_panel
@@ -98,17 +103,24 @@ class PanelTabs(Widget):
 
     def on_click(self, event: events.Click) -> None:
         """Open the tab under the mouse."""
+        if name := self.tab_at(event.x):
+            self.post_message(self.Chosen(name))
+
+    def tab_at(self, x: int) -> str:
+        """Return the panel whose tab is at a column of this widget; empty beside the tabs."""
         end = 0
         for name in PANELS:
             end += self._tab(name).cell_length
-            if event.x < end:
-                self.post_message(self.Chosen(name))
-                return
+            if x < end:
+                return name
+        return ""
 
     def _tab(self, name: str) -> Content:
         is_open = name == self._open
         style = "bold $panel-title-focus" if is_open else "$panel-title"
-        return Content.assemble(("▾ " if is_open else "▸ ", style), self._titles[name].stylize(style), "   ")
+        title, counts = self._titles[name]
+        start = Content.assemble(("▾ " if is_open else "▸ ", style), title.stylize(style))
+        return Content.assemble(start, " " if counts.plain else "", counts, "   ")
 
 
 class SidePanels(Vertical):
@@ -120,14 +132,17 @@ class SidePanels(Vertical):
     def __init__(self) -> None:
         super().__init__(id="side")
         self.opened = ""
-        self._titles: Mapping[str, Content] = {}
+        self._titles: Mapping[str, Title] = {}
+        self._panels: Mapping[str, LineList] = {
+            "timeline": Timeline(id="timeline", classes="panel"),
+            "tasks": TaskPanel(id="tasks", classes="panel"),
+            "changes": ChangesPanel(id="changes", classes="panel"),
+        }
 
     def compose(self) -> ComposeResult:
         """Yield the tabs for narrow screens, then the panels."""
         yield PanelTabs()
-        yield Timeline(id="timeline", classes="panel")
-        yield TaskPanel(id="tasks", classes="panel")
-        yield ChangesPanel(id="changes", classes="panel")
+        yield from self._panels.values()
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Pass a change on to each panel."""
@@ -135,10 +150,12 @@ class SidePanels(Vertical):
         self.query_one(TaskPanel).show(state, changed)
         self.query_one(ChangesPanel).show(state, changed)
 
-    def entitle(self, titles: Mapping[str, Content]) -> None:
-        """Show these titles on the tabs."""
+    def entitle(self, titles: Mapping[str, Title]) -> None:
+        """Show these titles above the panels and on the tabs."""
         self._titles = titles
         self.query_one(PanelTabs).show(titles, self.opened)
+        for name, title in titles.items():
+            self._panels[name].heading.set(*title)
 
     def make_wider(self, by: int, space: int) -> None:
         """Widen the panels at the conversation's expense, or narrow them; both keep a minimum width."""

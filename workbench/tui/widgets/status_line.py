@@ -114,25 +114,21 @@ def _may_change_files(changed: Changed) -> bool:
 
 
 def _directory_part(workspace: Path, branch: str, width: int) -> Content:
-    """Return the directory with its branch, and as much of the end of its parent's path as fits."""
-    name = visible_path(workspace.name or str(workspace))
-    name_part = Content.assemble(
-        ("ohw ", "bold $primary"), (name, "bold $foreground"), (f"  {branch}" if branch else "", "$secondary")
-    )
-    if name_part.cell_length > width:
-        return name_part.truncate(width, ellipsis=True)
-    parent = _end_of(visible_path(from_home(workspace.parent)), width - name_part.cell_length - 2)
-    return Content.assemble(name_part, (f"  {parent}", "$dim")) if parent else name_part
+    """Return the directory, or as much of the end of its path as fits, and the branch."""
+    start = Content.styled("ohw  ", "bold $primary")
+    end = Content.styled(f"  {branch}" if branch else "", "$secondary")
+    path = _end_of(visible_path(from_home(workspace)), width - start.cell_length - end.cell_length)
+    return Content.assemble(start, (path, "$foreground"), end).truncate(width, ellipsis=True)
 
 
 def _end_of(path: str, width: int) -> str:
-    """Return as many whole names of the end of a path as fit, after an ellipsis; empty if not even one fits."""
+    """Return as many whole names of the end of a path as fit, after an ellipsis; at least the last one."""
     parts = path.split("/")
     for first in range(len(parts)):
         shortened = path if not first else "…/" + "/".join(parts[first:])
         if cell_len(shortened) <= width:
             return shortened
-    return ""
+    return parts[-1]
 
 
 def _session_parts(state: SessionState) -> list[Content]:
@@ -140,7 +136,7 @@ def _session_parts(state: SessionState) -> list[Content]:
     parts = [
         Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         _model(state),
-        Content.styled(_cost(state), "$foreground"),
+        Content.styled(_cost(state), "$dim"),
         _mode(state),
     ]
     if state.scripted:
@@ -152,7 +148,7 @@ def _session_parts(state: SessionState) -> list[Content]:
 
 def _mode(state: SessionState) -> Content:
     """Return the current mode, and the mode that the user is switching to, if any."""
-    now = Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent")
+    now = Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $warning" if state.mode == "never" else "")
     if not state.next_mode:
         return now
     return Content.assemble(now, (f" → {MODE_NAMES[state.next_mode]}?", "$warning"))
@@ -161,7 +157,7 @@ def _mode(state: SessionState) -> Content:
 def _model(state: SessionState) -> Content:
     if state.model == NO_MODEL:
         return Content.styled("no model", "$warning")
-    name = Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground")
+    name = Content.styled(visible(state.model.split("/")[-1], lines=False), "$dim")
     return (
         Content.assemble(name, (f" @ {visible(state.model_url, lines=False)}", "$warning")) if state.model_url else name
     )
@@ -176,8 +172,17 @@ def _context(state: SessionState) -> str:
     if tokens is None:
         return ""
     if state.window:
-        return f"ctx {min(100, round(100 * tokens / state.window))} %"
-    return f"ctx {tokens / 1000:.1f}k" if tokens >= 1000 else f"ctx {tokens}"
+        return f"{min(100, round(100 * tokens / state.window))}% of {_thousands(state.window)}"
+    return f"{_thousands(tokens)} tokens"
+
+
+def _thousands(tokens: int) -> str:
+    """Return a number of tokens, from 1000 up like `9.5k`, `200k` or `1M`."""
+    if tokens < 1000:
+        return str(tokens)
+    if tokens < 1_000_000:
+        return f"{tokens / 1000:.1f}k" if tokens < 10_000 and tokens % 1000 else f"{round(tokens / 1000)}k"
+    return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
 
 
 def _is_nearly_full(state: SessionState) -> bool:
@@ -187,4 +192,4 @@ def _is_nearly_full(state: SessionState) -> bool:
 def _cost(state: SessionState) -> str:
     if state.cost is None:
         return "cost ?"
-    return f"${state.cost:.2f}" if state.cost >= 1 or not state.cost else f"${state.cost:.3f}"
+    return f"${state.cost:.2f}" if state.cost >= 0.1 or not state.cost else f"${state.cost:.3f}"

@@ -1,4 +1,4 @@
-"""A timer for widgets that count seconds, and the hint on a panel's border about rows below."""
+"""A timer for widgets that count seconds, and the hint about what is below the visible part of a panel."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ class SecondTicker:
 _STYLE: Final = "bold $sign-running"
 
 
-def show_scroll_hint(panel: Widget, words: str, action: str) -> None:
-    """Show words and an arrow on the lower border; a click runs the action. Without words, clear the border."""
-    hint = Content("")
-    if words:
-        hint = Content.styled(f"↓ {words}", _STYLE).stylize(Style.from_meta({"@click": action}))
-    if hint.markup != (panel.border_subtitle or ""):
-        panel.border_subtitle = hint
+def scroll_hint(words: str, action: str) -> Content:
+    """Return an arrow and the words, which run the action when they are clicked; nothing without words."""
+    if not words:
+        return Content("")
+    return Content.styled(f"↓ {words}", _STYLE).stylize(Style.from_meta({"@click": action}))

@@ -12,7 +12,7 @@ from textual.message import Message
 from workbench.tui.key_names import key_of
 from workbench.tui.messages import ActionChosen, DiffChosen, EarlierRequested, ItemRequested, TextChosen
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
+from workbench.tui.widgets.ticker import SecondTicker, scroll_hint
 from workbench.view import clock
 from workbench.view.formatting.timeline_rows import has_row, row
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
@@ -243,9 +243,13 @@ class Timeline(LineList):
             self.post_message(EarlierRequested(all_of_it=all_of_it))
 
     def _show_scroll_hint(self) -> None:
-        remaining = self.count - self.scroll_offset.y - self.size.height
-        has_hint = remaining > 0 and self.size.height and not self.is_at_end
-        show_scroll_hint(self, f"{remaining} more · {key_of(self.app, 'list.last', 'end')}" if has_hint else "", "last")
+        self.heading.set_hint(scroll_hint(_scroll_text(self), "last"))
+
+
+def _scroll_text(rows: LineList) -> str:
+    """Return how many rows are below the visible ones, and the key that goes to the last one; empty at the end."""
+    remaining = 0 if rows.is_at_end or not rows.size.height else rows.count - rows.scroll_offset.y - rows.size.height
+    return f"{remaining} more · {key_of(rows.app, 'list.last', 'end')}" if remaining > 0 else ""
 
 
 def _running(state: SessionState) -> Changed:
@@ -261,8 +265,8 @@ def _opening(item: Item | None) -> Message | None:
 
 
 def timeline_counts(rows: TimelineRows, state: SessionState) -> str:
-    """Return the text for the panel's border: the number of actions, or of matching rows, and of waiting actions."""
-    waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
+    """Return the count in the heading: the number of actions, or of matching rows, after that of waiting actions."""
+    waiting = f"{len(state.waiting)} waiting · " if state.waiting else ""
     if rows.is_filtered:
-        return f"{len(rows.items)} of {sum(map(has_row, state.items))}{waiting}"
-    return f"{state.action_count}{waiting}"
+        return f"{waiting}{len(rows.items)} of {sum(map(has_row, state.items))}"
+    return f"{waiting}{state.action_count}" if state.action_count else waiting

@@ -34,7 +34,6 @@ class Welcome(Widget):
         if is_needed:
             self._sent = tuple(sent)
             self.set_class(bool(sent), "-sent")
-            self.border_title = "Conversation" if sent else None
             self.refresh(layout=True)  # the session may have brought another directory and mode
 
     def render(self) -> Content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.geometry import Size
 from textual.widget import Widget
 
-from workbench.tui.widgets.side_panels import SidePanels
+from workbench.tui.widgets.side_panels import PanelTabs, SidePanels
 
 _WIDTH = "width"
 _LOWER_PANELS = ("tasks", "changes")
@@ -42,6 +42,7 @@ class PanelBorders:
             side.make_wider(side.region.right - x - side.outer_size.width, side.screen.size.width)
             return
         panel = side.query_one(f"#{self._dragged}", Widget)
+        y += self._is_narrow  # there the border is the line of tabs, which is above the panel
         side.make_higher(self._dragged, panel.region.bottom - y - panel.outer_size.height, self._available_height())
 
     def release(self) -> None:
@@ -88,9 +89,9 @@ class PanelBorders:
         if side.screen.has_class("-zoomed"):
             return ""
         if self._is_narrow:
-            opened = side.opened
-            return opened if opened and y == side.query_one(f"#{opened}", Widget).region.y else ""
-        if x in (side.region.x - 1, side.region.x) and side.region.y <= y < side.region.bottom:
+            tabs = side.query_one(PanelTabs)
+            return side.opened if y == tabs.region.y and not tabs.tab_at(x - tabs.region.x) else ""
+        if x == side.region.x and side.region.y <= y < side.region.bottom:
             return _WIDTH
         tops = {name: side.query_one(f"#{name}", Widget).region.y for name in _LOWER_PANELS}
         return next((name for name, top in tops.items() if x > side.region.x and y in (top - 1, top)), "")

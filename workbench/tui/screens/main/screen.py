@@ -63,12 +63,10 @@ class MainScreen(LowLatencyScreen):
         super().__init__()
         client = self.client = session.client or DeferredClient(_no_model)
         self.state, self.composer = state, composer
-        self.has_session = started = session.client is not None
+        self.has_session = session.client is not None
         self._status = StatusLine(state, session.workspace)
-        self.view = SessionView(
-            client, state, has_session=started, show=self.show, focus_prompt=lambda: focus_now(self.query_one(Prompt))
-        )
         self._activity, self._hints = Activity(state), KeyHints()
+        self.view = SessionView(client, state, session, show=self.show, show_hint=self._activity.show_hint)
         show = self.view.show_pending
         self.submitter = Submitter(
             self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show

@@ -9,6 +9,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widget import Widget
 
 from workbench.client.client import Client
@@ -19,15 +20,16 @@ from workbench.tui.screens.main.event_feed import SessionFeed
 from workbench.tui.screens.main.search import SessionSearch
 from workbench.tui.widgets.changes_panel import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side_panels import PANELS, PanelTabs, SidePanels, panel_titles
-from workbench.tui.widgets.strips import entitle
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
+from workbench.view.app_session import AppSession
 from workbench.view.state import Changed, Item, SessionState
 
 PANEL_KEYS: Final[tuple[BindingType, ...]] = (
     Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
-    Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
+    Binding("f3", "panel('tasks')", "Plan", id="tasks", priority=True),
     Binding("f4", "panel('changes')", "Changes", id="changes", priority=True),
     Binding("f6", "zoom", "Maximize a panel", id="zoom", priority=True),
     Binding("alt+left", "resize(4, 0)", "Wider panels", id="wider", priority=True, show=False),
@@ -53,17 +55,20 @@ class SessionView(Horizontal):
         self,
         client: Client,
         state: SessionState,
+        session: AppSession,
         *,
-        has_session: bool,
         show: Callable[[Changed | None], None],
-        focus_prompt: Callable[[], None],
+        show_hint: Callable[[Content], None],
     ) -> None:
-        """`show` repaints the screen, this view included; `focus_prompt` gives the prompt the focus."""
+        """`show` repaints the screen, this view included.
+
+        `show_hint` shows what is below the visible part of the conversation.
+        """
         super().__init__(id="body")
-        self.conversation = Conversation(id="conversation", classes="panel")
+        self.conversation = Conversation(show_hint, id="conversation", classes="panel")
         self.side = SidePanels()
         self.talk = Vertical(id="talk")
-        self._welcome = Welcome(state, has_session)
+        self._welcome = Welcome(state, session.client is not None)
         self._borders = PanelBorders(self.side)
         self._state = state
         self._feed = SessionFeed(
@@ -71,7 +76,6 @@ class SessionView(Horizontal):
         )
         self.search = SessionSearch(state, self.conversation, self.side, self._feed.load_until)
         self._show = show
-        self._focus_prompt = focus_prompt
 
     def compose(self) -> ComposeResult:
         """Yield the conversation, on the left, and the side panels, on the right."""
@@ -89,10 +93,7 @@ class SessionView(Horizontal):
         self.conversation.display = self._has_items
         self.conversation.show(self._state, changed)
         self.side.show(self._state, changed)
-        titles = panel_titles(self._state, self.side.query_one(Timeline))
-        self.side.entitle(titles)
-        for name, title in titles.items():
-            entitle(self.query_one(f"#{name}", Widget), title)
+        self.side.entitle(panel_titles(self._state, self.side.query_one(Timeline)))
         self._feed.trim()
 
     def _show_live(self, changed: Changed) -> None:
@@ -123,7 +124,7 @@ class SessionView(Horizontal):
         is_here = self.screen.has_class("-narrow") and self.side.opened == name
         self.side.open("" if is_here else name)
         if is_here:
-            self._focus_prompt()
+            focus_now(self.screen.query_one(Prompt))
         else:
             focus_now(self.side.query_one(f"#{name}", Widget), self.side)
 
