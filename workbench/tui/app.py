@@ -41,6 +41,7 @@ from workbench.tui.terminal.integration import TerminalApp
 from workbench.tui.textual_seam.driver import TerminalDriver
 from workbench.tui.textual_seam.layout import allow_any_width
 from workbench.tui.textual_seam.memory import break_reference_cycles
+from workbench.tui.textual_seam.timing import never_lose_a_frame
 from workbench.tui.theme_manager import ThemeDirectory
 from workbench.tui.themes import variable_defaults
 from workbench.tui.widgets.prompt import Prompt
@@ -58,6 +59,7 @@ _WALL = ControlFilter()
 
 allow_any_width()
 break_reference_cycles()
+never_lose_a_frame()
 
 
 class UserKeymap:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import signal
 import termios
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from textual import events
 from textual.app import App
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 
 from workbench.tui.textual_seam.screen import repaint
 
@@ -24,12 +27,15 @@ class HandlesSignals(Protocol):
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver that survives invalid input bytes, signals and stops without losing keys or the terminal's modes.
+    """A driver that survives invalid input bytes, signals and stops without losing keys, sizes or the terminal's modes.
 
     Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT that follows
     no stop starts a second input thread: both threads read keys, and our own modes are saved as the ones to restore.
+    The size is read in the signal handler: a SIGWINCH that interrupts the handler of the one before it reports its
+    size first, and the older size is the last one that the app gets.
     Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
-    `_enable_bracketed_paste` and `_disable_line_wrap`; `getincrementaldecoder` in its module.
+    `_enable_bracketed_paste`, `_disable_line_wrap`, `_get_terminal_size` and `_in_band_window_resize`;
+    `getincrementaldecoder` in its module.
     Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a
     signal callback after a stop. `tests/terminal` runs the driver in a pseudo terminal.
     """
@@ -50,6 +56,7 @@ class TerminalDriver(LinuxDriver):
             if isinstance(self._app, HandlesSignals):
                 self._app.install_signals()
             super().start_application_mode()  # type: ignore[no-untyped-call]
+            self._report_sizes_in_order()
             self._owned_modes = _modes(self.fileno)
         else:
             self._set_modes(self._owned_modes)
@@ -70,6 +77,16 @@ class TerminalDriver(LinuxDriver):
         if self._auto_restart:
             self.start_application_mode()
             self._app.call_later(self._repaint_all)
+
+    def _report_sizes_in_order(self) -> None:
+        """Read the size in the event loop after each SIGWINCH: whoever reads last has the latest size."""
+        loop = asyncio.get_running_loop()
+        signal.signal(signal.SIGWINCH, lambda *_: loop.call_soon_threadsafe(self._report_size))
+
+    def _report_size(self) -> None:
+        if not self._in_band_window_resize:
+            size = Size(*self._get_terminal_size())
+            self._app.post_message(events.Resize(size, size))
 
     def _set_modes(self, modes: list[Any]) -> None:
         """Set what the shell may have changed during a stop: terminal modes, alternate screen, cursor, reports."""
