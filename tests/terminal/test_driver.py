@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
+from tests.sandbox import Sandbox
 from tests.terminal.terminal import Terminal
 
 _APP = """
@@ -52,8 +51,8 @@ Sized().run()
     ],
     ids=["smaller", "lower", "thrice"],
 )
-def test_size_that_changes_while_it_is_read_is_the_last_one_reported(sizes: dict, last: str):
-    with Terminal(("-c", _APP.format(sizes=sizes)), 50, 10, dict(os.environ), program=()) as terminal:
+def test_size_that_changes_while_it_is_read_is_the_last_one_reported(sandbox: Sandbox, sizes: dict, last: str):
+    with Terminal(("-c", _APP.format(sizes=sizes)), 50, 10, sandbox.env, program=()) as terminal:
         terminal.wait_for("size 50 x 10")
         terminal.resize(100, 30)
         assert last in terminal.wait_for(f"size {last}", 20)

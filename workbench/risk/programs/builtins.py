@@ -10,6 +10,7 @@ from workbench.files.recorded_stat import MOST_TEXT
 from workbench.files.recorded_stat import text as text_of
 from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, names_in, poisons
 from workbench.risk.paths import within
+from workbench.risk.programs.endless import rate_format
 from workbench.risk.programs.interpreters import run_script
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
@@ -50,6 +51,7 @@ def _prints(call: Call) -> None:
         if _CONTROL.search(word.text):
             call.raise_to("HIGH", "prints codes that change the terminal")
     if call.name == "printf":
+        rate_format(call)
         _formats(call)
     if call.name == "printf" and call.words and call.words[0].text.startswith("-v"):
         first, *rest = call.words

@@ -147,6 +147,8 @@ def _kubectl(call: Call) -> None:
     strings = [word.text for word in call.words]
     if "get" in strings[:1] and any(_KUBE_SECRET.fullmatch(text) for text in strings[1:]):
         call.raise_to("HIGH", "reads secrets")
+    if strings[:2] == ["config", "view"] and "--raw" in strings:
+        call.raise_to("HIGH", "reads secrets")
     _KUBE(call)
 
 
@@ -242,12 +244,16 @@ def _ansible(call: Call) -> None:
         call.raise_to("MEDIUM", "looks at what a play would do")
 
 
+_SHOWS_SECRETS = re.compile(r"--(?:with-decryption|show-?secrets?(?:-values)?|showsecret|include-values)(?:=true)?")
+
+
 def _aws(call: Call) -> None:
     """Rate cloud clients (`aws SERVICE VERB`, `gcloud GROUP… VERB`): MEDIUM if they only list or describe."""
     if asks_help(call.words) or (call.name == "aws" and [word.text for word in call.words[-1:]] == ["help"]):
         return
     rest = [word.text for word in call.words if not word.text.startswith("-")]
     secret = any(("secret" in text or "token" in text or "password" in text or "credential" in text) for text in rest)
+    secret |= any(_SHOWS_SECRETS.fullmatch(word.text) for word in call.words)
     verbs = rest[1:] if call.name == "aws" else rest
     looks = any(verb.split("-")[0] in _READ_VERBS for verb in verbs)
     changes = any(

@@ -420,12 +420,23 @@ _OTHER_VCS = subcommands(
 )
 
 
+_SVN_CHANGES = words(
+    "delete del remove rm mkdir copy cp move mv ren rename import lock unlock propset propdel propedit"
+)
+_DISCARDS = words("-f --force --remove-unversioned --remove-ignored --new-branch")
+
+
 def _other_vcs(call: Call) -> None:
     """Rate other version control; a setting may be an alias, hook or extension, which runs a program."""
     if any(word.text.startswith("--conf") for word in call.words):
         call.raise_to("HIGH", f"changes what {call.name} runs")
     if call.name == "hg" and is_other_repository(call, ".hg"):  # `.hg/hgrc` names hooks and extensions
         call.raise_to("MEDIUM", OTHER_REPOSITORY)
+    strings = [word.text for word in call.words]
+    if call.name == "svn" and "://" in " ".join(strings) and not _SVN_CHANGES.isdisjoint(strings):
+        call.raise_to("HIGH", "changes the repository on its server at once")
+    if {"push", "cleanup"} & set(strings) and not _DISCARDS.isdisjoint(strings):
+        call.raise_to("HIGH", "loses work")
     _OTHER_VCS(call)
     context = call.scan.context
     named = context.once("hg", lambda: program_named(context.resolved(context.workspace))) if call.name == "hg" else ""

@@ -9,6 +9,7 @@ from workbench.risk.paths import is_secret, within
 from workbench.risk.programs import (
     builtins,
     cloud,
+    endless,
     files,
     find,
     git,
@@ -51,6 +52,7 @@ RULES: dict[str, Rule] = {
     **system.RULES,
     **builtins.RULES,
     **wrappers.RULES,
+    **endless.RULES,
 }
 _ALARMING_BESIDE = words("rm eval exec source dd shred trap xargs")
 _HARMLESS_ALONE = words("id ping free uptime python python3 node")

@@ -180,6 +180,12 @@ RULES: dict[str, Rule] = {
         words("hostnamectl timedatectl"),
         _acts(_SETTINGS, "status show list-timezones timesync-status show-timesync", _VALUES),
     ),
+    "hwclock": _changed_by(
+        _SETTINGS, "-w --systohc -s --hctosys --set --adjust -a --setepoch --systz --param-set --predict-hc"
+    ),
+    **dict.fromkeys(words("ntpdate sntp rdate chronyd ntpd"), _flagged(_SETTINGS, "-q --help --version -h -V")),
+    "chronyc": _acts(_SETTINGS, "tracking sources sourcestats activity ntpdata clients help", bare=False),
+    "adjtimex": _flagged(_SETTINGS, "-p --print --help --version"),
     "localectl": _acts(
         _SETTINGS,
         "status list-locales list-keymaps list-x11-keymap-models list-x11-keymap-layouts list-x11-keymap-variants "
@@ -295,10 +301,23 @@ def _kill(call: Call) -> None:
     by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(strings)
     if by_pattern and any(not text.strip(".*^$+") for text in strings):
         call.raise_to("HIGH", "ends every process")
-    if call.name in {"killall", "pkill"} and _AT_ONCE & {text.upper() for text in strings}:
+    if call.name in {"killall", "pkill"}:
+        _kill_by_name(call, strings)
+
+
+def _kill_by_name(call: Call, strings: list[str]) -> None:
+    if _AT_ONCE & {text.upper() for text in strings}:
         call.raise_to("HIGH", "ends every process of that name, whatever it has not saved")
+    if any(_SHARED.fullmatch(text) for text in strings):
+        call.raise_to("HIGH", "ends every process of that name, also the user's own")
 
 
+_SHARED = re.compile(
+    r"(?i:bash|sh|zsh|fish|ssh|sshd|tmux|screen|emacs|vim|nvim|code|"
+    r"docker|dockerd|containerd|systemd|xorg|gnome-shell|plasmashell|finder|dock|firefox|chrome|chromium|google chrome|"
+    r"safari|postgres|mysqld|mongod|redis-server)"
+)
+"""Names of shells, editors, browsers, databases and parts of the desktop, which the user works with."""
 _WORKBENCH = re.compile(r"\bohw\b|\bworkbench\b")
 
 

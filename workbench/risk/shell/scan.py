@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import ANY, Assessment, Findings, Part, findings_of, one, shortened
 from workbench.risk.paths import PathContext, Rating, is_secret
-from workbench.risk.shell import walk
+from workbench.risk.shell import endless, walk
 from workbench.risk.shell.call import Call, Programs, Use
 from workbench.risk.shell.control import as_if_not_gone, taken_over
 from workbench.risk.shell.origins import Origins
@@ -77,7 +77,7 @@ class Scan:
         """Nodes that follow a heredoc's delimiter on its line, each with whether it reads from a pipe."""
         self.parts: list[Part] = []
         self.reader = WordReader(b"", self.values, self.origins)
-        self.piped = False
+        self.piped = self.is_cut = False  # is_cut: whether a later command or a time limit ends the output
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser attaches to a whole list, by the id of its last command, to which they belong."""
         self.budget = _MOST_PARTS
@@ -121,6 +121,7 @@ class Scan:
             self.rescan(lines_of_heredocs(text))
             start, at = (self.directory, dict(self.values), dict(self.initial)), len(self.parts)
             walk.visit(self, root)
+            endless.braces(self, text)
             if self.doubted:
                 as_if_not_gone(self, root, start, at)
         except (TooMuch, RecursionError):
@@ -203,7 +204,7 @@ class Scan:
         """Return a scan for a command or line nested in this one."""
         child = Scan(self.context, self.directory, self.depth + 1, programs=self.programs)
         child.values, child.initial = self.values, self.initial
-        child.volatile = self.volatile
+        child.volatile, child.is_cut = self.volatile, self.is_cut
         child.origins = self.origins
         child.steps = self.steps
         child.reader = self.reader

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import Part, not_plain, shortened
 from workbench.risk.paths import within
+from workbench.risk.shell import endless
 from workbench.risk.shell.assignments import assigned, declared, expanded, names_of_loop, reckoned
 from workbench.risk.shell.control import branches, chain, moves_caller, tested
 from workbench.risk.shell.parser import (
@@ -252,14 +253,24 @@ def _pipeline(scan: Scan, node: Node) -> None:
     values = dict(scan.values)
     if not scan.piped:
         scan.printed = ""
-    for child in node.children:
-        if child.is_named:
-            _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
-            first = False
+    stages = [child for child in node.children if child.is_named]
+    sources = [(child.type, scan.reader.raw(child)) for child in stages]
+    outer = scan.is_cut
+    for number, child in enumerate(stages, 1):
+        scan.is_cut = (outer or endless.is_cut(sources[number:])) and not _goes_to_a_file(scan, child)
+        _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
+        first = False
+    scan.is_cut = outer
     scan.directory, scan.stack = directory, stack
     scan.origins.certain = certain
     if scan.values != values:
         scan.keep_values(values)
+
+
+def _goes_to_a_file(scan: Scan, node: Node) -> bool:
+    return node.type == "redirected_statement" and any(
+        child.type == "file_redirect" and scan.reader.raw(child)[:1] in {">", "1", "&"} for child in node.children
+    )
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
@@ -271,8 +282,10 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
         live_backticks(scan, text)
     if "<<" in text and node.type == "command_substitution":
         scan.rescan(lines_behind(text, is_certain=not node.has_error))
+    is_cut, scan.is_cut = scan.is_cut, scan.is_cut and node.type == "subshell"
     for child in node.children:
         visit(scan, child)
+    scan.is_cut = is_cut
     scan.return_to(directory, values)
     scan.unsure, scan.origins.certain, scan.stack = unsure, certain, stack
     if node.type != "subshell":
@@ -288,6 +301,7 @@ def _if(scan: Scan, node: Node) -> None:
 def _loop(scan: Scan, node: Node) -> None:
     """Visit a loop, which may run several times or not at all, so no earlier value stays certain."""
     scan.forget()
+    endless.loop(scan, node)
     if node.type in _COUNTING:
         names_of_loop(scan, node)
     certain = dict(scan.origins.certain)

@@ -370,3 +370,31 @@ def _sequence(inside: str) -> list[str] | None:
         raise _TooMany
     width = max(len(result[1]), len(result[2])) if numbers and re.match(r"-?0\d", result[1] + " " + result[2]) else 0
     return [str(each).zfill(width) if numbers else chr(each) for each in span]
+
+
+_LONG_RANGE = re.compile(r"(?:(-?\d{1,18})\.\.(-?\d{1,18})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,18}))?\Z")
+
+
+def count_of_words(text: str, depth: int = 0) -> int:
+    """Return how many words the braces in a text expand to, without expanding them; quotes are not considered."""
+    if depth > 20 or len(text) > 2_000:
+        return 1
+    count, start = 1, text.find("{")
+    while start >= 0:
+        end, commas = _group(text, start)
+        if end > 0:
+            count *= _count_of_choices(text[start + 1 : end], [at - start - 1 for at in commas], depth)
+            start = end
+        start = text.find("{", start + 1)
+    return count
+
+
+def _count_of_choices(inside: str, commas: list[int], depth: int) -> int:
+    if commas:
+        limits = [-1, *commas, len(inside)]
+        return sum(count_of_words(inside[one + 1 : other], depth + 1) for one, other in pairwise(limits))
+    result = _LONG_RANGE.match(inside)
+    if result is None:
+        return count_of_words(inside, depth + 1)
+    first, last = (int(result[1]), int(result[2])) if result[1] is not None else (ord(result[3]), ord(result[4]))
+    return abs(last - first) // (abs(int(result[5] or 1)) or 1) + 1

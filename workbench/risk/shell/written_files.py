@@ -53,6 +53,7 @@ _CODE_ENDINGS: Final = (
     "/Justfile", "/justfile", "/Rakefile", "/Gemfile", "/Procfile", "/CMakeLists.txt", "/package.json",
     "/tsconfig.json", "/composer.json", "/go.mod", "/go.sum", "/setup.cfg", "/tox.ini", "/requirements.txt",
     "/README.md", ".erl", ".hs", ".ml", ".dart", ".r", ".R", ".proto", ".css", ".scss",
+    ".db", ".sqlite", ".sqlite3", ".duckdb", ".mdb", ".accdb", ".parquet", ".xlsx", ".ods", ".docx", ".odt", ".psd",
 )  # fmt: skip
 _STREAM: Final = words("sed gsed perl ruby")
 _EMPTYING: Final = {
@@ -62,7 +63,7 @@ _EMPTYING: Final = {
 }
 """Scripts that empty a file: for `sed`, and for perl or ruby with each line printed (`-p`) or not (`-n`)."""
 _OVER: Final = re.compile(r"(?:1|&)?>(?![>&(])")
-EMPTIES: Final = "empties a file with code"
+EMPTIES: Final = "empties a file with code or data"
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "%%": "%"}
 
 

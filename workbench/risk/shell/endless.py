@@ -1,0 +1,88 @@
+"""Find what never ends, or fills the memory: loops, expansions of braces, and pipelines that nothing cuts short."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from workbench.risk.assessment import Part, shortened
+from workbench.risk.paths import words
+from workbench.risk.shell.words import count_of_words
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from workbench.risk.shell.scan import Scan
+
+MOST_WORDS = 1_000_000
+"""More words of one expansion take the shell more than 100 MB."""
+_NO_END = "may repeat without end"
+_TOO_MANY = "expands to so many words that memory may run out"
+_LEAVES = re.compile(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
+_ALWAYS = re.compile(
+    r"(?:true|:|sleep\s+[\w.]+|echo\b[^|;&]*|printf\b[^|;&]*|date\b[^|;&]*|\(\(\s*[1-9]\d*\s*\)\)"
+    r"|\[\[?\s+[\w\"'-]+\s+\]\]?|test\s+\w+|!\s*false)\s*;?\s*"
+)
+_NEVER = re.compile(r"(?:false|!\s*(?:true|:)|\(\(\s*0\s*\)\))\s*;?\s*")
+_COUNTS_FAR = re.compile(r"[<>]=?\s*\d{8,}|=\s*\d{8,}")
+_BODY = re.compile(r"[;\n]?\s*\bdo\b|(?<=\)\))\s*[;{]")
+_QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\w+|\$\{[^{}]*\}", re.DOTALL)
+_WORD = re.compile(r"[^\s;|&()<>`]*\{[^\s;|&()<>`]*\}[^\s;|&()<>`]*")
+_WHOLE = words(
+    "sort tac wc tail shuf tsort column md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum sponge "
+    "bc dc factor cmp diff comm"
+)
+"""Filters that print nothing before their input ends."""
+_PASS_ON = words(
+    "cat rev nl uniq tr cut paste join fold fmt expand unexpand od xxd hexdump hd base64 base32 grep egrep fgrep rg "
+    "sed awk gawk mawk nawk tee strings jq numfmt iconv less more xargs parallel pv lolcat"
+)
+"""Filters that read to the end of their input and print as they read."""
+_HEAD_ALL = re.compile(r"\s(?:-[a-z]*[nc]|--lines|--bytes)(?![= ]*\d{1,9}[kKM]?(?![\w.]))")
+_QUITS = re.compile(r"\s['\"]?\d+\s*q['\"]?(?=\s|$)")
+
+
+def is_cut(stages: list[tuple[str, str]]) -> bool:
+    """Return whether the stages that follow in a pipeline, by type and source text, stop reading at some time."""
+    for kind, text in stages:
+        name = text.split(None, 1)[0].rpartition("/")[2]
+        if kind not in {"command", "redirected_statement"}:
+            if re.search(rf"{_LEAVES.pattern}|\bhead\b", text):
+                return True
+        elif name in {"head", "ghead"}:
+            return not _HEAD_ALL.search(text)
+        elif name in _WHOLE:
+            return False
+        elif name not in _PASS_ON:
+            return True  # it answers a program that asks, or is not read at all
+        elif name in {"sed", "gsed"} and _QUITS.search(text):
+            return True
+    return False
+
+
+def loop(scan: Scan, node: Node) -> None:
+    """Rate a loop whose condition never changes, and that nothing in it leaves."""
+    text = scan.reader.raw(node)
+    if scan.is_cut or _LEAVES.search(text):
+        return
+    head = _BODY.split(text, maxsplit=1)[0]
+    keyword, _, condition = head.partition(" ")
+    pattern = {"while": _ALWAYS, "until": _NEVER}.get(keyword)
+    is_endless = pattern is not None and pattern.fullmatch(condition.strip()) is not None
+    if is_endless or (node.type == "c_style_for_statement" and _counts_on(head)):
+        scan.parts.append(Part(shortened(text), "MEDIUM", _NO_END))
+
+
+def _counts_on(head: str) -> bool:
+    """Return whether `for ((start; condition; step))` has no condition, or a limit that is far away."""
+    parts = head[head.find("((") + 2 : head.rfind("))")].split(";")
+    return len(parts) == 3 and (not parts[1].strip() or bool(_COUNTS_FAR.search(parts[1])))
+
+
+def braces(scan: Scan, text: str) -> None:
+    """Rate words whose braces expand to more words than memory may hold."""
+    if text.count("{") > 15 or ".." in text:
+        plain = _QUOTED.sub("q", text)
+        total = sum(count for word in _WORD.findall(plain) if (count := count_of_words(word)) > 1)
+        if total > MOST_WORDS:
+            scan.parts.append(Part(shortened(text), "MEDIUM", _TOO_MANY))
