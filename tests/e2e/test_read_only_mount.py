@@ -75,7 +75,16 @@ def check_stderr(done: subprocess.CompletedProcess[str]) -> None:
     assert "OSError" not in done.stderr
 
 
-@pytest.mark.parametrize("which", DIRECTORIES)
+@pytest.mark.parametrize("which", ["sessions", "data", "home"])
+def test_run_ends_when_the_disk_of_its_session_turns_read_only(sandbox: Sandbox, which: str):
+    done = run(sandbox, DIRECTORIES[which](sandbox), *turns(sandbox, freezes(sandbox)))
+    check_stderr(done)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "not saved: the disk has become read-only; make it writable again" in done.stderr
+    assert {path.name for path in sandbox.project.iterdir()} == {"before"}
+
+
+@pytest.mark.parametrize("which", ["project", "state", "runtime"])
 def test_run_goes_on_when_a_directory_turns_read_only(sandbox: Sandbox, which: str):
     mounted = DIRECTORIES[which](sandbox)
     done = run(sandbox, mounted, *turns(sandbox, freezes(sandbox)))
@@ -86,7 +95,7 @@ def test_run_goes_on_when_a_directory_turns_read_only(sandbox: Sandbox, which: s
         assert f"{sandbox.project}/edited could not be used: Read-only file system. Nothing was changed." in done.stderr
     else:
         assert {"before", "after"} <= {path.name for path in sandbox.project.iterdir()}
-    assert (sandbox.project / "edited").exists() == (which in ("sessions", "state", "runtime"))
+    assert (sandbox.project / "edited").exists() == (which != "project")
 
 
 @pytest.mark.parametrize("which", ["project", "sessions", "data", "home"])

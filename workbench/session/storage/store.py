@@ -171,13 +171,16 @@ class Store:
             self.last_seq = _last_seq(self._db)
 
     def check_not_replaced(self) -> None:
-        """Raise StoreError if the path no longer leads to the open file.
+        """Raise StoreError if the path no longer leads to the open file, or to one on a disk that turned read-only.
 
-        SQLite keeps writing to a file that was deleted or moved, where nobody would find the events.
+        SQLite keeps writing to a file that was deleted or moved, where nobody would find the events, and may write to
+        one whose path is covered by a read-only mount. A disk that fails turns read-only before a write says so.
         """
         is_here = _identity_of(self.path) == self._identity and self._identity is not None
         if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
             raise StoreError(f"the session file {self.path} was deleted, moved or replaced; start a new session")
+        if not self.readonly and _is_disk_read_only(self.path):
+            raise StoreError(f"the disk has become read-only; make it writable again (session file {self.path})")
 
     def others_wrote(self) -> bool:
         """Return whether another process has written to the open file since the last call."""
@@ -290,6 +293,13 @@ class Store:
 def _wal_of(path: Path) -> Path:
     """Return the path of SQLite's write-ahead log, which holds commits that are not in the file itself yet."""
     return Path(f"{path}-wal")
+
+
+def _is_disk_read_only(path: Path) -> bool:
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
