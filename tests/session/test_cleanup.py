@@ -18,7 +18,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes import leftovers
 from workbench.processes.sweep import sweep as end_marked
-from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
+from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted, UserMessage
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.cleanup import RETENTION_BYTES, prune_tool_files, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
@@ -28,14 +28,25 @@ from workbench.session.storage.store import Store
 KILLED = """
 import os, sys
 from pathlib import Path
+from msgspec.structs import replace
+from workbench.protocol.events import SessionStarted, SettingsChanged, UserCommand, UserMessage
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store
 path, moment = Path(sys.argv[1]), sys.argv[2]
 SessionLock.acquire(path)
 if moment == "empty":
     path.touch()
-elif moment == "tables":
-    Store.create(path)
+elif moment != "locked":
+    store = Store.create(path)
+    start = SessionStarted(id="one", workspace="/w", model="m", mode="ask")
+    later = {
+        "started": (start,),
+        "mode": (start, SettingsChanged(mode="medium"), SettingsChanged(model="n")),
+        "message": (start, UserMessage(text="Go.")),
+        "shell": (start, UserCommand(action_id="a", command="ls")),
+        "child": (replace(start, parent="two"),),
+    }
+    store.append(*later.get(moment, ()))
 os.kill(os.getpid(), 9)
 """
 
@@ -58,13 +69,45 @@ def dead(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-@pytest.mark.parametrize("moment", ["locked", "empty", "tables"])
-def test_session_killed_during_creation_is_not_listed_and_is_deleted(locations: Locations, moment: str):
+@pytest.mark.parametrize("moment", ["locked", "empty", "tables", "started", "mode"])
+def test_session_killed_before_its_first_message_is_not_listed_and_is_deleted(locations: Locations, moment: str):
     path = session_path(locations, "one")
     subprocess.run([sys.executable, "-c", KILLED, str(path), moment], check=False)
     assert list_sessions(locations) == []
     assert sweep(locations) == (["one"] if moment != "locked" else [])
     assert list(locations.sessions.iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["message", "shell", "child"])
+def test_killed_session_with_words_of_the_user_or_a_parent_is_kept(locations: Locations, moment: str):
+    path = session_path(locations, "one")
+    subprocess.run([sys.executable, "-c", KILLED, str(path), moment], check=False)
+    assert [entry.id for entry in list_sessions(locations)] == ["one"]
+    assert sweep(locations) == []
+    assert path.exists()
+
+
+@pytest.mark.parametrize("name", ["draft", "put-back", "comments.json"])
+def test_killed_session_with_content_of_the_user_is_kept(locations: Locations, name: str):
+    path = session_path(locations, "one")
+    subprocess.run([sys.executable, "-c", KILLED, str(path), "started"], check=False)
+    own = locations.data / "state" / "one" / name
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert sweep(locations) == []
+    assert path.exists()
+    assert own.exists()
+
+
+def test_running_session_without_a_message_is_listed_and_kept(locations: Locations):
+    path = session_path(locations, "one")
+    lock = SessionLock.acquire(path)
+    with Store.create(path) as store:
+        store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"))
+    assert [entry.id for entry in list_sessions(locations)] == ["one"]
+    assert sweep(locations) == []
+    assert path.exists()
+    lock.release()
 
 
 @pytest.mark.parametrize("session", ["one", "20261121-" + "long-" * 12 + "name"], ids=["short", "long"])
@@ -92,7 +135,7 @@ def test_only_unfinished_files_of_killed_sessions_are_deleted(locations: Locatio
         path.write_bytes(b"x")
     path = session_path(locations, "one")
     with Store.create(path) as store:
-        store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"))
+        store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"), UserMessage(text="Go."))
     lock_path(path).touch()
     assert sweep(locations) == []
     assert [path for path in (*stored, *left) if path.exists()] == stored

@@ -1,7 +1,7 @@
 """Cleans up at startup: leftovers of killed sessions, and old files that the tools of closed sessions kept.
 
 A session that ends normally deletes its lock file, so a lock file that exists and is free belongs to a killed session.
-Its lock is held during the cleanup. No event and no file of the user's is deleted.
+Its lock is held during the cleanup. No message, no action and no file of the user's is deleted.
 """
 
 from __future__ import annotations
@@ -44,9 +44,14 @@ FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC L
      json_each(event.json, '$.preview') AS file
 """
 
+_BEGUN = """
+SELECT count(*) FROM events WHERE kind NOT IN ('session_started', 'settings_changed')
+  OR (kind = 'session_started' AND coalesce(json_extract(json, '$.parent'), '') != '')
+"""
+
 
 def sweep(locations: Locations) -> list[str]:
-    """Delete what killed sessions left behind; return the ids of the sessions deleted, which had no events."""
+    """Delete what killed sessions left behind; return the ids of the sessions deleted, which had no message yet."""
     removed = []
     # in a thread, because directories of temporary files may be large
     threading.Thread(target=_sweep_directories, args=(locations,), name="session-leftovers", daemon=True).start()
@@ -150,14 +155,15 @@ def _killed(locations: Locations) -> Iterator[Path]:
 
 
 def _swept(locations: Locations, path: Path) -> bool:
-    """Delete what a killed session left behind; return whether the session itself was deleted for lack of events."""
+    """Delete what a killed session left behind; return whether the session itself was deleted, as it never began."""
     sweep_unfinished(locations, path.stem)
     with suppress(OSError):
         # an engine listens only while it holds the lock
         socket_path(locations, path.stem).unlink(missing_ok=True)
-        if path.exists() and never_began(path):
+        state = locations.data / "state" / path.stem
+        if path.exists() and never_began(path) and not any((state / name).exists() for name in _USERS):
             delete_file(path)
-            shutil.rmtree(locations.data / "state" / path.stem, ignore_errors=True)
+            shutil.rmtree(state, ignore_errors=True)
             return True
     return False
 
@@ -187,7 +193,10 @@ def _edited_directories(path: Path) -> set[Path]:
 
 
 def never_began(path: Path) -> bool:
-    """Return whether a session file has no events at all: its process was killed while creating it."""
+    """Return whether a session file has no message and no action; that of a sub-agent or a fork has one.
+
+    Its process was killed while it created the file, or before the user sent anything.
+    """
     try:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True
@@ -195,7 +204,7 @@ def never_began(path: Path) -> bool:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                     return False
-                if db.execute("SELECT count(*) FROM events").fetchone()[0]:
+                if db.execute(_BEGUN).fetchone()[0]:
                     return False
             # A damaged page may look empty.
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")

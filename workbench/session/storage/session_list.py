@@ -20,7 +20,7 @@ from workbench.protocol.events import SettingsChanged, UserMessage
 from workbench.session.session_names import SUFFIX, session_path, state_directory, without_secrets
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.event_rows import text_of, words_of
-from workbench.session.storage.lock import SessionLock, holder
+from workbench.session.storage.lock import SessionLock, holder, lock_path
 from workbench.session.storage.store import (
     DamagedFile,
     Store,
@@ -51,6 +51,8 @@ FROM events
 """
 _SETTLING = ("action_assessed", "action_decided", "action_observed", "action_abandoned")
 _SINCE = f"SELECT json FROM events WHERE seq > ? AND kind IN {(*_SETTLING, 'delegate_step')} ORDER BY seq"
+_FEW = 20
+"""A session that has more events has begun."""
 _MODEL = """
 SELECT json_extract(json, '$.model') FROM events
 WHERE kind = 'settings_changed' AND json_extract(json, '$.model') IS NOT NULL ORDER BY seq DESC LIMIT 1
@@ -185,12 +187,14 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
                 check_whole(path, db)
                 if holder(path) is None:
                     check_log(path)
-            return _read(path, db)
+            summary = _read(path, db)
         finally:
             db.close()
+        is_killed = lock_path(path).exists() and holder(path) is None
+        return None if is_killed and summary.events <= _FEW and never_began(path) else summary
     except (sqlite3.Error, StoreError, ValueError, TypeError, LookupError) as error:
         if never_began(path):
-            return None  # killed while it was created; the next start removes it
+            return None  # killed before it began; the next start removes it
         reason = error.reason if isinstance(error, DamagedFile) else first_line(str(error)) or type(error).__name__
         return SessionSummary(path.stem, started=changed, updated=changed, damaged=reason)
 
