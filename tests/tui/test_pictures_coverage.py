@@ -37,7 +37,6 @@ TABLE = {
     "timeline: a step with all that is known of it": ("main/pager", ["ARGUMENTS"]),
     "changes: the panel has the keys": ("main_states/changes_open", ["Changes"]),
     "tasks: with the steps that did them": ("main/finished", ["✓ Finished"]),
-    "status line: what was spent": ("models/costs", ["Cost of the session", "tool output"]),
     "prompt: an image and a folded paste": ("main_states/writing", ["[pasted 214 lines]", "expected.png 640×480"]),
     "prompt: what waits to be read": ("main_states/choosing_in_the_queue", ["And say so in the README."]),
     "prompt: vim's keys": ("subagents/vim_keys", ["NORMAL", "Say it in the README, too."]),

@@ -1,4 +1,4 @@
-"""Golden pictures of the model: changed in mid-run, a budget, a wait, a condensed history, the costs."""
+"""Golden pictures of the model: changed in mid-run, a budget, a wait, a condensed history."""
 
 import pytest
 
@@ -9,7 +9,6 @@ from tests.tui.pictures import at_rest, in_each_look, show_events, text_on
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.model_choice import ModelChoice
-from workbench.tui.screens.pager import PagerScreen
 
 SUMMARY = """GOAL
 `-3` is read as `3`: find out why, fix it, add tests.
@@ -71,14 +70,6 @@ def condensed():
     return [*script.events, live.EngineState(state="idle")]
 
 
-def costs():
-    script = begun()
-    parts = ev.ContextParts(system=1_900, tools=5_200, messages=14_300, tool_output=41_000)
-    usage = ev.Usage(input=62_400, output=310, cached=48_000, reasoning=120, window=200_000)
-    script.answer("Now the parser.", usage=usage, cost=0.0581, parts=parts)
-    return [*script.events, live.EngineState(state="idle")]
-
-
 def no_more(app):
     return type(app.screen), ""
 
@@ -88,11 +79,6 @@ def choice(app):
     return ModelChoice, "claude-opus-4-1"
 
 
-def cost_page(app):
-    app.call_later(app.screen.run_action, "spending")
-    return PagerScreen, "tool output"
-
-
 STATES = [
     (model_changed, no_more),
     (choosing_a_model, choice),
@@ -100,7 +86,6 @@ STATES = [
     (waiting_for_the_provider, no_more),
     (fallback_model, no_more),
     (condensed, no_more),
-    (costs, cost_page),
 ]
 
 

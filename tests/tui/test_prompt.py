@@ -4,6 +4,10 @@ from textual import events
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
+from workbench.protocol import events as ev
+from workbench.protocol.live import EngineState
+from workbench.tui.screens.main.submitter import RETRY
+from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.prompt import Prompt
 
 
@@ -78,6 +82,25 @@ async def test_blank_text_is_not_sent():
         await pilot.press("space", "space", "enter", "x", "enter")
         await wait_until(pilot, lambda: client.commands)
         assert client.commands == [("send", "  x")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "typed", "sent"),
+    [("error", [], [RETRY]), ("error", ["space"], []), ("interrupted", [], []), ("finished", [], [])],
+    ids=["error", "blanks", "interrupted", "finished"],
+)
+async def test_enter_in_an_empty_prompt_tries_again_only_after_an_error(reason, typed, sent):
+    script = Script().start().user("Fix it.")
+    script.add(ev.RunEnded, reason=reason, detail="the server is gone")
+    client = FakeClient(script.events)
+    app = workbench_app(client)
+    async with app.run_test() as pilot:
+        client.bring(EngineState(state="idle"))
+        await wait_until(pilot, lambda: app.state.work == "idle" and app.state.ended == reason)
+        assert ("Enter tries again" in app.screen.query_one(Activity).render().plain) == (reason == "error")
+        await pilot.press(*typed, "enter", "enter", *"x", "enter")
+        await wait_until(pilot, lambda: client.commands and client.commands[-1][1].strip() == "x")
+        assert [text for _, text in client.commands[:-1]] == sent
 
 
 async def test_up_and_down_at_the_edges_step_through_the_history_and_keep_the_draft():

@@ -247,6 +247,11 @@ class SessionState(Struct):
     delegate_responses: dict[str, ModelResponded] = field(default_factory=dict)
     """The last model response of each running sub-agent, by the id of the action that called it."""
 
+    @property
+    def can_retry(self) -> bool:
+        """Whether an error ended the last run, so that an empty message asks the agent to go on."""
+        return self.ended == "error" and not self.is_running and self.work == "idle"
+
 
 class Changed(Struct):
     """The parts of the session that differ from what was shown.

@@ -100,7 +100,8 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
     if state.unsaved:
         return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
-        return "● starting" if state.work == "starting" else "", "$dim"
+        idle = "Enter tries again" if state.can_retry else ""
+        return "● starting" if state.work == "starting" else idle, "$dim"
     running = next(iter(state.running.values()), None)
     if running is not None:
         return f"● {_sub_agents(state) or _action(running)}", "$sign-running"

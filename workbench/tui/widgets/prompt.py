@@ -117,7 +117,7 @@ class Prompt(TextArea):
         self.replace(text, start, end, maintain_selection_offset=False)
 
     def action_submit(self) -> None:
-        """Insert the row chosen in the list; without one, or if it runs a command, send the text unless it is blank."""
+        """Insert the row chosen in the list; without one, or if it runs a command, send the text if it is not blank."""
         choice = self.completer.chosen
         if choice is not None and not _is_typed(choice, self) and not self._insert_choice(choice).runs:
             return
@@ -129,6 +129,8 @@ class Prompt(TextArea):
             self.pastes.forget()
             self.completer.forget()
             self.post_message(self.Submitted(text, written, is_foreign=is_foreign))
+        elif not written:
+            self.post_message(self.Submitted("", ""))
 
     async def action_delete_or_quit(self) -> None:
         """Delete the character at the cursor; in an empty prompt, quit."""

@@ -30,6 +30,8 @@ BeginShell: TypeAlias = Callable[[str], Awaitable[None]]
 
 _QUITS: Final = ("exit", "quit")
 """Messages that quit, as they do in a shell."""
+RETRY: Final = "Go on where the error stopped you."
+"""The message that an empty line sends after an error."""
 NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try without"
 
 
@@ -64,9 +66,12 @@ class Submitter:
         self.server_prompts = PromptRequests(client, composer.offers, lambda: self._prompt, screen.notify)
 
     async def submit(self, event: Prompt.Submitted) -> None:
-        """Send a line or run it as a command; text from an MCP server is always sent, whatever it starts with."""
-        if event.is_foreign:
-            self.send(event.text)
+        """Send a line or run it as a command; text from an MCP server is always sent, whatever it starts with.
+
+        An empty line after an error asks the agent to try again.
+        """
+        if event.is_foreign or not event.text:
+            self._send_unread(event.text)
             return
         if self._has_session and self.server_prompts.request(event.text):
             return
@@ -87,6 +92,11 @@ class Submitter:
             self.send(event.text, event.written)
         else:
             self._refuse(event.text, NO_MODEL_MESSAGE)
+
+    def _send_unread(self, text: str) -> None:
+        """Send a text that is no command; an empty one only after an error."""
+        if text or (self._state.can_retry and self._has_model and not self.outbox.pending):
+            self.send(text or RETRY)
 
     def _submit_custom(self, line: str, otherwise: str = "") -> bool:
         """Send the message of the custom command that a line names.
