@@ -100,6 +100,37 @@ def odd_files(directory: Path) -> None:
     (directory / "run").chmod(0o750)
     (directory / "link").symlink_to("deep/binary.bin")
     (directory / "dangling").symlink_to("nowhere")
+    (directory / "to-directory").symlink_to("deep", target_is_directory=True)
+    (directory / "in-a-circle").symlink_to("in-a-circle")
+    (directory / "absolute").symlink_to("/nonexistent/\u00e9\n")
+    (directory / "fixed").mkdir()
+    (directory / "fixed/read-only").write_bytes(b"\x00" * 5_000)
+    (directory / "fixed/read-only").chmod(0o444)
+    (directory / "fixed").chmod(0o555)
+    (directory / "shared").mkdir()
+    (directory / "shared").chmod(0o1777)
+    (directory / "nothing").touch()
+    (directory / "unreadable").write_text("x")
+    (directory / "unreadable").chmod(0o000)
+    (directory / "no-end").write_text("no line end")
+    (directory / "mixed").write_bytes(b"a\r\nb\nc\rd\x00\xff\xfe")
+    (directory / "twin").write_text("two names\n")
+    os.link(directory / "twin", directory / "hard-link")
+    for name in (
+        "-rf",
+        " blank ",
+        "tab\t",
+        "quote'\"$(x)`",
+        "\u00e9",
+        "e\u0301",
+        "\u202egnp",
+        ".hidden",
+        "\\n",
+        "x" * 250,
+    ):
+        (directory / name).write_text(f"{name}\n")
+    (directory / "/".join(["deeper"] * 30)).mkdir(parents=True)
+    (directory / "/".join(["deeper"] * 30) / "end").write_text("end\n")
     (directory / "a name\n*[x]").write_text("odd\n")
     Path(os.fsdecode(os.fsencode(directory) + b"/caf\xe9")).write_text("no UTF-8\n")
     for number in range(450):
@@ -125,14 +156,22 @@ def tree_of(directory: Path) -> dict[str, object]:
     [
         "rm -rf src",
         "python3 -c \"import shutil; shutil.rmtree('sr' + 'c')\"",  # nobody can foresee what it deletes
+        "mv src ../gone",
+        "mv src ../gone && rm -rf ../gone",
+        "mv src other && rm -rf other",
+        "mkdir other && mv src/* src/.[!.]* other && rmdir src && rm -rf other",
+        "find src -depth -delete",
     ],
+    ids=["rm", "python", "mv", "mv-rm", "rename-rm", "mv-all", "find"],
 )
 def test_every_deleted_file_is_restored_byte_for_byte(sandbox: Sandbox, command: str):
     odd_files(sandbox.project / "src")
     before = tree_of(sandbox.project / "src")
     events(sandbox, command)
     assert not (sandbox.project / "src").exists()
-    copy = sandbox.ohw("restore").stdout.split()[0]
+    listed = sandbox.ohw("restore").stdout.splitlines()
+    assert len(listed) == 1, "one command has one copy of all it deletes"
+    copy = listed[0].split()[0]
     done = sandbox.ohw("restore", copy)
     assert done.returncode == 0, done.stderr
     assert tree_of(sandbox.project / "src") == before

@@ -366,7 +366,8 @@ def _walk(files: FileCount, location: str, most: int) -> None:
         if ".git" in directories:
             directories.remove(".git")
             files.has_history = True
-        for name in names:
+        symlinks = [name for name in directories if Path(directory, name).is_symlink()]
+        for name in (*names, *symlinks):
             files.count(Path(directory, name))
         if len(files.sizes) > most:
             files.is_whole = False

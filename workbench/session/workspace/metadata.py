@@ -35,12 +35,16 @@ class Metadata:
         """Return the permission bits that a file had; `git_mode` is its mode in a git tree, such as 100755."""
         return self.modes.get(path, self.executable if git_mode == "100755" else self.file)
 
-    def only(self, paths: Collection[str]) -> Metadata:
-        """Return the metadata of these files alone, and of the directories above them."""
-        above = {str(directory) for path in paths for directory in PurePath(path).parents}
+    def only(self, paths: Collection[str], more: Collection[str] = ()) -> Metadata:
+        """Return the metadata of these files alone, of the directories above them, and of `more` directories."""
+        above = {str(directory) for path in paths for directory in PurePath(path).parents} | {*more}
         modes = {path: mode for path, mode in self.modes.items() if path in paths}
         directories = {path: mode for path, mode in self.directories.items() if path in above}
         return replace(self, modes=modes, directories=directories)
+
+    def directories_missing(self, root: Path) -> set[str]:
+        """Return the recorded directories that do not exist."""
+        return {path for path in self.directories if _permissions(root / path) is None}
 
     def to_bytes(self) -> bytes:
         """Return the stored form of the metadata; empty if the git tree alone is enough."""

@@ -154,11 +154,13 @@ def tree_of_files(
 
 
 def tree_of_deleted(repository: SnapshotRepository, deleted: Iterable[Change], version: str) -> str:
-    """Return a version of just these files, as `version` held them before they were deleted."""
+    """Return a version of just these files, and of the empty directories that are gone, as `version` held them."""
+    metadata = repository.metadata_of(version)
     entries = {change.path: f"{change.mode_before} {change.before}\t".encode() for change in deleted}
     lines = [head + os.fsencode(path) + b"\0" for path, head in entries.items()]
     with repository.other_index() as own:
-        return _written(repository, own, lines, repository.metadata_of(version).only(entries))
+        gone = metadata.directories_missing(repository.workspace)
+        return _written(repository, own, lines, metadata.only(entries, gone))
 
 
 def _entries(repository: SnapshotRepository, paths: Iterable[str]) -> list[bytes]:
