@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules.offered import narrowest
 from workbench.risk.assessment import NOT_COMPARED
 from workbench.risk.commands import assess_command
 from workbench.risk.executed import executed_files, lookup
 from workbench.risk.paths import PathContext
-from workbench.rules.policy import rule_for
 from workbench.rules.subject import subject_of
 
 HERE = (
@@ -106,7 +106,7 @@ def put(folder: Path, name: str, text: str = "echo\n") -> None:
 
 def is_always_offered(folder: Path, line: str) -> bool:
     local = assess_command(line, PathContext(str(folder), "/nowhere"))
-    return rule_for(subject_of("execute_bash", {"command": line}, local, str(folder)), local.risk) is not None
+    return narrowest(subject_of("execute_bash", {"command": line}, local, str(folder)), local.risk) is not None
 
 
 @pytest.mark.parametrize(("directory", "run"), product(HERE, RUNS))

@@ -2,13 +2,14 @@
 
 import pytest
 
+from tests.rules.offered import narrowest
 from workbench.cli.rules import tried_call
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.risk import effective
 from workbench.risk import RatingContext, assess
 from workbench.risk.actions import assess_url, canonical
-from workbench.rules.policy import rule_for, rule_on
+from workbench.rules.policy import rule_on
 from workbench.rules.rule import Rule, parse_rule
 from workbench.rules.rule_files import subject_again, too_wide
 from workbench.rules.rule_set import RuleSet, deciding
@@ -47,7 +48,7 @@ def test_reading_the_web_is_medium(url):
 )  # fmt: skip
 def test_url_that_is_not_plain_or_carries_data_is_high(url):
     assert assess_url(url).risk == "HIGH"
-    assert rule_for(subject(url), "HIGH") is None
+    assert narrowest(subject(url), "HIGH") is None
 
 
 def test_page_is_asked_about_in_the_default_mode():
@@ -59,7 +60,7 @@ def test_page_is_asked_about_in_the_default_mode():
 
 
 def test_always_allows_one_host_only():
-    rule = rule_for(subject("https://Docs.Python.org/3/x?y=1"), "MEDIUM")
+    rule = narrowest(subject("https://Docs.Python.org/3/x?y=1"), "MEDIUM")
     assert rule is not None
     assert rule.text == "allow web_read in https://docs.python.org/**"
     assert parse_rule(rule.text) == rule

@@ -28,7 +28,7 @@ def where(tmp_path, monkeypatch):
 
 
 def tried(where: Locations, rule: str) -> LabReport:
-    return try_on_all(parse_rule(rule), where, lambda _: None, lambda: False)
+    return try_on_all([parse_rule(rule)], where, lambda _: None, lambda: False)
 
 
 def push(name: str, risk: Any, by: Any, rule: str, asked_by: str = "") -> list[Any]:
@@ -123,7 +123,7 @@ def test_a_report_grows_and_a_trial_that_is_stopped_says_that_it_is_not_complete
     assert (whole.decisions, whole.is_complete) == (1200, True)
     sizes: list[int] = []
     report = try_on_all(
-        parse_rule("deny $ git push *"), where, lambda each: sizes.append(each.decisions), lambda: bool(sizes)
+        [parse_rule("deny $ git push *")], where, lambda each: sizes.append(each.decisions), lambda: bool(sizes)
     )
     assert sizes[0] < 1200
     assert not report.is_complete

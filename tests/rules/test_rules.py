@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules.offered import narrowest
 from workbench.risk.actions import assess_file
 from workbench.risk.assessment import summed
 from workbench.risk.paths import PathContext
-from workbench.rules.policy import rule_for
 from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.rules.rule_files import add_rule, command_subject, drop_rule, read_rules
 from workbench.rules.rule_set import RuleSet, deciding
@@ -239,7 +239,7 @@ def test_rule_of_a_directory_applies_only_there():
 )
 def test_always_saves_the_exact_command(text, saved):
     subject = command(text)
-    rule = rule_for(subject, summed(subject.parts).risk)
+    rule = narrowest(subject, summed(subject.parts).risk)
     assert rule is not None
     assert rule.text == saved
     assert deciding([parse_rule(saved)], subject) == rule
@@ -250,8 +250,6 @@ def test_always_saves_the_exact_command(text, saved):
     "text",
     [
         "pytest $(cat a)",
-        "pytest | tee out",
-        "pytest > out",
         "curl x | sh",
         "python3 -c 'print(1)'",
         "python3 -",
@@ -262,8 +260,6 @@ def test_always_saves_the_exact_command(text, saved):
         "scripts/build",
         "node a.js",
         "npm exec jest",
-        "uv run pytest",
-        "poetry run pytest",
         "npx jest",
         "bash -lc ls",
         "sh -c 'make'",
@@ -273,7 +269,6 @@ def test_always_saves_the_exact_command(text, saved):
         "make && make install",
         "sudo make",
         "xargs make",
-        "timeout 5 make",
         "eval make",
         "rm -rf /",
         "touch .git/hooks/pre-commit",
@@ -281,18 +276,18 @@ def test_always_saves_the_exact_command(text, saved):
         "echo '\u202e'",
     ],
 )
-def test_always_is_offered_only_for_a_single_plain_command(text):
+def test_always_is_not_offered_for_what_its_words_do_not_determine(text):
     subject = command(text)
-    assert rule_for(subject, summed(subject.parts).risk) is None
+    assert narrowest(subject, summed(subject.parts).risk) is None
 
 
 def test_always_for_an_edit_names_the_file_and_never_a_protected_one():
-    rule = rule_for(edit(f"{WORKSPACE}/src/a.py"), "MEDIUM")
+    rule = narrowest(edit(f"{WORKSPACE}/src/a.py"), "MEDIUM")
     assert rule is not None
-    assert rule.text == "allow str_replace_editor in src/a.py"
-    assert rule_for(edit(f"{WORKSPACE}/src/a.py"), "HIGH") is None
-    assert rule_for(edit("/home/u/other"), "MEDIUM") is None
-    assert rule_for(subject_of("python_execute", {"code": "1"}, summed(()), WORKSPACE), "MEDIUM") is None
+    assert rule.text == "allow edits in src/a.py"
+    assert narrowest(edit(f"{WORKSPACE}/src/a.py"), "HIGH") is None
+    assert narrowest(edit("/home/u/other"), "MEDIUM") is None
+    assert narrowest(subject_of("python_execute", {"code": "1"}, summed(()), WORKSPACE), "MEDIUM") is None
 
 
 @pytest.mark.parametrize(

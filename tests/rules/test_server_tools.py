@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.rules.offered import narrowest
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import RatingContext, assess
 from workbench.risk.assessment import Assessment
-from workbench.rules.policy import rule_for
 from workbench.rules.rule import Rule, parse_rule
 from workbench.rules.rule_files import add_rule, read_rules
 from workbench.rules.rule_set import RuleSet, deciding
@@ -49,7 +49,7 @@ def test_ask_and_deny_rules_need_no_server(rule):
 
 
 def test_rule_saved_by_always_names_the_server():
-    rule = rule_for(subject("github"), "MEDIUM")
+    rule = narrowest(subject("github"), "MEDIUM")
     assert rule == Rule("allow", "github/create_issue")
     assert parse_rule(rule.text) == rule
     assert verdict(rule.text, subject("github")) == "allow"
@@ -58,7 +58,7 @@ def test_rule_saved_by_always_names_the_server():
 
 @pytest.mark.parametrize("name", ["a b", "x*", "a/b", "\u202ex"])
 def test_always_is_not_offered_for_a_tool_with_an_odd_name(name):
-    assert rule_for(subject("github", name, "called"), "MEDIUM") is None
+    assert narrowest(subject("github", name, "called"), "MEDIUM") is None
 
 
 def test_built_in_tool_is_allowed_by_its_name():

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from tests.tui.diff_app import Clock, ScreenApp, painted, question
 from tests.tui.waiting import until
-from workbench.protocol.events import FileDelta
+from workbench.protocol.events import AlwaysChoice, FileDelta
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.view.approval.questions import Asked
 from workbench.view.state import ActionItem
@@ -23,6 +23,11 @@ def command(text: str = "rm -rf build", **more: object) -> ActionItem:
         "working_dir": "/w",
     }
     return ActionItem(1, 1, "a1", "execute_bash", {"command": text}, **{**fields, **more})  # type: ignore[arg-type]
+
+
+def choices(*rules: str) -> tuple[AlwaysChoice, ...]:
+    """Return what "always" offers: one choice for each text, with its lines as rules."""
+    return tuple(AlwaysChoice(label=f"Choice {rule}", rules=tuple(rule.splitlines())) for rule in rules)
 
 
 def edit(before: str | None = "x = 1\n", after: str | None = "x = 2\n") -> ActionItem:

@@ -8,7 +8,7 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input
 
-from tests.tui.approval_app import arm, ask, command, edit, keys_shown, painted_part, visible_now
+from tests.tui.approval_app import arm, ask, choices, command, edit, keys_shown, painted_part, visible_now
 from tests.tui.diff_app import Decision, painted, question
 from tests.tui.waiting import until
 from workbench.protocol.events import Segment
@@ -255,7 +255,7 @@ async def test_withdrawn_question_closes() -> None:
 
 @pytest.mark.parametrize("keys", ["v", "Y", "a", "d", "v slash x", "a f1"])
 async def test_withdrawn_question_closes_everything_opened_above_it(keys: str) -> None:
-    first = replace(edit("old\n", "new\n"), action_id="first", always="allow $ x")
+    first = replace(edit("old\n", "new\n"), action_id="first", always=choices("allow $ x"))
     app, clock = ask(first, 1, 2, (first, replace(command(), action_id="other")))
     async with app.run_test(size=(100, 40)) as pilot:
         main = app.screen_stack[0]

@@ -1,20 +1,22 @@
-"""`a`: the exact rule and its reach are shown before anything is saved, and only if the command was seen whole."""
+"""`a`: what to allow, how broadly and where, is shown before it is saved, and only if the action was seen whole."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
 
-from tests.tui.approval_app import arm, ask, command, edit, keys_shown
+from tests.tui.approval_app import arm, ask, choices, command, edit, keys_shown
 from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
-from workbench.tui.screens.confirmations import AlwaysScreen
+from workbench.tui.screens.always import AlwaysScreen
 from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_preview import RulePreview, try_rule
 from workbench.view.state import SessionState
 
 RULE = "allow $ pytest -q"
-TESTS = replace(command("pytest -q", risk="MEDIUM"), always=RULE)
+BROAD = "allow $ pytest *"
+TWO = "allow $ pytest *\nallow edits in **"
+TESTS = replace(command("pytest -q", risk="MEDIUM"), always=choices(RULE, BROAD, TWO))
 OTHER = replace(command("make all", risk="MEDIUM"), action_id="a2", number=2)
 
 
@@ -22,41 +24,85 @@ def message(app: ScreenApp) -> str:
     return str(app.screen.query_one("#said").render())
 
 
-@pytest.mark.parametrize(("key", "scope"), [("", "session"), ("2", "folder"), ("3", "person"), ("down", "folder")])
-async def test_rule_is_shown_and_saved_in_the_chosen_scope(key: str, scope: str) -> None:
+async def opened(pilot, app: ScreenApp, clock) -> None:
+    await arm(pilot, app, clock)
+    await until(pilot, lambda: "a always" in keys_shown(app))
+    await pilot.press("a")
+    await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and message(app), "the screen")
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule", "scope"),
+    [
+        ([], RULE, "session"),
+        (["tab"], RULE, "folder"),
+        (["right", "right"], RULE, "person"),
+        (["left"], RULE, "person"),
+        (["down"], BROAD, "session"),
+        (["2", "tab"], BROAD, "folder"),
+        (["3"], TWO, "session"),
+        (["down", "down", "down"], TWO, "session"),
+        (["3", "up"], BROAD, "session"),
+        (["9"], RULE, "session"),
+        (["tab", "tab", "tab"], RULE, "session"),
+    ],
+    ids=str,
+)
+async def test_chosen_rules_are_shown_and_saved_in_the_chosen_scope(keys: list[str], rule: str, scope: str) -> None:
     app, clock = ask(TESTS)
     async with app.run_test(size=(100, 40)) as pilot:
         question(app)._above._try_rule = lambda rule: RulePreview((TESTS,), 2)
-        await arm(pilot, app, clock)
-        await until(pilot, lambda: "a always" in keys_shown(app))
-        await pilot.press("a")
-        await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and RULE in message(app), "the rule")
+        await opened(pilot, app, clock)
         assert "Matches 1 of the last 2 actions" in message(app)
         assert "$ pytest -q" in message(app)
         await pilot.press("y", "enter")
         assert app.results == []
-        if key:
-            await pilot.press(key)
+        await pilot.press(*keys)
+        await until(pilot, lambda: all(line in message(app) for line in rule.splitlines()), "the rule")
         clock.now += 60
         await until(pilot, lambda: "y save the rule" in str(app.screen.query_one("#keys").render()))
         await pilot.press("y")
-        await until(pilot, lambda: app.results == [Always(RULE, scope)])  # type: ignore[arg-type]
+        await until(pilot, lambda: app.results == [Always(rule, scope)])  # type: ignore[arg-type]
+
+
+async def test_y_counts_again_only_after_the_quiet_time_of_the_last_key() -> None:
+    app, clock = ask(TESTS)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await opened(pilot, app, clock)
+        clock.now += 60
+        await until(pilot, lambda: "y save the rule" in str(app.screen.query_one("#keys").render()))
+        await pilot.press("3", "y")
+        await pilot.pause()
+        assert app.results == []
+        assert isinstance(app.screen, AlwaysScreen)
 
 
 async def test_escape_saves_nothing_and_returns_to_the_question() -> None:
     app, clock = ask(TESTS)
     async with app.run_test(size=(80, 24)) as pilot:
-        await arm(pilot, app, clock)
-        await pilot.press("a")
-        await until(pilot, lambda: isinstance(app.screen, AlwaysScreen), "the rule")
+        await opened(pilot, app, clock)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.pushed, "back")
         assert app.results == []
 
 
-async def test_always_is_not_offered_without_a_rule_or_before_the_end_was_seen() -> None:
+async def test_reason_is_shown_if_nothing_can_be_offered_and_nothing_is_saved() -> None:
+    app, clock = ask(replace(command("rm -rf build"), no_always="HIGH risk is asked about each time"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, app, clock)
+        assert "HIGH risk is asked about each time" in message(app)
+        clock.now += 60
+        await pilot.press("y", "1", "down", "tab", "y")
+        await pilot.pause()
+        assert app.results == []
+        assert "y save" not in str(app.screen.query_one("#keys").render())
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.pushed, "back")
+
+
+async def test_always_is_not_offered_before_the_end_was_seen() -> None:
     long = "\n".join(f"echo {number}" for number in range(100))
-    for action in (command("rm -rf build"), replace(command(long), always="allow $ x")):
+    for action in (command("rm -rf build"), replace(command(long), always=choices("allow $ x"))):
         app, clock = ask(action)
         async with app.run_test(size=(80, 24)) as pilot:
             await arm(pilot, app, clock)
@@ -66,7 +112,7 @@ async def test_always_is_not_offered_without_a_rule_or_before_the_end_was_seen()
 
 
 async def test_always_is_not_offered_for_an_edited_action() -> None:
-    app, clock = ask(replace(edit("a\n", "b\n"), always="allow str_replace_editor in a.py"))
+    app, clock = ask(replace(edit("a\n", "b\n"), always=choices("allow edits in a.py")))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
         await until(pilot, lambda: "a always" in keys_shown(app))
@@ -76,10 +122,18 @@ async def test_always_is_not_offered_for_an_edited_action() -> None:
         assert app.screen is app.pushed
 
 
-def test_rule_is_tried_on_the_actions_of_the_session() -> None:
+def test_rules_are_tried_on_the_actions_of_the_session() -> None:
     state = SessionState(workspace="/w")
     state.actions = {"a1": TESTS, "a2": OTHER}
     trial = try_rule(RULE, state)
     assert [item.action_id for item in trial.matched] == ["a1"]
     assert trial.looked_at == 2
     assert try_rule("allow", state) == RulePreview()
+    together = try_rule("allow $ pytest *\nallow $ make *", state)
+    assert [item.action_id for item in together.matched] == ["a1", "a2"]
+
+
+def test_high_actions_never_count_as_matched() -> None:
+    state = SessionState(workspace="/w")
+    state.actions = {"a1": replace(TESTS, risk="HIGH"), "a2": OTHER}
+    assert try_rule(RULE, state).matched == ()

@@ -22,6 +22,7 @@ from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.session.actions.assess import reasons, segments
 from workbench.tools import BashTool, FileEditorTool
+from workbench.tui.screens.always import AlwaysScreen
 from workbench.tui.screens.approval import ApprovalScreen
 
 STORE = f"{WORKSPACE}/src/store.py"
@@ -74,11 +75,22 @@ AFTER = (
 )
 
 
+EDIT_CHOICES = (
+    ev.AlwaysChoice(label="This file", rules=("allow edits in src/store.py",)),
+    ev.AlwaysChoice(label="This directory", rules=("allow edits in src/**",)),
+    ev.AlwaysChoice(label="All edits in the workspace", rules=("allow edits in **",)),
+)
+TEST_CHOICES = (
+    ev.AlwaysChoice(label="This command", rules=("allow $ python -m pytest -q",)),
+    ev.AlwaysChoice(label="python -m pytest with any arguments", rules=("allow $ python -m pytest *",)),
+)
+
+
 def an_edit() -> list[Any]:
     script = begun()
     name = script.propose("str_replace_editor", "MEDIUM", "Load only what is there", command="str_replace", path=STORE)
     delta = ev.FileDelta(path=STORE, before=BEFORE, after=AFTER)
-    assess(script, name, "MEDIUM", preview=(delta,), always="allow str_replace_editor in src/store.py")
+    assess(script, name, "MEDIUM", preview=(delta,), always_choices=EDIT_CHOICES)
     return [*script.events, live.EngineState(state="deciding")]
 
 
@@ -135,7 +147,15 @@ def many_steps() -> list[Any]:
 def a_test_run() -> list[Any]:
     script = begun()
     name = script.propose("execute_bash", "MEDIUM", "Run the tests", command="python -m pytest -q")
-    assess(script, name, "MEDIUM", always="allow $ python -m pytest -q", reasons=("runs code of the project",))
+    assess(script, name, "MEDIUM", always_choices=TEST_CHOICES, reasons=("runs code of the project",))
+    return [*script.events, live.EngineState(state="deciding")]
+
+
+def a_refused_always() -> list[Any]:
+    script = begun()
+    command = 'git commit -m "$(cat notes.txt)"'
+    name = script.propose("execute_bash", "MEDIUM", "Commit", command=command)
+    assess(script, name, "MEDIUM", no_always="it contains a substitution, so it may differ each time")
     return [*script.events, live.EngineState(state="deciding")]
 
 
@@ -158,6 +178,8 @@ PICTURES = [
     Picture("all_of_a_batch", a_batch, ("right", "Y"), "Approve all 2"),
     Picture("hidden_text", hidden, (), "HIGH"),
     Picture("always", a_test_run, ("a",), "Applies to"),
+    Picture("always_edits", an_edit, ("end", "a", "down", "down", "tab"), "this project"),
+    Picture("always_not_possible", a_refused_always, ("a",), "substitution"),
     Picture("a_reason", a_test_run, ("n", *"use tox"), "use tox"),
     Picture("full_text", hidden, ("v",), "search"),
     Picture("more_below", many_steps, (), "MEDIUM"),
@@ -173,7 +195,7 @@ def test_question(one, look, directory, picture):
     async def show(pilot):
         await show_events(pilot, client, events)
         for key in one.keys:
-            await wait_until(pilot, lambda: takes_answers(app))
+            await wait_until(pilot, lambda: takes_answers(app) or isinstance(app.screen, AlwaysScreen))
             await pilot.press(key)
         await wait_until(pilot, lambda: one.words in text_on(app))
         await wait_until(pilot, lambda: takes_answers(app) or not isinstance(app.screen, ApprovalScreen))

@@ -56,10 +56,15 @@ TABLE = {
     "approval: a reason for a no": ("approval/a_reason", ["use tox", "Approve?"]),
     "approval: the full text": ("approval/full_text", ["cat notes.txt", "/ search"]),
     "approval: more than fits": ("approval/more_below", ["sum_0/g", "end"]),
-    "approval: the rule that would be saved": (
+    "approval: what always would allow": (
         "approval/always",
-        ["This rule will be added", "2 of the last 9 actions"],
+        ["This command", "with any arguments", "Applies to", "Matches 2 of the last 9 actions"],
     ),
+    "approval: edits that always would allow": (
+        "approval/always_edits",
+        ["All edits in the workspace", "this project"],
+    ),
+    "approval: why always is not possible": ("approval/always_not_possible", ["Not possible here", "substitution"]),
     "approval: hidden signs made visible": ("approval/hidden_text", ["holds control codes", "u202e"]),
     "conversation: an edit that was taken in part": ("stale_files/in_part", ["1 of 2 hunks"]),
     "approval: the file is another by now": ("stale_files/stale_file", ["changed since the agent read it"]),

@@ -11,6 +11,7 @@ from tests.tui.test_servers_screen import SERVERS, known
 
 __all__ = ["known"]
 from workbench.protocol import live
+from workbench.protocol.events import AlwaysChoice
 from workbench.tui.screens.mcp_servers import ServersScreen
 
 
@@ -48,7 +49,7 @@ def asked():
         action,
         "MEDIUM",
         reasons=("a tool of another program: create_issue of the MCP server tracker",),
-        always="allow create_issue",
+        always_choices=(AlwaysChoice(label="create_issue with any arguments", rules=("allow create_issue",)),),
     )
     return [*script.events, live.EngineState(state="deciding")]
 

@@ -41,8 +41,10 @@ def question() -> list[Any]:
     script = asked()
     name = script.propose("web_read", "UNKNOWN", "Read about decimal numbers", url=URL)
     assessment = assess_url(URL)
-    always = "allow web_read in https://docs.python.org/**"
-    assess(script, name, assessment.risk, reasons=assessment.reasons, always=always)
+    always = ev.AlwaysChoice(
+        label="Everything on docs.python.org", rules=("allow web_read in https://docs.python.org/**",)
+    )
+    assess(script, name, assessment.risk, reasons=assessment.reasons, always_choices=(always,))
     return [*script.events, live.EngineState(state="deciding")]
 
 

@@ -64,7 +64,7 @@ def _tried_on_all(where: Locations, settings: Settings, workspace: Path, argumen
     except RuleError as error:
         raise UsageError(f"{error}; `ohw rules try 'allow $ pytest *'` tries one") from None
     yield visible(rule.text, lines=False)
-    yield from report_lines(try_on_all(rule, where, lambda _: None, lambda: False), most=20)
+    yield from report_lines(try_on_all([rule], where, lambda _: None, lambda: False), most=20)
 
 
 def rule_set_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:

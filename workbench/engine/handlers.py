@@ -158,7 +158,8 @@ def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) ->
         apply(session, command.action_id)
     elif isinstance(command, AllowAlways) and command.scope == "session":
         # What is allowed for a sub-agent is allowed for its parent.
-        session.set(rule=command.rule)
+        for rule in command.rule.splitlines():
+            session.set(rule=rule)
 
 
 def _apply(command: Decide | AllowAlways | AnswerQuestion, target: Session | ServerQuestion, action_id: str) -> None:

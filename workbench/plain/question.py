@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.plain.narration import change_lines, file_line
-from workbench.protocol.events import FileText
+from workbench.protocol.events import AlwaysChoice, FileText
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
 from workbench.view.approval.questions import Always, Decision, Later, Outcome, Scope, TextAnswer
@@ -73,7 +73,7 @@ class PlainQuestion:
             "later": self._later,
         }
         self._unavailable = {"each"} if self._proposal.count < 2 else set()
-        self._unavailable |= set() if item.always else {"always"}
+        self._unavailable |= set() if item.always or item.no_always else {"always"}
 
     async def ask(self) -> Outcome:
         """Show the whole action, take answers until one of them decides, and return the outcome."""
@@ -189,24 +189,40 @@ class PlainQuestion:
         return None
 
     async def _always(self) -> Outcome | None:
-        rule = self._item.always
         if self._proposal.is_changed:
             self._asker.print("A rule can be saved only for what was proposed, and you have changed it.")
             return None
-        preview = self._tried(rule)
+        if not self._item.always:
+            self._asker.print(f"This cannot be allowed from now on: {on_one_line(self._item.no_always)}")
+            return None
+        choice = await self._breadth(self._item.always)
+        scope = await self._scope(choice) if choice is not None else None
+        if choice is not None and scope is not None:
+            return Always(choice.text, scope)
+        self._asker.print("Nothing is saved.", self._choices())
+        return None
+
+    async def _breadth(self, choices: Sequence[AlwaysChoice]) -> AlwaysChoice | None:
+        """Ask how broadly to allow, if there is a choice; return None for "back" or another word."""
+        if len(choices) == 1:
+            return choices[0]
+        await self._asker.show(
+            [f"{number}: {_choice_line(choice)}" for number, choice in enumerate(choices, 1)],
+        )
+        word = (await self._asker.answer(f"1 to {len(choices)}, from the narrowest to the broadest, or back? ")).strip()
+        return choices[int(word) - 1] if word.isascii() and word.isdecimal() and 0 < int(word) <= len(choices) else None
+
+    async def _scope(self, choice: AlwaysChoice) -> Scope | None:
+        preview = self._tried(choice.text)
         await self._asker.show(
             [
-                f"This rule will be added: {paint_line(rule).text}",
+                *(f"This rule will be added: {paint_line(rule).text}" for rule in choice.rules),
                 f"It matches {len(preview.matched)} of the last {preview.looked_at} actions of this session.",
                 *(f"  step {item.number}: {action_line(item, item.working_dir)}" for item in preview.matched),
                 "Where does it apply? session: this one; project: sessions here; everywhere: all projects; or back.",
             ]
         )
-        word = (await self._asker.answer("Session, project, everywhere or back? ")).strip().lower()
-        if (scope := _SCOPES.get(word)) is not None:
-            return Always(rule, scope)
-        self._asker.print("Nothing is saved.", self._choices())
-        return None
+        return _SCOPES.get((await self._asker.answer("Session, project, everywhere or back? ")).strip().lower())
 
     async def _write_note(self) -> Outcome | None:
         self._note = (await self._asker.answer("Note for the agent: ")).strip()
@@ -220,3 +236,7 @@ class PlainQuestion:
 
     async def _later(self) -> Outcome | None:
         return Later()
+
+
+def _choice_line(choice: AlwaysChoice) -> str:
+    return f"{on_one_line(choice.label)}: {', '.join(paint_line(rule).text for rule in choice.rules)}"

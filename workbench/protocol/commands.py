@@ -76,7 +76,7 @@ class Decide(Command):
 
 
 class AllowAlways(Command):
-    """Approve one action as it was shown, and save the rule that was shown with it."""
+    """Approve one action as it was shown, and save the rules of one choice that was shown with it, one line each."""
 
     action_id: str
     fingerprint: str

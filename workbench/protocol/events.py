@@ -114,6 +114,18 @@ class CustomCommand(Data):
     tools: tuple[str, ...] | None = None
 
 
+class AlwaysChoice(Data):
+    """One breadth of "always allow": what it allows, in words, and the rules that do so together, one line each."""
+
+    label: str
+    rules: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The rules as one text, as `AllowAlways` has them."""
+        return "\n".join(self.rules)
+
+
 class UserMessage(EventBase):
     """A message from the user; one sent while the agent runs is queued until the next step.
 
@@ -226,9 +238,10 @@ class ActionAssessed(EventBase):
 
     Actions of one response may be assessed ahead of their turn. A later assessment of the same action replaces the
     earlier one; without `needs_decision` it withdraws the question until that turn. With `needs_answer` the action is a
-    question to the user: nothing runs, and the answer becomes its result. `always` is the rule that "always allow"
-    saves, `edited` the user's own arguments, `stacked` the files whose content depends on earlier actions. `executes`
-    has the hash of each file that a command runs or reads as code, by path; it is set only if the user is asked.
+    question to the user: nothing runs, and the answer becomes its result. `always_choices` are what "always allow" may
+    save, the narrowest first, `always` the rules of the first; `no_always` says why there are none. `edited` holds the
+    user's own arguments, `stacked` the files whose content depends on earlier actions. `executes` has the hash of each
+    file that a command runs or reads as code, by path; it is set only if the user is asked.
     """
 
     action_id: str
@@ -246,6 +259,15 @@ class ActionAssessed(EventBase):
     needs_decision: bool = True
     needs_answer: bool = False
     always: str = ""
+    always_choices: tuple[AlwaysChoice, ...] = ()
+    no_always: str = ""
+
+    @property
+    def choices(self) -> tuple[AlwaysChoice, ...]:
+        """What "always" offers; an event by an earlier version has one rule."""
+        if self.always_choices or not self.always:
+            return self.always_choices
+        return (AlwaysChoice(label="This action", rules=(self.always,)),)
 
 
 class ActionDecided(EventBase):

@@ -73,6 +73,15 @@ class Part(NamedTuple):
     """
     input: str = ""
     """The text that it reads, if it is known and is run as code or the command is dangerous."""
+    is_literal: bool = False
+    """Whether the words are `plain` but for the redirects in `redirects` and, if `is_piped`, input from a pipe."""
+    redirects: tuple[str, ...] = ()
+    """Its redirects to files, each as OPERATOR and quoted path, without those to other descriptors and `/dev/null`."""
+    is_piped: bool = False
+    is_redirect: bool = False
+    """Whether it is a redirect to or from a file, of the command before it."""
+    is_substituted: bool = False
+    """Whether the shell runs it to expand a word of another command."""
 
 
 class Assessment(NamedTuple):
@@ -126,7 +135,7 @@ def with_hidden(hidden: str, text: str, assessment: Assessment) -> Assessment:
 
 def not_plain(parts: Iterable[Part]) -> list[Part]:
     """Return the parts marked as not plain, so that no rule can allow one by its words alone."""
-    return [part._replace(plain=False) for part in parts]
+    return [part._replace(plain=False, is_literal=False) for part in parts]
 
 
 def shortened(text: str) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -12,13 +9,9 @@ from workbench.config.modes import MODE_NAMES, MODES, PLAN_COMMANDS
 from workbench.files.root_directory import real_path
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.paths import within
-from workbench.rules.patterns import escaped, is_url
 from workbench.rules.rule import Rule
-from workbench.rules.rule_files import RUNS_ANY
 from workbench.rules.subject import Subject
-from workbench.text import revealed
-from workbench.tools.execute_bash import NAME as SHELL
-from workbench.tools.manifest import ToolKind, kind_of
+from workbench.tools.manifest import kind_of
 
 _ASKS_BY_RISK: Final[frozenset[Mode]] = frozenset({"medium", "edits", "high"})
 """The modes that ask from a risk on; the setting `confirm_unknown` says whether an unknown risk is among them."""
@@ -130,58 +123,3 @@ def _no_writing(mode: Mode, tool: str, reader: str) -> Ruling:
 
 
 _NO_CHANGE: Final = "calls that change nothing are allowed"
-_LONGEST: Final = 400
-_NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent", "question", "final", "thought"})
-"""Kinds of tools without a narrow rule: their arguments decide what they do, or there is nothing to allow."""
-_MODULE = re.compile(r"(?:python|pypy)[\d.]*")
-_PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-_RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
-
-
-def rule_for(subject: Subject, risk: Risk) -> Rule | None:
-    """Return an `allow` rule for exactly this action, or None if it must be asked about each time, like a HIGH one."""
-    if risk == "HIGH" or kind_of(subject.tool) in _NEVER:
-        return None
-    rule = _for_command(subject) if subject.is_shell else _for_call(subject)
-    return rule if rule and len(rule.text) <= _LONGEST and revealed(rule.text, lines=False) == rule.text else None
-
-
-def _for_command(subject: Subject) -> Rule | None:
-    """Return a rule for a single plain command, or for `python -m NAME` if the analysis reads the module; else None."""
-    first, *rest = subject.parts or (None,)
-    if first is None or not first.plain or first.depth or subject.arguments.get("is_input"):
-        return None
-    is_module = bool(_MODULE.fullmatch(first.words[0])) and first.words[1:2] == ("-m",)
-    if rest and not (is_module and all(part.depth for part in rest)):
-        return None
-    if (is_module and not rest) or (not is_module and _runs_code(first.words)):
-        return None  # a module that the analysis does not read counts as a script
-    return Rule("allow", SHELL, escaped(shlex.join(first.words)))
-
-
-def _runs_code(words: Sequence[str]) -> bool:
-    """Return whether a command runs a script or another program, whose content may differ each time."""
-    name = words[0].rpartition("/")[2]
-    plain = re.sub(r"[\d.]+\Z", "", name)
-    return "/" in words[0] or name in RUNS_ANY or plain in RUNS_ANY or bool(_RUNS.intersection(words[1:3]))
-
-
-def _for_call(subject: Subject) -> Rule | None:
-    """Return a rule for a tool with its path, or, for a URL, its host; None if there is no narrow one.
-
-    An editor is allowed only in the workspace; the rule for a server's tool includes the server's name.
-    """
-    tool = subject.server_tool or subject.tool
-    if subject.server_tool and not _PLAIN_TOOL.fullmatch(tool):
-        return None
-    if not subject.paths:
-        return None if kind_of(subject.tool) == "edit" else Rule("allow", tool)
-    (path, *more) = subject.paths
-    if is_url(path) and not more:
-        return Rule("allow", tool, path=f"{'/'.join(path.split('/')[:3])}/**")
-    if more or any(sign in path for sign in "*?'\"\\") or real_path(path) != path:
-        return None
-    is_inside = within(path, subject.workspace) and path != subject.workspace
-    if kind_of(subject.tool) == "edit" and not is_inside:
-        return None
-    return Rule("allow", tool, path=path[len(subject.workspace) + 1 :] if is_inside else path)

@@ -18,6 +18,7 @@ Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Source: TypeAlias = Literal["person", "folder", "session"]
 VERDICTS: Final = ("allow", "ask", "deny")
 _HOW = "write VERDICT [TOOL] [in PATH] [$ COMMAND], for example: allow $ pytest -q"
+_CONTENT: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class RuleError(UsageError):
@@ -37,6 +38,8 @@ class Rule:
     """A pattern for a path: `*` matches within a name, `**` across directories; relative ones are in the workspace."""
     folder: str = ""
     """The directory in which the rule applies; empty means everywhere."""
+    content: str = ""
+    """The beginning of the SHA-256 of the script that the command runs; another content does not match."""
     reason: str = ""
     """The reason that the model receives for a denial."""
     match: tuple[str, ...] = ()
@@ -49,12 +52,13 @@ class Rule:
         """The rule in the notation of `parse_rule`, without `folder`."""
         tool = "" if self.command and self.tool == SHELL else self.tool
         path = f"in {shlex.quote(self.path) if ' ' in self.path else self.path}" if self.path else ""
+        content = f"with {self.content}" if self.content else ""
         command = f"$ {self.command}" if self.command else ""
-        return " ".join(part for part in (self.verdict, tool, path, command) if part)
+        return " ".join(part for part in (self.verdict, tool, path, content, command) if part)
 
 
 def parse_rule(text: str, source: Source = "session") -> Rule:
-    """Parse a one-line rule, `VERDICT [TOOL] [in PATH] [$ COMMAND]`. Raises RuleError."""
+    """Parse a one-line rule, `VERDICT [TOOL] [in PATH] [with CONTENT] [$ COMMAND]`. Raises RuleError."""
     front, dollar, command = f"{text.strip()} ".partition(" $ ")
     if dollar and not command.strip():
         raise RuleError(f"there is no command after the $; {_HOW}")
@@ -65,13 +69,22 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
     verdict, rest = (words[0] if words else ""), words[1:]
     if verdict not in VERDICTS:
         raise RuleError(f"a rule starts with allow, ask or deny, not with {verdict!r}{near(verdict, VERDICTS)}; {_HOW}")
+    content = rest.pop() if dollar and rest[-2:-1] == ["with"] and is_content(rest[-1]) else ""
+    rest = rest[:-1] if content else rest
     tool = rest.pop(0) if rest and rest[0] != "in" else ""
     path = rest[1] if len(rest) == 2 and rest[0] == "in" else ""
     if rest and not path:
         raise RuleError(f"{' '.join(rest)!r} is not understood; {_HOW}")
     if not (tool or path or command.strip()):
         raise RuleError(f"a rule names a tool, a path or a command; {_HOW}")
-    return Rule(cast(Verdict, verdict), tool or (SHELL if dollar else ""), command.strip(), path, source=source)
+    return Rule(
+        cast(Verdict, verdict), tool or (SHELL if dollar else ""), command.strip(), path, content=content, source=source
+    )
+
+
+def is_content(text: str) -> bool:
+    """Return whether the text may be the hash in `Rule.content`."""
+    return bool(_CONTENT.fullmatch(text))
 
 
 def near(name: str, names: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
@@ -17,9 +17,9 @@ from workbench.risk.actions import assess_file, assess_reading, assess_url
 from workbench.risk.assessment import Assessment
 from workbench.risk.paths import PathContext, words
 from workbench.rules.patterns import command_pattern, is_url
-from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, near
+from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, is_content, near
 from workbench.rules.rule_matching import fits
-from workbench.rules.subject import Subject, subject_of
+from workbench.rules.subject import EDITS, Subject, subject_of
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.str_replace_editor import NAME as EDITOR
@@ -38,8 +38,8 @@ _RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent"
 
 def too_wide(rule: Rule) -> str:
     """Return why an `allow` rule is too wide; empty if it is not. `ask` and `deny` rules may be arbitrarily wide."""
-    if rule.verdict != "allow":
-        return ""
+    if rule.verdict != "allow" or rule.tool == EDITS:
+        return _wide_edits(rule.path) if rule.verdict == "allow" else ""
     if kind_of(rule.tool) in _RUNS_CODE:
         return f"{rule.tool} can run anything, so it cannot be allowed as a whole"
     if "*" in rule.tool or "?" in rule.tool:
@@ -49,6 +49,12 @@ def too_wide(rule: Rule) -> str:
     if rule.command:
         return _wide_command(rule.command)
     return "" if rule.tool and not rule.path else _wide_path(rule.path)
+
+
+def _wide_edits(path: str) -> str:
+    if not path or is_url(path):
+        return f"{EDITS} needs a path; `{EDITS} in **` is the whole workspace"
+    return "" if path == "**" else _wide_path(path)
 
 
 def _wide_command(command: str) -> str:
@@ -99,7 +105,7 @@ def _example(rule: Rule, example: str) -> Subject:
         return subject_of(rule.tool or WEB_READ, {"url": example}, assess_url(example), _WORKSPACE, home)
     if rule.path:
         path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
-        tool = rule.tool or EDITOR
+        tool = EDITOR if rule.tool in ("", EDITS) else rule.tool
         return subject_of(
             tool, {"path": path}, assess_file("edit", path, PathContext(_WORKSPACE, home)), _WORKSPACE, home
         )
@@ -126,7 +132,7 @@ def command_subject(command: str, workspace: str, home: str, directory: str | No
     return subject_of(SHELL, {"command": command}, result, workspace, home)
 
 
-_STRINGS = ("tool", "command", "path", "folder", "reason")
+_STRINGS = ("tool", "command", "path", "folder", "content", "reason")
 _LISTS = ("match", "not_match")
 _LARGEST = 1_000_000
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTILINE)
@@ -215,6 +221,10 @@ def _check(table: Mapping[str, Any]) -> None:
 
 def checked(rule: Rule) -> Rule:
     """Return the rule. Raises RuleError if it allows too much or contradicts its examples."""
+    if rule.tool == EDITS and rule.verdict != "allow":
+        raise RuleError(f"{EDITS} can only be allowed; `{rule.verdict} in PATH` covers every tool that writes there")
+    if rule.content and not (rule.verdict == "allow" and rule.command and is_content(rule.content)):
+        raise RuleError("a content is the hash of the script that an allowed command runs, 32 digits of its SHA-256")
     if wide := too_wide(rule):
         raise RuleError(wide)
     if wrong := wrong_example(rule):
@@ -224,16 +234,23 @@ def checked(rule: Rule) -> Rule:
 
 def add_rule(path: Path, rule: Rule) -> None:
     """Append the rule to the file unless it is already there. Raises RuleError, leaving the file unchanged."""
-    checked(rule)
+    add_rules(path, [rule])
+
+
+def add_rules(path: Path, rules: Sequence[Rule]) -> None:
+    """Append the rules that are not there yet, all at once. Raises RuleError, leaving the file unchanged."""
+    for rule in rules:
+        checked(rule)
     try:
         before = path.read_bytes() if path.is_file() else b""
         held = read_rules(path, "person")
-        if any((each.text, each.folder) == (rule.text, rule.folder) for each in held.rules):
+        fresh = [rule for rule in rules if (rule.text, rule.folder) not in [(e.text, e.folder) for e in held.rules]]
+        if not fresh:
             return
         if held.may_lack_rules and not held.rules:
             raise RuleError(f"{held.faults[0]}; fix that first")
         gap = b"" if not before else b"\n" if before.endswith(b"\n") else b"\n\n"
-        after = before + gap + "\n".join(_written(rule)).encode()
+        after = before + gap + "\n".join(line for rule in fresh for line in _written(rule)).encode()
         _parsed(after)
         replace_file(path, after)
     except (OSError, ValueError) as error:

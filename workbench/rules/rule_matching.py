@@ -14,7 +14,8 @@ from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
 from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
 from workbench.rules.rule import Rule, slips_by
-from workbench.rules.subject import Subject
+from workbench.rules.script_content import content_hash, script_of
+from workbench.rules.subject import EDITS, Subject
 
 UNKNOWN: Final = "\0"
 """The placeholder in a word for a value that is unknown until the shell expands it."""
@@ -180,6 +181,11 @@ def fits(rule: Rule, subject: Subject) -> bool:
     return covers([rule], subject) is not None if rule.verdict == "allow" else touches(rule, subject)
 
 
+def fit_together(rules: Sequence[Rule], subject: Subject) -> bool:
+    """Return whether one rule matches the action, or several `allow` rules together cover it."""
+    return fits(rules[0], subject) if len(rules) == 1 else covers(rules, subject) is not None
+
+
 def touches(rule: Rule, subject: Subject) -> bool:
     """Return whether the rule matches any part of the action."""
     if not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
@@ -195,13 +201,13 @@ def touches(rule: Rule, subject: Subject) -> bool:
 def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
     """Return the first of the `allow` rules that together cover the whole action; None if any part is not covered.
 
-    Each part of a command line must be LOW, or a plain command that a rule names.
+    Each part of a command line must be LOW, or a plain command that a rule names, or a redirect to a file that a rule
+    for edits or the command's own exact rule names.
     """
     usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
-    usable = [rule for rule in usable if subject.is_allowed_tool(rule.tool)]
-    if not subject.is_shell:
-        return next((rule for rule in usable if _covers_call(rule, subject)), None)
-    return _covers_line([rule for rule in usable if rule.command], subject)
+    if subject.is_shell:
+        return _LineCoverage(usable, subject).rule()
+    return next((rule for rule in usable if subject.is_allowed_tool(rule.tool) and _covers_call(rule, subject)), None)
 
 
 def _covers_call(rule: Rule, subject: Subject) -> bool:
@@ -210,21 +216,72 @@ def _covers_call(rule: Rule, subject: Subject) -> bool:
     return not rule.path or _all_at(rule, subject.paths, subject)
 
 
-def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
-    used: Rule | None = None
-    outer: Rule | None = None
-    message: tuple[str, ...] = ()
-    for part in subject.parts:
-        if not part.depth:
-            outer, message = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
-        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(message, part))
-        if not held and part.risk != "LOW":
+class _LineCoverage:
+    """Finds the rules that together cover a command line, part by part."""
+
+    def __init__(self, rules: Sequence[Rule], subject: Subject) -> None:
+        self._subject = subject
+        self._commands = [rule for rule in rules if rule.command and subject.is_allowed_tool(rule.tool)]
+        self._edits = [rule for rule in rules if rule.tool == EDITS and not rule.command]
+        self._outer: Rule | None = None
+        """The rule that names the last command of the line itself."""
+        self._words: tuple[str, ...] = ()
+        self._redirects = 0
+        """How many of the following redirects the rule of their command names."""
+
+    def rule(self) -> Rule | None:
+        """Return the first rule that is needed; None if the rules do not cover the line, or none of them is needed."""
+        parts = self._subject.parts
+        if any(part.is_substituted for part in parts):
             return None
-        used = used or outer
-    return None if len(subject.parts) > 1 and any(_changes(part, subject) for part in subject.parts) else used
+        if len(parts) > 1 and any(changes_later_commands(part, self._subject) for part in parts):
+            return None
+        used: Rule | None = None
+        for part in parts:
+            rule = self._of_redirect(part) if part.is_redirect else self._of_command(part)
+            if rule is None and part.risk != "LOW":
+                return None
+            used = used or rule
+        return used
+
+    def _of_command(self, part: Part) -> Rule | None:
+        if not part.depth:
+            self._redirects = 0
+            self._words = part.words
+            self._outer = next((rule for rule in self._commands if self._names(rule, part)), None)
+            is_edit = self._outer is None and part.is_literal and writes_input(part)
+            return self._edit_of(part) if is_edit else self._outer
+        outer = self._outer
+        if outer is not None and (is_exact(outer.command) or _is_wrapped(outer, self._words, part)):
+            return outer
+        return None
+
+    def _names(self, rule: Rule, part: Part) -> bool:
+        """Return whether the rule names the command, alone or with its redirects; then it covers those too."""
+        if _names(rule, part, self._subject):
+            return True
+        if not part.redirects or not is_exact(rule.command) or not _may_be_named(rule, part, self._subject):
+            return False
+        line = " ".join((shlex.join(part.words), *part.redirects))
+        self._redirects = len(part.redirects) if command_pattern(rule.command).fullmatch(line) else 0
+        return self._redirects > 0
+
+    def _of_redirect(self, part: Part) -> Rule | None:
+        if self._redirects:
+            self._redirects -= 1
+            return self._outer
+        return self._edit_of(part)
+
+    def _edit_of(self, part: Part) -> Rule | None:
+        return next((rule for rule in self._edits if _all_at(rule, part.changes, self._subject)), None)
 
 
-def _changes(part: Part, subject: Subject) -> bool:
+def writes_input(part: Part) -> bool:
+    """Return whether a command only copies its input from a pipe to files, like a redirect."""
+    return part.words[:1] == ("tee",) and part.is_piped
+
+
+def changes_later_commands(part: Part, subject: Subject) -> bool:
     """Return whether a part changes the directory (unless to the workspace) or variables for later commands."""
     name = part.words[0].lstrip("\\") if part.words else ""
     if name == "printf":
@@ -232,20 +289,42 @@ def _changes(part: Part, subject: Subject) -> bool:
     return name in _CHANGERS and part.words != ("cd", subject.workspace)
 
 
-def _is_module(outer: tuple[str, ...], inner: Part) -> bool:
-    """Return whether the inner command repeats the words after `python -m`."""
-    return outer[1:2] == ("-m",) and inner.words == outer[2:]
+def _is_wrapped(rule: Rule, outer: tuple[str, ...], inner: Part) -> bool:
+    """Return whether the inner command is the end of the outer one, and the rule spells out the inner program.
+
+    This is so for `python -m NAME`, `timeout 60 NAME` and `uv run NAME`.
+    """
+    before = len(outer) - len(inner.words)
+    spelled = rule.command.split("*", 1)[0].split()
+    is_end = 0 < before < len(outer) and inner.words == outer[before:]
+    return is_end and spelled[before : before + 1] == [inner.words[0]]
 
 
 def _names(rule: Rule, part: Part, subject: Subject) -> bool:
-    """Return whether an `allow` rule names this plain command; with a `*`, all paths must be in the workspace."""
-    if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
+    """Return whether an `allow` rule names this command; with a `*`, all paths must be in the workspace."""
+    if not _may_be_named(rule, part, subject):
+        return False
+    if not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
         return False
     if not is_exact(rule.command) and slips_by(rule.command, part.words):
         return False
     if rule.path:
         return _all_at(rule, part.paths, subject)
     return is_exact(rule.command) or not _leads_out(part, subject.workspace)
+
+
+def _may_be_named(rule: Rule, part: Part, subject: Subject) -> bool:
+    """Return whether the words of the command are all that it receives, and its script has the content of the rule.
+
+    Of the commands that read from a pipe, only `tee` may be named, and only exactly.
+    """
+    is_alone = part.plain or (part.is_literal and not part.is_piped)
+    if not is_alone and not (part.is_literal and writes_input(part) and is_exact(rule.command)):
+        return False
+    if not rule.content:
+        return True
+    script = script_of(part, subject.workspace)
+    return bool(script) and content_hash(script) == rule.content
 
 
 def _leads_out(part: Part, workspace: str) -> bool:

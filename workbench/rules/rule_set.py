@@ -18,7 +18,7 @@ from workbench.rules.indirect_paths import base_of, linked_by, reaches
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.rules.rule_files import RuleFile, read_rules
 from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
-from workbench.rules.subject import Subject
+from workbench.rules.subject import EDITS, Subject
 from workbench.text import visible_path
 from workbench.tools.execute_bash import NAME as SHELL
 
@@ -132,7 +132,8 @@ class RuleSet:
             f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): there is no tool named {rule.tool!r}"
             f"{near(rule.tool, tool_names)}"
             for rule in self.rules()
-            if rule.tool and not any(fnmatchcase(name, each) for name in tool_names for each in _names_of(rule.tool))
+            if rule.tool not in ("", EDITS)
+            and not any(fnmatchcase(name, each) for name in tool_names for each in _names_of(rule.tool))
         )
 
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:

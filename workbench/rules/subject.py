@@ -6,11 +6,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from workbench.risk.actions import named_paths
 from workbench.risk.assessment import Assessment, Part
 from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import kind_of
+
+EDITS: Final = "edits"
+"""The name that stands for all built-in editors, and for redirects of commands, in an `allow` rule."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Subject:
 
         Otherwise a tool with the same name on another server would be allowed.
         """
+        if name == EDITS:
+            return kind_of(self.tool) == "edit"
         if not self.server_tool:
             return not name or fnmatchcase(self.tool, name)
         server = self.server_tool.partition("/")[0]

@@ -350,7 +350,8 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.fingerprint = event.fingerprint
     item.working_dir = event.working_dir
     item.asks = event.needs_answer
-    item.always = event.always
+    item.always = event.choices
+    item.no_always = event.no_always
     item.asked = event.seq
     if not event.needs_decision and not event.needs_answer:
         item.phase = "proposed"  # also an action that was asked about ahead of its turn and now has to wait for it

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from workbench.view.wrapping import count_lines
 
 if TYPE_CHECKING:
-    from workbench.protocol.events import ContextParts, FileDelta, ModelResponded, Segment, StaleFile
+    from workbench.protocol.events import AlwaysChoice, ContextParts, FileDelta, ModelResponded, Segment, StaleFile
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
 
@@ -86,8 +86,10 @@ class ActionItem(Struct):
     """The `seq` of the event that assessed it; a new value means a new question."""
     asks: bool = False
     """Whether it is a question to the user, which waits for an answer instead of a decision."""
-    always: str = ""
-    """The rule that "always" would save; empty if "always" is not offered."""
+    always: tuple[AlwaysChoice, ...] = ()
+    """What "always" would save, the narrowest first."""
+    no_always: str = ""
+    """Why "always" offers nothing."""
     error: str = ""
     """Why the call could not become an action."""
     response: ModelResponded | None = None

@@ -180,7 +180,7 @@ def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
         )
         fed.append(whole._replace(depth=scan.depth + 1))
     parts = parts_of(code, Surroundings(scan.context, scan.directory, rate, scan.depth))
-    deeper = [part._replace(plain=False, depth=max(part.depth, scan.depth + 1)) for part in parts]
+    deeper = [part._replace(plain=False, is_literal=False, depth=max(part.depth, scan.depth + 1)) for part in parts]
     return findings_of(parts)._replace(parts=(*fed, *deeper))
 
 

@@ -23,6 +23,7 @@ from workbench.risk.shell.parser import (
     without_errors,
     words_of,
 )
+from workbench.risk.shell.redirects import plain_redirects
 from workbench.risk.shell.words import is_open, spread
 from workbench.risk.shell.written_files import note_emptied, note_written
 from workbench.risk.word import UNKNOWN, Word
@@ -80,7 +81,9 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
         return
     call = scan.call(name, words, node)
     call.piped = scan.piped
-    call.plain = not (settings or outside or scan.piped or scan.depth) and _is_plain(scan, written)
+    to_files = plain_redirects(scan, outside)
+    is_literal = not (settings or scan.depth) and to_files is not None and _is_plain(scan, written)
+    call.plain = is_literal and not (outside or scan.piped)
     for (_, text), each in zip(redirected, outside, strict=True):
         if _is_input(scan, each):
             call.has_input, call.stdin = True, text
@@ -90,7 +93,8 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     already = len(call.inner)
     note_written(scan, call, at)
     scan.parts += call.inner[already:]
-    scan.parts.insert(at, call.part())
+    part = call.part()
+    scan.parts.insert(at, part._replace(is_literal=is_literal, redirects=to_files or (), is_piped=call.piped))
     _go_on(scan)
 
 
@@ -205,7 +209,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         result: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
         lost = () if takes else (scan.paths_inside(target),)
         why = f"{result[1]} a path that is not known before"
-        scan.parts.append(Part(text, result[0], why, changes=lost, unplaced=True))
+        scan.parts.append(Part(text, result[0], why, changes=lost, unplaced=True, is_redirect=True))
         return
     reads = operator.startswith("<") and ">" not in raw[:4]
     risk, reason = scan.rating(path, "read" if reads else "write")
@@ -214,7 +218,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     if path != "/dev/null":
         written = () if reads else (path,)
         guarded = tuple(each for each in written if scan.context.protects(each) or scan.context.shares(each))
-        scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
+        scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded, is_redirect=True))
 
 
 def _stays_open(scan: Scan, node: Node, number: str) -> bool:
@@ -289,7 +293,7 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
     scan.return_to(directory, values)
     scan.unsure, scan.origins.certain, scan.stack = unsure, certain, stack
     if node.type != "subshell":
-        scan.parts[at:] = not_plain(scan.parts[at:])
+        scan.parts[at:] = [part._replace(is_substituted=True) for part in not_plain(scan.parts[at:])]
 
 
 def _if(scan: Scan, node: Node) -> None:

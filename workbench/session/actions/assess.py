@@ -10,14 +10,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from workbench.files.root_directory import on_top_of, real_path
-from workbench.protocol.events import ActionProposed, FileDelta, Segment
+from workbench.protocol.events import ActionAssessed, ActionProposed, AlwaysChoice, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
 from workbench.risk import Assessment, RatingContext, executed_by
 from workbench.risk.actions import named_paths
 from workbench.risk.paths import within
 from workbench.risk.read_only import only_looks
 from workbench.rules.allowed_tools import limit_of
-from workbench.rules.policy import Ruling, edits_workspace, rule_for, rule_on
+from workbench.rules.offers import offers
+from workbench.rules.policy import PROTECTED, Ruling, edits_workspace, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule_set import BROKEN, RuleSet, deciding, guarded_by
 from workbench.rules.subject import Subject, subject_of
@@ -34,6 +35,8 @@ from workbench.tools.arguments import ArgumentError
 from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
 
+EDITED = "you changed what the agent proposed"
+"""The reason for asking the user, whatever the mode."""
 _NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."
 _MASKED = (
     "it contains {mask}, which replaces a secret that is hidden from you; writing it would destroy the secret. "
@@ -254,13 +257,23 @@ class Rater:
             return ""
         return repeats(self._subject(proposed, local), self._refusals.effects(since=action.decided.at))
 
-    def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
-        """Return the one-line rule that would let this action run from now on; empty if there is none."""
-        subject = self._subject(proposed, local)
-        rule = rule_for(subject, risk) if self._state.mode not in ("ask", "plan") else None
-        if rule is None or deciding((*self._rules.rules(self._state.rules), rule), subject) != rule:
-            return ""  # another rule would still ask about it
-        return rule.text
+    def with_always(
+        self, event: ActionAssessed, proposed: ActionProposed, local: Assessment, ruling: Ruling, because: str
+    ) -> ActionAssessed:
+        """Return the event with what would let this action run from now on, or why nothing would, if it asks the user.
+
+        `because` is a reason to ask despite mode and rules, if any.
+        """
+        if not event.needs_decision:
+            return event
+        if event.edited is not None:
+            because = because or EDITED
+        if because or ruling.rule in (PROTECTED, REFUSED):
+            return replace(event, no_always=because or ruling.reason)
+        rules = self._rules.rules(self._state.rules)
+        usable, why = offers(self._subject(proposed, local), event.risk, self._state.mode, rules)
+        choices = tuple(AlwaysChoice(label=offer.label, rules=offer.lines) for offer in usable)
+        return replace(event, always=choices[0].text if choices else "", always_choices=choices, no_always=why)
 
     def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
         return subject_of(proposed.tool, proposed.arguments, local, self._state.workspace)

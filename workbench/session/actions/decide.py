@@ -19,9 +19,9 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.risk import Mode
 from workbench.rules.rule import RuleError, parse_rule
-from workbench.rules.rule_files import add_rule, checked
+from workbench.rules.rule_files import add_rules, checked
 from workbench.rules.rule_set import RuleSet
-from workbench.session.actions.assess import is_riskier
+from workbench.session.actions.assess import EDITED, is_riskier
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.partial_approval import InvalidPart, as_written, is_everything, is_nothing, parts_of
 from workbench.session.actions.run import CannotWrite
@@ -30,9 +30,6 @@ from workbench.session.results import answered, rejected
 from workbench.session.state import OpenAction
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
-
-EDITED = "you changed what the agent proposed"
-"""The reason for asking the user, whatever the mode."""
 
 
 class DecisionFields(TypedDict, total=False):
@@ -186,31 +183,32 @@ Scope: TypeAlias = Literal["session", "folder", "person"]
 
 
 class AlwaysRule(NamedTuple):
-    """A one-line rule, and where to save it."""
+    """The rules of one choice, one line each, and where to save them."""
 
     rule: str
     scope: Scope
 
 
 def remembered(waiting: OpenAction | None, always: AlwaysRule, rule_set: RuleSet, decision: list[Event]) -> list[Event]:
-    """Save the rule and return the events to commit, including the decision.
+    """Save the rules and return the events to commit, including the decision.
 
     If CommandError is raised, nothing was saved.
     """
-    rule_text = waiting.assessed.always if waiting and waiting.assessed else ""
-    if not rule_text or always.rule != rule_text:
+    choices = waiting.assessed.choices if waiting and waiting.assessed else ()
+    if always.rule not in [choice.text for choice in choices]:
         raise CommandError("that is not the rule that was shown with this action; look at it again")
+    lines = always.rule.splitlines()
     events = [
-        msgspec.structs.replace(event, rule=rule_text) if isinstance(event, ActionDecided) else event
+        msgspec.structs.replace(event, rule=", ".join(lines)) if isinstance(event, ActionDecided) else event
         for event in decision
     ]
     if always.scope == "session":
-        return [*events, SettingsChanged(rule=rule_text)]
+        return [*events, *(SettingsChanged(rule=line) for line in lines)]
     if rule_set.user_file is None:
         raise CommandError("there is no file to keep rules in; choose the session")
+    directory = rule_set.workspace if always.scope == "folder" else ""
     try:
-        rule = parse_rule(rule_text, "person")
-        add_rule(rule_set.user_file, replace(rule, folder=rule_set.workspace if always.scope == "folder" else ""))
+        add_rules(rule_set.user_file, [replace(parse_rule(line, "person"), folder=directory) for line in lines])
     except RuleError as error:
         raise CommandError(str(error)) from error
     return events

@@ -128,8 +128,8 @@ class Actions:
             edited=edited,
             needs_decision=asks,
             needs_answer=readied.tool.asks_user and ruling.verdict != "deny",
-            always=self.rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
         )
+        event = self.rater.with_always(event, proposed, local, ruling, ask)
         return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionAssessed, ActionProposed, Event
 from workbench.protocol.live import Notice
-from workbench.session.actions.decide import EDITED
+from workbench.session.actions.assess import EDITED
 from workbench.session.actions.fingerprint import is_same_action
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.log import Log

@@ -14,14 +14,15 @@ from textual.app import App
 from textual.content import Content
 
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.always import AlwaysAnswer, AlwaysScreen
 from workbench.tui.screens.approval_editor import TextFields, may_edit
-from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
+from workbench.tui.screens.confirmations import ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen, QuietTime, close_with
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal
-from workbench.view.approval.questions import All, Always, Renewed, Scope, together
+from workbench.view.approval.questions import All, Always, Renewed, together
 from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, writing_keys
@@ -97,9 +98,12 @@ class DecisionKeys:
 
     @property
     def may_always(self) -> bool:
-        """Whether a rule can be saved: there is one, and the user has seen the whole action and not edited it."""
+        """Whether the screen for a rule opens: the user has seen the whole action and not edited it.
+
+        The screen then offers rules, or says why there are none.
+        """
         is_unchanged = self._box.check_read() and not self._proposal.is_changed
-        return bool(self._item.always) and is_unchanged and not self.fields.is_open
+        return bool(self._item.always or self._item.no_always) and is_unchanged and not self.fields.is_open
 
     def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[Hint, ...]:
         """Return the active keys, each with its effect."""
@@ -204,14 +208,14 @@ class ScreensAbove:
         self._try_rule = try_rule
 
     def show_rule(self) -> None:
-        """Show the rule that fits the action; saving it approves the action too."""
-        rule = self._item.always
+        """Show the rules that fit the action, or why there are none; saving one approves the action too."""
 
-        def save(scope: Scope | None) -> None:
-            if scope is not None:
-                self._question.finish(Always(rule, scope))
+        def save(answer: AlwaysAnswer | None) -> None:
+            if answer is not None:
+                self._question.finish(Always(answer.rule, answer.scope))
 
-        screen = AlwaysScreen(rule, self._try_rule(rule), clock=self._question.quiet.clock)
+        item, clock = self._item, self._question.quiet.clock
+        screen = AlwaysScreen(item.always, item.no_always, self._try_rule, clock=clock)
         self._question.app.push_screen(screen, save)
 
     def show_batch(self) -> None:

@@ -1,10 +1,10 @@
-"""Confirmations above a question or the main screen: save a rule, approve several actions, never ask again."""
+"""Confirmations above a question or the main screen: approve several actions, never ask again."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -17,91 +17,9 @@ from workbench.config.modes import NEVER_MEANS
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.tui.widgets.strips import as_content, css_beside
-from workbench.view.approval.questions import Scope
-from workbench.view.approval.rule_preview import RulePreview
-from workbench.view.formatting.approval import SCOPES, Hint, all_keys, all_of, always_lines
+from workbench.tui.widgets.strips import css_beside
+from workbench.view.formatting.approval import all_keys, all_of
 from workbench.view.state import ActionItem
-
-_RULE_WIDTH = 96
-_FRAME_ROWS: Final = 6
-
-
-class AlwaysScreen(QuestionScreen[Scope | None]):
-    """Asks where to save a rule; dismisses with the scope, or None if it is not saved."""
-
-    DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "scope(0)", "This session", id="always.session"),
-        Binding("2", "scope(1)", "This project", id="always.folder"),
-        Binding("3", "scope(2)", "Everywhere", id="always.person"),
-        Binding("down", "step(1)", "Wider", show=False, id="always.wider"),
-        Binding("up", "step(-1)", "Narrower", show=False, id="always.narrower"),
-        Binding("y", "save", "Save the rule and approve", id="always.save"),
-        Binding("escape", "back", "Back", id="always.back"),
-    ]
-
-    def __init__(self, rule: str, preview: RulePreview, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock)
-        self._rule = rule
-        self._preview = preview
-        self._scope = 0
-        self._box = Vertical(id="box")
-        self._summary = Static(id="said")
-        self._keys = Static(id="keys")
-
-    def compose(self) -> ComposeResult:
-        """Yield the text and the key hints."""
-        self._box.border_title = Content.styled("Always allow?", "bold")
-        with self._box:
-            yield self._summary
-            yield self._keys
-
-    def no_answer(self) -> None:
-        """Return None: nothing is saved."""
-
-    def on_resize(self) -> None:
-        """Adapt to the size of the screen."""
-        self._show()
-        self.call_after_refresh(self.show_keys)
-
-    def _show(self) -> None:
-        width = min(_RULE_WIDTH, self.size.width - 2)
-        self._box.styles.width = width
-        rows = max(8, self.size.height - _FRAME_ROWS)
-        self._summary.update(
-            as_content(always_lines(self._rule, self._preview, self._scope, width=width - 4, height=rows))
-        )
-
-    def on_key(self, event: events.Key) -> None:
-        """Stop `y` during the quiet time, which every key restarts."""
-        if not self.quiet.accepts(event) and event.key == "y":
-            event.stop()
-        self.call_after_refresh(self.show_keys)
-
-    def show_keys(self) -> None:
-        """Show the active keys."""
-        save: Hint = ("y", "save the rule and approve") if self.quiet.check() else ("", "y in a moment…")
-        keys = (save, ("1 2 3", "where"), ("esc", "back"))
-        self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
-
-    def action_scope(self, scope: int) -> None:
-        """Choose the scope of this index."""
-        self._scope = scope
-        self._show()
-
-    def action_step(self, by: int) -> None:
-        """Choose a wider or narrower scope."""
-        self.action_scope(min(max(self._scope + by, 0), len(SCOPES) - 1))
-
-    def action_save(self) -> None:
-        """Dismiss with the chosen scope: the caller saves the rule and approves the action."""
-        self.finish(SCOPES[self._scope][0])
-
-    def action_back(self) -> None:
-        """Close without saving."""
-        self.finish(None)
-
 
 _AROUND = 5  # border, gap and keys
 

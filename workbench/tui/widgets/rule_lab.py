@@ -39,10 +39,10 @@ class RuleLab(Static):
         """Counts the trials, so that the thread of an earlier one stops."""
         self.display = False
 
-    def begin(self, rule: Rule) -> None:
-        """Try a rule, and stop an earlier trial."""
+    def begin(self, *rules: Rule) -> None:
+        """Try rules that apply together, and stop an earlier trial."""
         self.end()
-        self.run_worker(in_daemon(partial(self._try, rule, self._number)))
+        self.run_worker(in_daemon(partial(self._try, rules, self._number)))
 
     def end(self) -> None:
         """Stop a trial and hide its report."""
@@ -53,7 +53,7 @@ class RuleLab(Static):
         """Stop the thread."""
         self._number += 1
 
-    def _try(self, rule: Rule, number: int) -> None:
+    def _try(self, rules: tuple[Rule, ...], number: int) -> None:
         """Read the sessions and post reports; called in a thread."""
 
         def post(report: LabReport, problem: str = "") -> None:
@@ -62,9 +62,9 @@ class RuleLab(Static):
                 self.post_message(self.Reported(number, copy, problem))
 
         try:
-            post(try_on_all(rule, self._locations, post, lambda: number != self._number))
+            post(try_on_all(rules, self._locations, post, lambda: number != self._number))
         except WorkbenchError as error:
-            post(LabReport(rule), str(error))
+            post(LabReport(rules), str(error))
 
     @on(Reported)
     def on_reported(self, event: Reported) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from workbench.config.locations import Locations
 from workbench.rules.policy import mode_label
 from workbench.rules.rule import Rule
 from workbench.rules.rule_files import subject_again
-from workbench.rules.rule_matching import fits
+from workbench.rules.rule_matching import fit_together
 from workbench.session.storage.decision_log import RecordedDecision, Unreadable, all_decisions
 from workbench.text import counted, visible
 from workbench.view.approval.rule_preview import may_fit
@@ -50,7 +50,8 @@ class ChangedOutcome:
 class LabReport:
     """What a rule would have done to the decisions read so far."""
 
-    rule: Rule
+    rules: tuple[Rule, ...]
+    """The rules, which apply together."""
     sessions: int = 0
     decisions: int = 0
     counts: Counter[tuple[Outcome, Outcome]] = field(default_factory=Counter)
@@ -67,13 +68,13 @@ class LabReport:
 
 
 def try_on_all(
-    rule: Rule, locations: Locations, on_report: Callable[[LabReport], None], stopped: Callable[[], bool]
+    rules: Sequence[Rule], locations: Locations, on_report: Callable[[LabReport], None], stopped: Callable[[], bool]
 ) -> LabReport:
-    """Try the rule on the decisions of all sessions; `on_report` gets the report a few times a second.
+    """Try rules that apply together on the decisions of all sessions; `on_report` gets the report a few times a second.
 
     `stopped` ends the trial by returning True.
     """
-    report, last, session = LabReport(rule), time.monotonic(), ""
+    report, last, session = LabReport(tuple(rules)), time.monotonic(), ""
     for decision in _readable(all_decisions(locations, stopped)):
         if stopped():
             return report
@@ -93,11 +94,12 @@ def _readable(decisions: Iterator[RecordedDecision | Unreadable]) -> Iterator[Re
 
 def _add(report: LabReport, decision: RecordedDecision) -> None:
     report.decisions += 1
-    rule = report.rule
-    if not (may_fit(rule, decision.tool, decision.arguments) and _fits(rule, decision)):
+    rules = report.rules
+    is_near = any(may_fit(rule, decision.tool, decision.arguments) for rule in rules)
+    if not (is_near and _fits(rules, decision)):
         return
     before = before_of(decision)
-    after = outcome_with(rule, decision)
+    after = outcome_with(rules[0], decision)
     report.counts[before, after] += 1
     if before == after:
         return
@@ -108,9 +110,9 @@ def _add(report: LabReport, decision: RecordedDecision) -> None:
         report.changed.insert(at if changed.is_against_you else len(report.changed), changed)
 
 
-def _fits(rule: Rule, decision: RecordedDecision) -> bool:
+def _fits(rules: Sequence[Rule], decision: RecordedDecision) -> bool:
     subject = subject_again(decision.tool, decision.arguments, decision.workspace, decision.working_dir)
-    return fits(rule, subject)
+    return fit_together(rules, subject)
 
 
 def before_of(decision: RecordedDecision) -> Outcome:

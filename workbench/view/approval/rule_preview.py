@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.risk import Assessment
 from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.rules.rule_files import command_subject, subject_again
-from workbench.rules.rule_matching import fits
-from workbench.rules.subject import subject_of
+from workbench.rules.rule_matching import fit_together, fits
+from workbench.rules.subject import Subject, subject_of
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.view.state import ActionItem, SessionState
 
@@ -29,23 +29,31 @@ class RulePreview:
 
 
 def try_rule(text: str, state: SessionState) -> RulePreview:
-    """Try the rule (one line) on the last actions of the session; an invalid rule matches none."""
+    """Try rules (one on each line, which apply together) on the last actions of the session.
+
+    No rule allows a HIGH action, and an invalid one matches none.
+    """
     try:
-        rule = parse_rule(text)
+        rules = [parse_rule(line) for line in text.splitlines()]
     except RuleError:
         return RulePreview()
     past = [item for item in state.actions.values() if not item.error][-TRIED_ACTIONS:]
-    matched = tuple(item for item in past if fits(rule, _subject(rule, item.tool, item.arguments, state.workspace)))
-    return RulePreview(matched, len(past))
+    return RulePreview(tuple(item for item in past if rules and _is_matched(rules, item, state)), len(past))
 
 
-def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
+def _is_matched(rules: Sequence[Rule], item: ActionItem, state: SessionState) -> bool:
+    if item.risk == "HIGH" and rules[0].verdict == "allow":
+        return False
+    return fit_together(rules, _subject(rules[0], item, state.workspace))
+
+
+def _subject(rule: Rule, item: ActionItem, workspace: str) -> Subject:
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
-    if tool == SHELL:
-        return command_subject(str(arguments.get("command", "")), workspace, home)
+    if item.tool == SHELL:
+        return command_subject(str(item.arguments.get("command", "")), workspace, home, item.working_dir or workspace)
     # the log does not hold the server of a tool; assume the one that the rule names
-    server_tool = rule.tool if rule.tool.endswith(f"/{tool}") else ""
-    return subject_of(tool, arguments, Assessment("UNKNOWN", server_tool=server_tool), workspace, home)
+    server_tool = rule.tool if rule.tool.endswith(f"/{item.tool}") else ""
+    return subject_of(item.tool, item.arguments, Assessment("UNKNOWN", server_tool=server_tool), workspace, home)
 
 
 CHECKED_ACTIONS = 500

@@ -26,8 +26,7 @@ from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip
 
 if TYPE_CHECKING:
-    from workbench.view.approval.questions import Scope
-    from workbench.view.approval.rule_preview import RulePreview
+    pass
 
 PrefixedLine = tuple[str, str, str]
 """The prefix of a line, the line (not yet safe to show) and the name of its style."""
@@ -198,43 +197,6 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:
 def on_one_line(text: str) -> str:
     """Return the text on one line, with line breaks, tabs and look-alike letters as escapes."""
     return paint_line(revealed(text, lines=False)).text
-
-
-SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
-    ("session", "this session", "forgotten when it ends"),
-    ("folder", "this project", "saved in your rules.toml"),
-    ("person", "all projects", "saved in your rules.toml"),
-)
-"""The name of each scope, its label and what it means."""
-
-
-def always_lines(rule: str, preview: RulePreview, scope: int, *, width: int, height: int) -> list[Line]:
-    """Return the lines of the "always" panel: at most `height` of them, as long as the rule fits on one line."""
-    painted = paint_line(rule).text
-    lines: list[Line] = [[Piece("This rule will be added:", "dim")]]
-    lines += [[Piece(f"  {painted[at : at + width - 2]}", "bold")] for at in range(0, len(painted), max(1, width - 2))]
-    lines += [[], [Piece("Applies to", "dim")]]
-    for number, (_, label, meaning) in enumerate(SCOPES):
-        style = "bold" if number == scope else ""
-        pointer = Piece("▌" if number == scope else " ", "accent")
-        lines.append([pointer, Piece(f"{number + 1} {label:<14}", style), Piece(clip(meaning, width - 18), "dim")])
-    lines += [[], [Piece(_match_summary(preview), "dim")]]
-    free = max(1, height - len(lines))
-    matched = preview.matched[-free:] if len(preview.matched) <= free else preview.matched[-free + 1 :]
-    lines += [_action(item, width) for item in matched]
-    if len(matched) < len(preview.matched):
-        lines.append([Piece(f"  and {len(preview.matched) - len(matched)} before them", "dim")])
-    return lines
-
-
-def _match_summary(preview: RulePreview) -> str:
-    count, all_ = len(preview.matched), preview.looked_at
-    return f"Matches {count} of the {f'last {all_}' if all_ > 1 else all_} actions:"
-
-
-def _action(item: ActionItem, width: int) -> Line:
-    words = f"{tool_sign(item)} {action_line(item, item.working_dir)}"
-    return [Piece(f"  {item.number:>3}  ", "dim"), Piece(clip(words, max(4, width - 7)))]
 
 
 RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}

@@ -1,0 +1,55 @@
+"""The script of the workspace that a command runs, and the hash of its content that a rule may be bound to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from workbench.files.root_directory import real_path
+from workbench.risk.assessment import Part
+from workbench.risk.paths import within, words
+
+_FLAGS: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(words("python pypy"), words("-u -B -E -I -s -S -O -OO -bb")),
+    **dict.fromkeys(words("sh bash dash zsh ksh"), words("-e -u -x -eu -ex -ux -eux")),
+    **dict.fromkeys(words("perl ruby"), words("-w")),
+    **dict.fromkeys(words("node nodejs php lua Rscript bun"), frozenset()),
+}
+"""Interpreters, and their flags without a value that may precede the script."""
+_VERSION: Final = re.compile(r"[\d.]+\Z")
+_LARGEST: Final = 10_000_000
+
+
+def script_index(command: Sequence[str]) -> int:
+    """Return the index of the word that names the script of a command; -1 if it runs none, or one that is not clear."""
+    if not command:
+        return -1
+    if "/" in command[0]:
+        return 0
+    flags = _FLAGS.get(_VERSION.sub("", command[0]))
+    if flags is None:
+        return -1
+    at = next((at for at, word in enumerate(command[1:], 1) if word not in flags), 0)
+    return at if at and not command[at].startswith("-") else -1
+
+
+def script_of(part: Part, workspace: str) -> str:
+    """Return the path of the script of the workspace that a command runs; empty if it runs none, or another."""
+    at = script_index(part.words)
+    if at < 0 or part.is_lost or len(part.directories) != 1:
+        return ""
+    path = real_path(os.path.join(part.directories[0], part.words[at]))  # noqa: PTH118 - strings in, strings out
+    return path if within(path, real_path(workspace)) and os.path.isfile(path) else ""  # noqa: PTH113
+
+
+def content_hash(path: str) -> str:
+    """Return the first 32 digits of the SHA-256 of a file; empty if it cannot be read or is larger than 10 MB."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - asked for each action
+            content = file.read(_LARGEST + 1)
+    except OSError:
+        return ""
+    return hashlib.sha256(content).hexdigest()[:32] if len(content) <= _LARGEST else ""

@@ -1,0 +1,163 @@
+"""Asks what to allow from now on, how broadly and where; or says why nothing can be allowed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.config.locations import Locations
+from workbench.protocol.events import AlwaysChoice
+from workbench.rules.rule import parse_rule
+from workbench.tui.screens.question_base import QuestionScreen
+from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.rule_lab import RuleLab
+from workbench.tui.widgets.strips import as_content, css_beside
+from workbench.view.approval.questions import Scope
+from workbench.view.approval.rule_preview import RulePreview
+from workbench.view.formatting.always import SCOPES, always_lines, reason_lines
+from workbench.view.formatting.approval import Hint
+
+_SIDES: Final = 4
+_AROUND: Final = 4
+"""Rows for the border, the gap and the keys."""
+_LAB_ROWS: Final = 7
+_TALL: Final = 30
+"""Rows of a terminal from which all sessions are searched too."""
+_MOST: Final = 9
+
+
+class AlwaysAnswer(NamedTuple):
+    """The rules of the chosen breadth, one line each, and where they apply."""
+
+    rule: str
+    scope: Scope
+
+
+class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
+    """Offers rules from the narrowest to the broadest; dismisses with the chosen ones, or None if none is saved."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"choose({number - 1})", f"Choice {number}", show=False, id=f"always.choice-{number}")
+            for number in range(1, _MOST + 1)
+        ),
+        Binding("down", "step(1)", "Broader", show=False, id="always.broader"),
+        Binding("up", "step(-1)", "Narrower", show=False, id="always.narrower"),
+        Binding("tab", "scope(1)", "Where it applies", id="always.scope"),
+        Binding("right", "scope(1)", "Applies more widely", show=False, id="always.wider"),
+        Binding("left", "scope(-1)", "Applies less widely", show=False, id="always.less-wide"),
+        Binding("y", "save", "Save the rule and approve", id="always.save"),
+        Binding("escape", "back", "Back", id="always.back"),
+    ]
+
+    def __init__(
+        self,
+        choices: Sequence[AlwaysChoice],
+        reason: str,
+        try_rule: Callable[[str], RulePreview],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`reason` says why there are no choices; `try_rule` returns what rules, one line each, would match."""
+        super().__init__(clock)
+        self._choices = tuple(choices[:_MOST])
+        self._reason = reason
+        self._try_rule = try_rule
+        self._previews: dict[int, RulePreview] = {}
+        self._current = 0
+        self._scope = 0
+        self._box = Vertical(id="box")
+        self._summary = Static(id="said")
+        self._lab = RuleLab(Locations.from_environment(), id="lab")
+        self._keys = Static(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """Yield the text and the key hints."""
+        self._box.border_title = Content.styled("Always allow", "bold")
+        with self._box:
+            yield self._summary
+            yield self._lab
+            yield self._keys
+
+    def on_mount(self) -> None:
+        """Search all sessions for the first choice."""
+        super().on_mount()
+        self._search()
+
+    def no_answer(self) -> None:
+        """Return None: nothing is saved."""
+
+    def on_resize(self) -> None:
+        """Adapt to the size of the screen."""
+        self._show()
+        self.call_after_refresh(self.show_keys)
+
+    def _show(self) -> None:
+        width = max(8, self.size.width - _SIDES)
+        if not self._choices:
+            self._summary.update(as_content(reason_lines(self._reason, width)))
+            return
+        rows = max(8, self.size.height - _AROUND - (_LAB_ROWS if self.size.height >= _TALL else 0))
+        if self._current not in self._previews:
+            self._previews[self._current] = self._try_rule(self._choices[self._current].text)
+        preview = self._previews[self._current]
+        lines = always_lines(self._choices, self._current, preview, self._scope, width=width, height=rows)
+        self._summary.update(as_content(lines))
+
+    def _search(self) -> None:
+        """Try the rules of the current choice on all sessions, if there is room to show the result."""
+        self._lab.end()
+        if self._choices and self.app.size.height >= _TALL:
+            self._lab.begin(*map(parse_rule, self._choices[self._current].rules))
+
+    def on_key(self, event: events.Key) -> None:
+        """Stop `y` during the quiet time, which every key restarts."""
+        if not self.quiet.accepts(event) and event.key == "y":
+            event.stop()
+        self.call_after_refresh(self.show_keys)
+
+    def show_keys(self) -> None:
+        """Show the active keys."""
+        back: Hint = ("esc", "back")
+        if not self._choices:
+            self._keys.update(Content("\n").join(packed((back,), self.size.width - 8)))
+            return
+        save: Hint = ("y", "save the rule and approve") if self.quiet.check() else ("", "y in a moment…")
+        breadth: tuple[Hint, ...] = (("↑ ↓", "how broadly"),) if len(self._choices) > 1 else ()
+        keys = (save, *breadth, ("tab", "where"), back)
+        self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
+
+    def action_choose(self, index: int) -> None:
+        """Select the choice of this index."""
+        if index < len(self._choices) and index != self._current:
+            self._current = index
+            self.quiet.begin()  # `y` saves only a rule that has been visible for a while
+            self._show()
+            self._search()
+
+    def action_step(self, by: int) -> None:
+        """Select a broader or narrower choice."""
+        self.action_choose(min(max(self._current + by, 0), len(self._choices) - 1))
+
+    def action_scope(self, by: int) -> None:
+        """Select the next or previous place where the rule applies; after the last comes the first."""
+        self._scope = (self._scope + by) % len(SCOPES)
+        self._show()
+
+    def action_save(self) -> None:
+        """Dismiss with the chosen rules: the caller saves them and approves the action."""
+        if self._choices:
+            self.finish(AlwaysAnswer(self._choices[self._current].text, SCOPES[self._scope][0]))
+
+    def action_back(self) -> None:
+        """Close without saving."""
+        self.finish(None)
