@@ -56,6 +56,7 @@ TABLE = {
     "approval: a reason for a no": ("approval/a_reason", ["use tox", "Approve?"]),
     "approval: the full text": ("approval/full_text", ["cat notes.txt", "/ search"]),
     "approval: more than fits": ("approval/more_below", ["sum_0/g", "end"]),
+    "a plan that waits for approval": ("plan/plan", ["Plan ready", "Accept edits"]),
     "approval: what always would allow": (
         "approval/always",
         ["This command", "with any arguments", "Applies to", "Matches 2 of the last 9 actions"],

@@ -19,10 +19,11 @@ from workbench.plain.narration import begun, change_lines, ended, file_line, ite
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
-from workbench.protocol.events import CustomCommand
+from workbench.protocol.events import CustomCommand, RunEnded
 from workbench.session.mentions import mentioned
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.manifest import kind_of
+from workbench.view.approval.plan import RUN_PLAN, plan_choices, plan_lines, plan_ready
 from workbench.view.approval.questions import Always, Decision, Outcome, TextAnswer
 from workbench.view.approval.rule_preview import try_rule
 from workbench.view.formatting.actions import short_path
@@ -45,6 +46,7 @@ WORDS: Final = {
     "diff": "what changed in this session",
     "history": "the whole session from its start",
     "mode MODE": f"when to ask: {', '.join(MODES)}",
+    "approve": "run the plan of plan mode, in the mode before it; /approve MODE in another",
     "model NAME": "switch model (saved name or provider/model)",
     "compact": "summarize the conversation to free up context",
     "compact undo": "undo the last compaction",
@@ -104,10 +106,23 @@ class Commands:
             self._never_ask()
         elif name == "mode" and argument in MODES:
             self._client.send(ChangeSettings(mode=cast("Mode", argument)))
+        elif name == "approve":
+            self._approve_plan(argument)
         elif name == "model" and argument:
             self._client.send(ChangeSettings(model=argument))
         else:
             self._print(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
+
+    def _approve_plan(self, mode: str) -> None:
+        """Run the plan in this mode; without a name in the one before plan mode."""
+        choices = {choice.mode: choice for choice in plan_choices(self._state)}
+        if not plan_ready(self._state):
+            self._print("No plan waits for approval.")
+        elif mode and mode not in choices:
+            self._print(f"A plan runs in {' or '.join(choices)}, not in {first_line(mode, 60)}.")
+        else:
+            self._client.send(ChangeSettings(mode=cast("Mode", mode or next(iter(choices)))))
+            self._client.send(SendMessage(text=RUN_PLAN))
 
     def _stop(self) -> None:
         if not (self._state.is_running or self._state.waiting):
@@ -279,6 +294,8 @@ class PlainSession:
         for message in messages:
             changed = apply(self._state, message)
             self._print_changes(changed)
+            if isinstance(message, RunEnded) and plan_ready(self._state):
+                self._console.print(*plan_lines(self._state))
             self._prompts.receive(changed.prompt)
             if isinstance(message, Disconnected) and message.for_good:
                 self._end(1)

@@ -82,7 +82,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the text and the key hints."""
-        self._box.border_title = Content.styled("Always allow", "bold")
+        self._box.border_title = Content.styled(" Always allow ", "bold")
         with self._box:
             yield self._summary
             yield self._lab

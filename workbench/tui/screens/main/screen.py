@@ -29,6 +29,7 @@ from workbench.tui.screens.main.search import SEARCH_KEYS
 from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
 from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, BeginShell, Submitter
 from workbench.tui.screens.mode_switch import ModeSwitch
+from workbench.tui.screens.plan_approval import PlanOpener
 from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.activity import Activity, is_working
@@ -73,6 +74,7 @@ class MainScreen(LowLatencyScreen):
         )
         self._review = Review(client, state, session.workspace, self.submitter.send, session.keep)
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
+        self._plan = PlanOpener(self, client, state, self._modes)
         self._draft = Draft(self, state, session.keep, session.unsent)
 
     def compose(self) -> ComposeResult:
@@ -105,6 +107,7 @@ class MainScreen(LowLatencyScreen):
         self._status.update(changed)
         self.refresh_status()
         self._questions.refresh(changed)
+        self._plan.refresh(changed)
         self._review.update(changed)
 
     def refresh_status(self) -> None:
@@ -196,8 +199,9 @@ class MainScreen(LowLatencyScreen):
         self.client.send(Interrupt())
 
     def action_question(self) -> None:
-        """Open the next waiting question."""
-        self._questions.open_next()
+        """Open the next waiting question or, if none waits, the one about the plan."""
+        if not self._plan.open():
+            self._questions.open_next()
 
     def action_compact(self, undo: bool = False) -> None:
         """Ask the engine to condense the history, or to undo the last condensation."""

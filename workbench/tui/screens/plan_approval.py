@@ -1,0 +1,146 @@
+"""Asks to approve the agent's plan when a run in plan mode has ended; the key also chooses the mode to run it in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from workbench.client.client import Client
+from workbench.protocol.commands import SendMessage
+from workbench.tui.screens.mode_switch import ModeSwitch
+from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.strips import css_beside
+from workbench.view.approval.plan import RUN_PLAN, PlanChoice, plan_choices, plan_ready
+from workbench.view.formatting.approval import Hint
+from workbench.view.state import Changed, SessionState
+
+_TEXT: Final = "Approve this plan? It then runs in the mode that you choose; or write what to change."
+
+
+class PlanScreen(QuestionScreen[str]):
+    """Dismisses with the mode to run the plan in; empty if the plan is not approved now.
+
+    Letters that choose no mode, and all that are typed before the quiet time is over, go to the prompt and close it.
+    """
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "later", "Not now", id="plan.later"),
+        *behind_bindings("plan"),
+    ]
+
+    def __init__(
+        self,
+        choices: tuple[PlanChoice, ...],
+        type_in_prompt: Callable[[str], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`type_in_prompt` is called with text that was meant for the prompt."""
+        super().__init__(clock)
+        self._choices = {choice.key: choice for choice in choices}
+        self._type_in_prompt = type_in_prompt
+        self._keys = Static(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """Yield the question and the key hints."""
+        with Vertical(id="box") as box:
+            box.border_title = Content.styled(" Plan ready ", "bold")
+            yield Static(Content(_TEXT), id="said")
+            yield self._keys
+
+    def no_answer(self) -> str:
+        """Return an empty mode: the plan is not approved."""
+        return ""
+
+    def on_resize(self) -> None:
+        """Adapt the key hints to the width."""
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the active keys."""
+        answers: list[Hint] = [("", "y in a moment…")]
+        if self.quiet.check():
+            answers = [(choice.key, choice.label) for choice in self._choices.values()]
+            answers.append(("n", "keep planning"))
+        hints = (*answers, ("esc", "not now, F8 asks again"))
+        self._keys.update(Content("\n").join(packed(hints, max(8, self.size.width - 4))))
+
+    def on_key(self, event: events.Key) -> None:
+        """Approve with a key of a mode after the quiet time; `n` closes, and other letters go to the prompt."""
+        may_answer = self.quiet.accepts(event)
+        if may_answer and event.key in self._choices:
+            self.finish(self._choices[event.key].mode)
+        elif may_answer and event.key == "n":
+            self.finish("")
+        elif event.is_printable and event.character:
+            self._pass_on(event.character)
+        else:
+            return
+        event.stop()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Put pasted text into the prompt."""
+        event.stop()
+        self._pass_on(event.text)
+
+    def _pass_on(self, text: str) -> None:
+        self._type_in_prompt(text)
+        self.finish("")
+
+    def action_later(self) -> None:
+        """Close without approving."""
+        self.finish("")
+
+
+class PlanOpener:
+    """Opens the question about a plan once, when it becomes ready, and again when the user asks for it."""
+
+    def __init__(self, screen: Screen[None], client: Client, state: SessionState, modes: ModeSwitch) -> None:
+        self._screen = screen
+        self._client = client
+        self._state = state
+        self._modes = modes
+        self._asked = 0
+        """The plan about which the user was asked last."""
+        self._open: PlanScreen | None = None
+
+    def refresh(self, changed: Changed | None) -> None:
+        """Close the question if its plan is no longer current; open it if a new plan is ready and the prompt is empty.
+
+        Without `changed` the whole session was loaded; the question about a plan in it opens only on request.
+        """
+        ready = plan_ready(self._state)
+        if self._open is not None and ready != self._asked:
+            self._open.withdraw()
+        if changed is None:
+            self._asked = ready
+        elif ready not in (0, self._asked) and not self._screen.query_one(Prompt).text:
+            self.open()
+
+    def open(self) -> bool:
+        """Open the question; return False if no plan is ready or something else is on top of the screen."""
+        ready, app = plan_ready(self._state), self._screen.app
+        if not ready or self._open is not None or app.screen is not self._screen:
+            return False
+        self._asked = ready
+        self._open = PlanScreen(plan_choices(self._state), lambda text: self._screen.query_one(Prompt).type_in(text))
+        app.push_screen(self._open, self._closed)
+        return True
+
+    def _closed(self, mode: str | None) -> None:
+        self._open = None
+        if mode and plan_ready(self._state) == self._asked:
+            self._modes.choose(mode)
+            self._client.send(SendMessage(text=RUN_PLAN))
