@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -202,6 +203,31 @@ def test_sub_agents_action_waits_for_the_user_and_runs_after_approval(place):
     (child,) = place.children()
     kinds = [event.kind for event in place.log(child)]
     assert kinds.index("action_decided") < kinds.index("action_started")
+
+
+def edit(file: Path) -> dict[str, Any]:
+    arguments = {"command": "str_replace", "path": str(file), "old_str": "old", "new_str": "new"}
+    return {"tool": "str_replace_editor", "arguments": arguments, "risk": "HIGH"}
+
+
+@pytest.mark.parametrize("is_resumed", [False, True], ids=["running", "resumed"])
+def test_sub_agents_question_is_asked_again_when_its_file_changes(place, is_resumed):
+    file = place.directory / "notes.txt"
+    file.write_text("old\n")
+    place.start({"writer": [edit(file), finish("Written.")]}, mode="ask")
+    wait_for(question(place), "the question")
+    if is_resumed:
+        place.kill()
+        place.go_on()
+        wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
+    (before,) = place.waiting()
+    file.write_text("mine, old\n")
+    wait_for(lambda: [step.event.preview[0].before for step in place.waiting()] == ["mine, old\n"], "the new question")
+    (again,) = place.waiting()
+    assert again.event.fingerprint != before.event.fingerprint
+    place.decide(again, "approved")
+    place.join()
+    assert file.read_text() == "mine, new\n"
 
 
 def test_rejected_action_of_a_sub_agent_does_not_run(place):

@@ -139,6 +139,7 @@ class SubAgent:
         if self.before is not None:
             self._catch_up(opened, self.before.last_seq)
         self.id, self.session = opened.id, opened.session
+        opened.session.watch.start(self._changed.set)
         return True
 
     def _catch_up(self, opened: OpenedSubSession, last_seq: int) -> None:
