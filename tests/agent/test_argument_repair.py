@@ -192,13 +192,37 @@ def test_an_argument_is_repaired_and_the_model_is_told(tools, name):
 
 
 @pytest.mark.parametrize(
-    ("word", "name"), [("Enter", "ENTER"), ("Up", "UP"), ("tab", "TAB"), ("Return", "ENTER"), ("end", "END")]
+    ("word", "name"), [("up", "UP"), ("return", "ENTER"), ("end", "END"), ("Enter ", "ENTER"), ("Home ", "HOME")]
 )
 def test_a_word_that_names_a_key_is_typed_and_the_model_is_told(tools, word, name):
     call = read(tools, BASH, {"command": word, "is_input": True})
     assert call.action is not None
     assert call.arguments["command"] == word
     assert call.repairs == (f"`command` {word!r} as text (the key is {name})",)
+    assert typed(word) == f"{word}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        *(("Enter", "ENTER"), ("enter", "ENTER"), ("Return", "ENTER"), ("Tab", "TAB"), ("tab", "TAB"), ("Up", "UP")),
+        *(("Left", "LEFT"), ("Home", "HOME"), ("End", "END"), ("Escape", "ESC"), ("BSpace", "BS"), ("PageUp", "PGUP")),
+        *(("PPage", "PGUP"), ("NPage", "PGDN"), ("PgDn", "PGDN"), ("esc", "ESC")),
+    ],
+    ids=lambda value: value,
+)
+def test_a_key_as_tmux_names_it_is_pressed_and_the_model_is_told(tools, word, name):
+    call = read(tools, BASH, {"command": word, "is_input": True})
+    assert call.arguments["command"] == name
+    assert call.repairs == (f"`command` {word!r} as the key {name} (as text: {f'{word} '!r}, with a space)",)
+    assert typed(word) == typed(name) != f"{word}\n".encode()
+    assert typed(f"{word} ") == f"{word} \n".encode()
+
+
+@pytest.mark.parametrize("word", ["entered", "tabs", "Enter it", "Ups", "END IF", "yes", "y"])
+def test_an_input_that_only_contains_a_key_is_text(tools, word):
+    call = read(tools, BASH, {"command": word, "is_input": True})
+    assert (call.arguments["command"], call.repairs) == (word, ())
     assert typed(word) == f"{word}\n".encode()
 
 
@@ -347,7 +371,7 @@ def test_all_names_of_a_control_key_press_it(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["up", "enter", "Tab", "ctrl", "c", "C-", "ctrl+", "ctrl+cc", "cc", "C-1", "y", "<up", "a^C"]
+    "name", ["up", "end", "Tab ", "ctrl", "c", "C-", "ctrl+", "ctrl+cc", "cc", "C-1", "y", "<up", "a^C"]
 )
 def test_words_are_typed_as_text(name):
     assert key(name) is None

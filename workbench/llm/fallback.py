@@ -101,7 +101,7 @@ class FallbackModel:
             if cancel.is_set:
                 break
             if latest is not None:
-                on_delta(Delta("status", f"{latest.reason}; asking {name}"))
+                on_delta(Delta("status", f"{latest.reason}; asking {name}", name))
             is_last = name == names[-1]
             try:
                 response = self._ask(name, call, is_last=is_last)

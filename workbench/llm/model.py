@@ -94,6 +94,8 @@ class Delta:
 
     kind: Literal["text", "reasoning", "status"]
     text: str
+    model: str = ""
+    """In a status, the name in the settings of the model that is asked from now on, if it changes."""
 
 
 class Cancel:

@@ -90,8 +90,9 @@ def standing(state: SessionState) -> Iterator[str]:
         work = {"thinking": "The agent is thinking.", "starting": "The engine is starting."}
         yield work.get(state.work, "The agent works." if state.is_running else "Nothing runs; the agent waits for you.")
     cost = "unknown" if state.cost is None else f"${state.cost:.3f}"
+    other = f" ({state.fallback_model} is asked in its place)" if state.fallback_model else ""
     at = f" at {state.model_url}" if state.model_url else ""
-    yield f"Directory {state.workspace}, model {state.model}{at}, mode {state.mode}, cost {cost}."
+    yield f"Directory {state.workspace}, model {state.model}{other}{at}, mode {state.mode}, cost {cost}."
 
 
 def tasks(state: SessionState) -> Iterator[str]:

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 from workbench.protocol.codec import TaggedData
 
+EnginePhase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
+
 
 class LiveBase(TaggedData):
     """A message that is never stored."""
@@ -33,11 +35,13 @@ class ToolOutput(LiveBase):
 class EngineState(LiveBase):
     """The engine's current activity; `detail` is one line (a retry countdown, "saving fails", …)."""
 
-    state: Literal["idle", "thinking", "deciding", "acting"]
+    state: EnginePhase
     detail: str = ""
     queued: int = 0
     address: str = ""
-    """Host and port of the model's server, if it is not the provider's own."""
+    """Host and port of the server of the model that is asked, if it is not the provider's own."""
+    model: str = ""
+    """The fallback model that is asked in place of the session's, by its name in the settings."""
     sent: int = 0
     """The last event that the latest request to the model includes: messages up to it are no longer queued."""
 

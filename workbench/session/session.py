@@ -232,12 +232,8 @@ class Session:
     @property
     def state(self) -> EngineState:
         """The current state as front ends show it."""
-        state = self._log.state
         phase = "acting" if self.user_commands.is_waiting else self.phase
-        host = self._parts.options.host_of(state.model)
-        return EngineState(
-            state=phase, detail=self.unsaved, queued=state.queued, address=host, sent=self._parts.turn.sent
-        )
+        return self._parts.turn.engine_state(phase, self.unsaved)
 
     @property
     def directory(self) -> Path:

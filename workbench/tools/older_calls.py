@@ -141,7 +141,9 @@ def _terminal(arguments: Arguments) -> tuple[Arguments, list[str]]:
         return arguments, [f"`command` {command!r} as text (the key is {meant})"]
     if not name or name == command:
         return arguments, []
-    return {**arguments, "command": name}, [f"`command` {command!r} as the key {name}"]
+    is_word = command.isalpha() and command != command.upper()
+    hint = f" (as text: {f'{command} '!r}, with a space)" if is_word else ""
+    return {**arguments, "command": name}, [f"`command` {command!r} as the key {name}{hint}"]
 
 
 _INFERRED: dict[str, Callable[[Arguments], tuple[Arguments, list[str]]]] = {

@@ -66,7 +66,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     """Apply the engine's current state."""
     state.work = event.state
     state.work_detail = event.detail
-    state.model_url = event.address
+    state.model_url, state.fallback_model = event.address, event.model
     state.unsaved = event.detail.startswith("not saved")
     return Changed(updated=_leave_queue(state, lambda item: item.seq <= event.sent), status=True)
 

@@ -190,6 +190,8 @@ class SessionState(Struct):
     model: str = ""
     model_url: str = ""
     """The URL at which the model is called, if it is not its provider's own; not in the log."""
+    fallback_model: str = ""
+    """The fallback model that is asked now in place of `model`; its URL is `model_url`."""
     tools: tuple[str, ...] = ()
     """The names of the tools with which the session began."""
     mode: str = "medium"

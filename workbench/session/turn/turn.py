@@ -14,7 +14,7 @@ from workbench.agent.responses import ReadCall, read_response
 from workbench.llm.call import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
-from workbench.protocol.live import EngineState, LiveEvent, ReasoningDelta, TextDelta
+from workbench.protocol.live import EnginePhase, EngineState, LiveEvent, ReasoningDelta, TextDelta
 from workbench.session.actions.decide import CommandError
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.limits import MANY, NO_TOOLS, UNREADABLE, Limits, TokenCount, after_words, before_call
@@ -77,6 +77,8 @@ class ModelTurn:
         self._open_model = open_model
         self._on_live = on_live
         self._host_of = host_of
+        # The model that is asked; empty until a call asks another one than the session's.
+        self._asked = ""
         self.sent = 0
         """The last event that the latest request includes."""
         self._model = log.state.model
@@ -126,7 +128,7 @@ class ModelTurn:
             return None
         if self._log.state.only_condenses:
             raise ModelError(NOTHING_TO_CONDENSE)
-        self.sent = last_seq
+        self.sent, self._asked = last_seq, ""
         if self._log.state.queued:
             self._show("")
         try:
@@ -135,6 +137,15 @@ class ModelTurn:
             if cancel.is_set or self._condenser.after_overflow(model, cancel):
                 return None
             raise
+        finally:
+            self._asked = ""
+
+    def engine_state(self, phase: EnginePhase, detail: str) -> EngineState:
+        """Return the state of the engine as front ends show it, with the model that is asked now."""
+        state = self._log.state
+        other = self._asked if self._asked != state.asked_model else ""
+        host = self._host_of(other or state.asked_model)
+        return EngineState(state=phase, detail=detail, queued=state.queued, address=host, model=other, sent=self.sent)
 
     def check_model(self, name: str | None) -> None:
         """Check that the model of that name, if any, can be opened. Raises ModelError; its message says what to set."""
@@ -166,6 +177,7 @@ class ModelTurn:
             nonlocal shows_status
             if cancel.is_set:
                 return
+            self._asked = delta.model or self._asked
             # the first part of the response clears the status line about a wait
             if shows_status or delta.kind == "status":
                 shows_status = delta.kind == "status"
@@ -178,9 +190,7 @@ class ModelTurn:
         return self._agent.respond(messages, on_delta, cancel)
 
     def _show(self, detail: str) -> None:
-        state = self._log.state
-        queued, host = state.queued, self._host_of(state.asked_model)
-        self._on_live(EngineState(state="thinking", detail=detail, queued=queued, address=host, sent=self.sent))
+        self._on_live(self.engine_state("thinking", detail))
 
     def _record(self, response: ModelResponse, last_seq: int, cancel: Cancel) -> None:
         with self._log.lock:

@@ -33,9 +33,12 @@ _SYNONYMS = {
     "ARROWDOWN": "DOWN",
     "ARROWLEFT": "LEFT",
     "ARROWRIGHT": "RIGHT",
+    "BSPACE": "BS",
+    "PPAGE": "PGUP",
+    "NPAGE": "PGDN",
 }
-_NO_WORDS = frozenset({"ESC", "ESCAPE", *(name for name in _SYNONYMS if name.startswith(("ARROW", "PAGE", "BACK")))})
-"""Names that mean a key in every case, because no program asks for them as text."""
+_WORDS = frozenset({"UP", "DOWN", "LEFT", "RIGHT", "HOME", "END", "RETURN"})
+"""Names that are also text which programs read, such as `end` in Ruby; they mean a key as tmux writes it: `End`."""
 _CONTROL = re.compile(r"(?:(?:ctrl|control)[-+_ ]|c-|\^)([a-z])", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
 
@@ -43,8 +46,8 @@ _IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
 def key_name(text: str) -> str:
     """Return the name of the key that `text` means, such as `C-c` for `ctrl+c`, `^C` and `<C-c>`, or an empty string.
 
-    Keys with a name that is also a word are meant only in upper case or in brackets: `up` is text, `<up>` is a key,
-    but `Esc` and `ArrowUp` are keys.
+    A name means its key in every case (`Enter`, `tab`), unless it is also text that programs read: `up` is text, but
+    `Up`, `UP` and `<up>` are keys. A word with a space beside it is text.
     """
     name = text.strip()
     if name in KEYS:
@@ -54,7 +57,7 @@ def key_name(text: str) -> str:
     if control:
         return f"C-{control[1].lower()}"
     plain = _plain(brackets[1] if brackets else name)
-    is_key = brackets or plain in _NO_WORDS or name == plain
+    is_key = brackets or name == plain or (text == name and (plain not in _WORDS or name.istitle()))
     return _named(plain) if is_key else ""
 
 

@@ -157,7 +157,8 @@ def _mode(state: SessionState) -> Content:
 def _model(state: SessionState) -> Content:
     if state.model == NO_MODEL:
         return Content.styled("no model", "$warning")
-    name = Content.styled(visible(state.model.split("/")[-1], lines=False), "$dim")
+    asked, color = (state.fallback_model, "$warning") if state.fallback_model else (state.model, "$dim")
+    name = Content.styled(visible(asked.split("/")[-1], lines=False), color)
     return (
         Content.assemble(name, (f" @ {visible(state.model_url, lines=False)}", "$warning")) if state.model_url else name
     )
