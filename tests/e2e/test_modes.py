@@ -12,6 +12,7 @@ from tests.e2e.test_open_questions import ask, engine_of, kinds, log
 from tests.plain.test_plain import answer, asked, leave
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
+from workbench.config.modes import MODE_CYCLE
 from workbench.protocol.events import ActionDecided, SessionStarted, SettingsChanged
 
 
@@ -28,7 +29,7 @@ def test_no_mode_key_or_command_decides_a_postponed_question(sandbox: Sandbox):
         terminal.wait_for("y approve")
         terminal.press("escape")
         terminal.wait_for("needs approval")
-        for _ in range(12):  # slowly enough for each to count, and fast
+        for _ in range(3 * len(MODE_CYCLE)):  # slowly enough for each to count, and fast
             terminal.press("shift+tab")
             time.sleep(0.05)
         wait_for(lambda: len(modes(sandbox)) == 0 or modes(sandbox) == ["medium"], "no mode on the way to count")

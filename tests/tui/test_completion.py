@@ -5,6 +5,7 @@ from textual import events
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
+from workbench.config.modes import MODES
 from workbench.session.mentions import mentioned
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
@@ -129,8 +130,8 @@ async def test_argument_is_chosen_from_its_list():
     async with app.run_test() as pilot:
         await pilot.press(*"/mod", "enter")
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode ")
-        assert labels(app) == ["medium", "ask", "high", "never", "plan"]
-        await pilot.press("up", "enter")
+        assert labels(app) == list(MODES)
+        await pilot.press("up", "down", "enter")
         await wait_until(pilot, lambda: client.commands)
         assert client.commands == [("mode", "plan")]
 
@@ -197,8 +198,8 @@ async def test_click_inserts_a_row():
     app = workbench_app(FakeClient())
     async with app.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"/mode", "space")
-        await wait_until(pilot, lambda: app.screen.query_one(Suggestions).size.height == 5)
-        await pilot.click(Suggestions, offset=(6, 5))
+        await wait_until(pilot, lambda: app.screen.query_one(Suggestions).size.height == len(MODES))
+        await pilot.click(Suggestions, offset=(6, 1))
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "/mode plan")
 
 

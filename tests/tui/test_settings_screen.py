@@ -8,6 +8,7 @@ from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.settings_form import edited, find, settings_in
+from workbench.config.modes import MODES
 from workbench.config.settings import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.settings import SettingEdit, SettingList, SettingsScreen
@@ -88,7 +89,7 @@ async def test_theme_key_and_mode_take_effect_at_once(where):
         await find(pilot, "when to ask before")
         await edited(pilot)
         rows = app.screen.query_one(OptionList)
-        rows.highlighted = 2
+        rows.highlighted = list(MODES).index("high")
         await pilot.press("enter")
         await wait_until(pilot, lambda: ("mode", "high") in client.commands and is_back(app)())
         await pilot.press("escape", "escape")
@@ -104,7 +105,7 @@ async def test_never_ask_mode_needs_a_second_press_and_escape_cancels(where, mon
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "when to ask before")
         await edited(pilot)
-        app.screen.query_one(OptionList).highlighted = 3
+        app.screen.query_one(OptionList).highlighted = list(MODES).index("never")
         await pilot.press("enter", "enter")  # the second comes too soon to be one
         await wait_until(pilot, lambda: "without a question" in text_on(app))
         assert isinstance(app.screen, SettingEdit)
@@ -119,7 +120,7 @@ async def test_keys_typed_during_a_stall_confirm_no_mode(where):
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "when to ask before")
         await edited(pilot)
-        app.screen.query_one(OptionList).highlighted = 3
+        app.screen.query_one(OptionList).highlighted = list(MODES).index("never")
         await pilot.press("enter")
         await wait_until(pilot, lambda: "without a question" in text_on(app))
         type_while_it_stands_still(app, "enter", "enter")
