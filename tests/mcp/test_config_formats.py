@@ -208,6 +208,49 @@ SAME: dict[str, list[object]] = {
         {"url": URL, "auth": {"scheme": "Bearer", "value": "t"}},
         {"url": URL, "auth": {"token": "t"}},
         {"url": URL, "headers": ["Authorization: Bearer t"]},
+        {"url": URL, "auth": {"type": "http", "bearer_token": "t"}},
+        {"url": URL, "authentication": {"kind": "access_token", "token": "t"}},
+        *({"url": URL, key: "t"} for key in ("authToken", "access_token", "bearerToken", "authorization_token")),
+    ],
+    "token of the environment": [
+        {"url": URL, "headers": {"Authorization": "Bearer ${KEY}"}},
+        {"url": URL, "bearer_token_env_var": "KEY"},
+        {"url": URL, "tokenEnv": "KEY"},
+        {"url": URL, "auth": {"type": "bearer", "token_env": "KEY"}},
+        {"url": URL, "auth": {"type": "bearer", "env": "KEY"}},
+        {"url": URL, "auth": "Bearer ${KEY}"},
+    ],
+    "key in a header": [
+        {"url": URL, "headers": {"X-Key": "k"}},
+        {"url": URL, "auth": {"type": "api_key", "header": "X-Key", "value": "k"}},
+        {"url": URL, "auth": {"type": "apiKey", "headerName": "X-Key", "key": "k"}},
+        {"url": URL, "auth": {"type": "header", "header_name": "X-Key", "value": "k"}},
+        {"url": URL, "auth": {"type": "headers", "headers": {"X-Key": "k"}}},
+        {"url": URL, "auth": {"headers": ["X-Key: k"]}},
+    ],
+    "basic": [
+        {"url": URL, "headers": {"Authorization": "Basic YTpi"}},
+        {"url": URL, "auth": {"type": "basic", "username": "a", "password": "b"}},
+        {"url": URL, "auth": "Basic YTpi"},
+    ],
+    "oauth": [
+        {"url": URL, "oauth": True},
+        *({"url": URL, "auth": kind} for kind in ("oauth", "OAuth", "oauth2", "OAuth 2.1", True, {"type": "oauth2"})),
+    ],
+    "no login": [
+        {"url": URL, "oauth": False},
+        *({"url": URL, "auth": kind} for kind in ("none", "None", "no-auth", False, {"type": "none"})),
+    ],
+    "address": [
+        {"url": URL},
+        {"url": URL.removeprefix("https://")},
+        {"url": URL.removeprefix("https:")},
+        {"serverUrl": f" {URL.removeprefix('https://')} "},
+    ],
+    "own address": [
+        {"url": "http://localhost:8000/mcp"},
+        {"url": "localhost:8000/mcp"},
+        {"httpUrl": "//localhost:8000/mcp"},
     ],
     "remote": [{"url": URL}, URL, {"url": URL, "transport": "carrier-pigeon"}, {"url": URL, "type": "rest"}],
     "seconds": [
@@ -266,17 +309,27 @@ def test_a_program_whose_name_has_a_space_is_not_split(tmp_path):
         ({"url": URL, "auth": {"type": "magic", "token": "t"}}, "`auth` is not used"),
         ({"url": URL, "auth": {"type": "bearer", "token": "t", "x": 1}}, "`auth.x` is not used"),
         ({"url": URL, "auth": {"client_id": "c", "scopes": ["s"]}}, "`auth.scopes` is not used"),
+        ({"url": URL, "auth": "bearer"}, "`auth` is not used"),
+        ({"url": URL, "auth": {"type": "basic", "username": "a", "password": "${P}"}}, "`auth` is not used"),
+        ({"url": URL, "auth": {"type": "api_key", "value": "k"}}, "`auth` is not used"),
+        ({"url": URL, "auth": {"type": "bearer", "env": "K", "refresh": "x"}}, "`auth.refresh` is not used"),
+        ({"url": "127.0.0.1:8000"}, "`url` is read as 'http://127.0.0.1:8000'"),
+        ({"url": "[::1]:8000/mcp?key=hush"}, "`url` is read as 'http://[::1]:8000/mcp'"),
+        ({"url": "example.org?key=hush"}, "`url` is read as 'https://example.org'"),
         ({"url": URL, "transport": "pigeon"}, "`transport` 'pigeon' is unknown: HTTP is tried, then SSE"),
         ({"command": "run", "type": "pigeon"}, "`type` 'pigeon' is unknown: it is started as a program"),
         ({"command": "npx -y foo"}, "`command` is read as 'npx' with arguments"),
     ],
-    ids=["kind", "token", "client", "transport", "type", "command"],
+    ids=[
+        *("kind", "token", "client", "bearer", "basic", "key", "variable", "local", "ipv6", "host"),
+        *("transport", "type", "command"),
+    ],
 )
 def test_the_notice_names_the_key_that_was_written(table, notice, tmp_path):
     config = only(table, tmp_path)
     assert config.notices == (notice,)
     assert config.is_on
-    assert config.tries_sse == ("SSE" in notice or "auth" in notice)
+    assert config.tries_sse == ("url" in table)
 
 
 @pytest.mark.parametrize("within", [False, True], ids=["top", "mcp"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import workbench.mcp
 import workbench.tools
 from workbench.tools import (
     Action,
@@ -27,7 +28,7 @@ from workbench.tools import (
     ToolExecutor,
     execute_bash_tool,
 )
-from workbench.tools.exports import ALIASES, EXPORTS
+from workbench.tools.exports import ALIASES, EXPORTS, OF_SERVERS
 from workbench.tools.manifest import ALL_TOOLS
 from workbench.tools.tool import MissingExecutor
 
@@ -63,7 +64,23 @@ def test_type_checkers_see_the_same_names():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)
     }
     assert aliases == ALIASES
-    assert set(workbench.tools.__all__) == (seen | set(aliases)) - {"annotations", "TYPE_CHECKING", "exports_of"}
+    named = (seen | set(aliases) | set(OF_SERVERS)) - {"annotations", "TYPE_CHECKING", "exports_of"}
+    assert set(workbench.tools.__all__) == named
+
+
+@pytest.mark.parametrize("name", OF_SERVERS)
+def test_names_of_servers_are_those_of_their_package(name):
+    assert getattr(workbench.tools, name) is getattr(workbench.mcp, name)
+    assert set(OF_SERVERS) == set(workbench.mcp.__all__)
+
+
+def test_names_of_servers_cost_nothing_until_they_are_used():
+    code = (
+        "import sys, workbench.tools; from workbench.tools import BashTool; "
+        "print(any(name.startswith('workbench.mcp') for name in sys.modules)); "
+        "from workbench.tools import MCPClient; print('workbench.mcp.client' in sys.modules, 'mcp' in sys.modules)"
+    )
+    assert python(code) == "False\nTrue False"
 
 
 def python(code: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +33,12 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("disabledTools", "disabled_tools", "excludeTools", "exclude_tools"), "hiddenTools"),
     **dict.fromkeys(("enabledTools", "enabled_tools", "includeTools", "include_tools"), "onlyTools"),
     "env_keys": "envKeys",
-    **dict.fromkeys(("bearer_token_env_var", "bearerTokenEnvVar"), "tokenVariable"),
+    **dict.fromkeys(("bearer_token_env_var", "bearerTokenEnvVar", "token_env", "tokenEnv"), "tokenVariable"),
+    **dict.fromkeys(("auth_token_env", "token_env_var", "tokenEnvVar", "api_key_env", "apiKeyEnv"), "tokenVariable"),
     **dict.fromkeys(("env_http_headers", "envHttpHeaders"), "headerVariables"),
-    **dict.fromkeys(("api_key", "apiKey"), "token"),
+    **dict.fromkeys(("api_key", "apiKey", "bearer_token", "bearerToken", "access_token", "accessToken"), "token"),
+    **dict.fromkeys(("auth_token", "authToken", "authorization", "authorization_token", "authorizationToken"), "token"),
+    "authentication": "auth",
 }
 _NEEDLESS: Final = {
     *("$schema", "_comment", "comment", "//", "name", "title", "displayName", "display_name"),
@@ -136,9 +140,25 @@ def _other(key: str, _: Any, result: Normalized) -> None:
 def _string(key: str, part: Any, result: Normalized) -> None:
     if isinstance(part, str | int | float) and not isinstance(part, bool):
         text = str(part)
-        result.table[key] = text.strip() if key == "url" else text
+        result.table[key] = _completed_url(text.strip(), result) if key == "url" else text
     else:
         result.ignored.append(key)
+
+
+def _completed_url(text: str, result: Normalized) -> str:
+    """Return a URL with its scheme: without one, https, or http for this machine."""
+    if not _NO_SCHEME.fullmatch(text):
+        return text
+    host = text.removeprefix("//")
+    url = f"{'http' if _THIS_MACHINE.match(host) else 'https'}://{host}"
+    result.notes.append(f"`url` is read as {re.split('[?#]', url)[0][:_LONGEST_URL]!r}")
+    return url
+
+
+_LONGEST_URL = 80
+_NO_SCHEME: Final = re.compile(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
+"""A host, maybe with its port, a path and a query; a login before the host is no address that is completed."""
+_THIS_MACHINE: Final = re.compile(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
 
 
 def _command(_: str, part: Any, result: Normalized) -> None:
@@ -269,11 +289,12 @@ def _read_seconds(key: str, *, is_foreign: bool, result: Normalized) -> None:
 
 def _auth(_: str, part: Any, result: Normalized) -> None:
     """Read a token, the word `oauth`, or a table with the registered client."""
+    kind = _auth_kind(part)
     if isinstance(part, Mapping):
         _auth_table(part, result)
-    elif part == "oauth" or isinstance(part, bool):
-        result.table.setdefault("oauth", part is not False)
-    elif isinstance(part, str):
+    elif kind in ("oauth", *_NO_AUTH) or isinstance(part, bool):
+        result.table.setdefault("oauth", part is not False and kind not in _NO_AUTH)
+    elif isinstance(part, str) and kind not in _BEARER and kind not in _OTHER_AUTH:
         _token("auth", part, result)
     else:
         result.ignored.append("auth")
@@ -281,20 +302,58 @@ def _auth(_: str, part: Any, result: Normalized) -> None:
 
 def _auth_table(part: Mapping[str, Any], result: Normalized) -> None:
     """Read a table with a token, or with the registered client."""
-    kind = next((part[key] for key in _AUTH_KINDS if isinstance(part.get(key), str)), "")
+    kind = _auth_kind(next((part[key] for key in _AUTH_KINDS if isinstance(part.get(key), str)), ""))
     rest = {key: value for key, value in part.items() if key not in _AUTH_KINDS or not isinstance(value, str)}
-    held = [key for key in _AUTH_TOKENS if isinstance(rest.get(key), str) and rest[key]]
-    if held and kind.lower().replace("_", "") in ("", "bearer", "token", "http", "bearertoken"):
-        _token("auth", rest.pop(held[0]), result)
-        result.ignored += [f"auth.{key}" for key, value in rest.items() if value is not None]
-    elif kind.lower().startswith("oauth") or not kind:
+    value = _popped(rest, _AUTH_TOKENS) or _variable(_popped(rest, _AUTH_VARIABLES))
+    header = _popped(rest, ("header", "headerName", "header_name")) if kind not in ("oauth", "basic") else ""
+    user, password = (rest.pop(key, None) for key in ("username", "password")) if kind == "basic" else (None, None)
+    if value and header and kind in ("", *_BEARER, *_OTHER_AUTH):
+        _pairs("headers", {header: value}, result)
+    elif value and kind in _BEARER:
+        _token("auth", value, result)
+    elif kind == "basic" and isinstance(user, str) and isinstance(password, str) and "${" not in user + password:
+        _token("auth", f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}", result)
+    elif kind == "headers" or (not kind and "headers" in rest):
+        _pairs("headers", rest.pop("headers", None), result)
+    elif kind in _NO_AUTH:
+        result.table.setdefault("oauth", False)
+    elif kind == "oauth" or (not kind and not value):
         _oauth("oauth", rest, result, written="auth")
+        return
     else:
         result.ignored.append("auth")
+        return
+    result.ignored += [f"auth.{key}" for key, part in rest.items() if part is not None]
 
 
-_AUTH_KINDS: Final = ("type", "scheme", "strategy", "method")
-_AUTH_TOKENS: Final = ("token", "value", "bearer", "access_token", "accessToken", "bearerToken", "bearer_token")
+def _auth_kind(part: Any) -> str:
+    """Return the kind of a login that a word names, in lower case; "oauth" for all of its versions."""
+    plain = re.sub(r"[-_ .]", "", part).lower() if isinstance(part, str) else ""
+    return "oauth" if re.fullmatch(r"oauth[\d]*", plain) else plain
+
+
+def _popped(table: dict[str, Any], keys: Iterable[str]) -> str:
+    """Take the first text with one of these keys out of the table and return it; empty if there is none."""
+    key = next((key for key in keys if isinstance(table.get(key), str) and table[key]), "")
+    return str(table.pop(key)) if key else ""
+
+
+def _variable(name: str) -> str:
+    return f"${{{name}}}" if name else ""
+
+
+_AUTH_KINDS: Final = ("type", "kind", "scheme", "strategy", "method", "provider")
+_NO_AUTH: Final = ("none", "off", "noauth", "anonymous", "disabled", "false")
+_BEARER: Final = ("", "bearer", "token", "http", "bearertoken", "accesstoken", "pat")
+_OTHER_AUTH: Final = ("apikey", "header", "headers", "basic", "custom")
+_AUTH_TOKENS: Final = (
+    *("token", "value", "bearer", "access_token", "accessToken", "bearerToken", "bearer_token"),
+    *("api_key", "apiKey", "key"),
+)
+_AUTH_VARIABLES: Final = (
+    *("token_env", "tokenEnv", "env", "env_var", "envVar", "token_env_var", "tokenEnvVar", "variable"),
+    *("bearer_token_env_var", "bearerTokenEnvVar", "value_env", "api_key_env", "apiKeyEnv"),
+)
 
 
 def _token(key: str, part: Any, result: Normalized) -> None:

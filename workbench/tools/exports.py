@@ -186,6 +186,18 @@ EXPORTS: Final[dict[str, tuple[str, ...]]] = {
 }
 """The public names by the module, below `workbench.tools`, that defines them."""
 
+OF_SERVERS: Final = (
+    "MCPClient",
+    "MCPToolAction",
+    "MCPToolDefinition",
+    "MCPToolExecutor",
+    "MCPToolObservation",
+    "create_mcp_tools",
+)
+"""Names of `workbench.mcp`, which programs of OpenHands import with the tools; that package is above this one, so they
+are not imported here for type checkers.
+"""
+
 ALIASES: Final[dict[str, str]] = {
     "ActionBase": "Action",
     "AskHuman": "AskHumanTool",
@@ -220,6 +232,8 @@ def exports_of(package: str) -> Exports:
     origins = {
         name: f"{ROOT}.{module}" for module, names in EXPORTS.items() if module.startswith(prefix) for name in names
     }
+    if package == ROOT:
+        origins |= dict.fromkeys(OF_SERVERS, "workbench.mcp")
     aliases = {alias: name for alias, name in ALIASES.items() if name in origins}
 
     def load(name: str) -> Any:
