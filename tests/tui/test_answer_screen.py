@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.diff_app import Clock, ScreenApp
 from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
@@ -78,11 +79,13 @@ async def test_digits_are_text_without_options() -> None:
         await until(pilot, lambda: app.results == [TextAnswer("12")])
 
 
-async def test_question_and_options_are_shown_completely_as_plain_text() -> None:
-    app, clock, _ = card("[/foo] which\x1b[8m?\nSecond line", ["[bold]a[/x]", "b\u202ec"])
+async def test_question_is_shown_completely_as_markdown_and_options_as_plain_text() -> None:
+    app, clock, _ = card("[/foo] **which**\x1b[8m?\n\n- Second line", ["[bold]a[/x]", "b\u202ec"])
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
-        assert str(app.pushed.query_one("#question").render()) == "[/foo] which\\e[8m?\nSecond line"
+        await until(pilot, lambda: "Second line" in text_on(app))
+        assert "[/foo] which\\e[8m?" in text_on(app)
+        assert "• Second line" in text_on(app)
         assert [str(choice.render()).split() for choice in app.pushed.query(OptionLine)] == [
             ["1", "[bold]a[/x]"],
             ["2", "b\\u202ec"],

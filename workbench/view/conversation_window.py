@@ -209,4 +209,4 @@ def _line_nodes(text: str) -> Iterator[int]:
         elif fenced or not line.strip():
             yield 0
         else:
-            yield 4 if _LIST.match(line) else line.count("|") + 1
+            yield 4 if _LIST.match(line) else 1

@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
+from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import Later, TextAnswer
@@ -114,7 +115,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self._card.border_title = Content.styled(self._title, "bold")
         with self._card:
             with self._asked:
-                yield Static(Content(visible(self._question.text)), id="question")
+                yield Vertical(MarkdownStream(self._question.text), id="question")
                 for number, text in enumerate(self._question.options, 1):
                     yield OptionLine(number, text)
             yield self._line

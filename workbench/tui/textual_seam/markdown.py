@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from textual.content import Content
 from textual.css.styles import RenderStyles
 from textual.dom import DOMNode
-from textual.widgets._markdown import MarkdownBlock, MarkdownBulletList, MarkdownOrderedList, MarkdownParagraph
+from textual.widgets._markdown import (
+    MarkdownBlock,
+    MarkdownBulletList,
+    MarkdownOrderedList,
+    MarkdownParagraph,
+    MarkdownTD,
+    MarkdownTH,
+    MarkdownTR,
+)
 
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 
@@ -58,6 +67,45 @@ class Paragraph(MarkdownParagraph, SlimBlock, SingleLayoutPass):
         """Show this text; ask for a layout only if the paragraph is mounted."""
         self._content = content
         self.update(content, layout=self.is_attached)
+
+
+class TableBlock(SlimBlock):
+    """A table whose cells can be read; a subclass shows them.
+
+    Reason: Textual 8.2.8 shows each cell as a widget of its own in a grid, and loses cells where they do not fit.
+    Upstream: `MarkdownBlock._blocks`, `_content` and `_token`, and the classes of the cells in
+    `textual.widgets._markdown`.
+    Without it: the tables of Textual are shown.
+    """
+
+    def cells(self) -> tuple[list[Content], list[list[Content]], list[str]]:
+        """Return the headers, the cells of each row, as many as there are headers, and the alignment of the columns."""
+        headers: list[Content] = []
+        aligns: list[str] = []
+        rows: list[list[Content]] = []
+        for block in _inner_blocks(self):
+            if isinstance(block, MarkdownTH):
+                headers.append(block._content)
+                aligns.append(_alignment(block))
+            elif isinstance(block, MarkdownTD) and rows:
+                rows[-1].append(block._content)
+            elif isinstance(block, MarkdownTR):
+                rows.append([])
+        count = len(headers)
+        whole = [[*row, *[Content("")] * count][:count] for row in rows if row]
+        return headers, whole, aligns
+
+
+def _inner_blocks(block: MarkdownBlock) -> Iterator[MarkdownBlock]:
+    """Yield the blocks inside a block, each before those inside it."""
+    for inner in block._blocks:
+        yield inner
+        yield from _inner_blocks(inner)
+
+
+def _alignment(block: MarkdownBlock) -> str:
+    style = str(block._token.attrs.get("style", ""))
+    return next((name for name in ("right", "center") if f"text-align:{name}" in style), "left")
 
 
 class BulletList(MarkdownBulletList, SlimBlock):

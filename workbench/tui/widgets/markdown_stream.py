@@ -24,6 +24,7 @@ from workbench.text import visible
 from workbench.tui import keystrokes
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.textual_seam.markdown import BulletList, OrderedList, Paragraph, SlimBlock
+from workbench.tui.widgets.markdown_table import MarkdownTable
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.conversation_window import LONGEST, head_of, markdown_nodes
 from workbench.view.wrapping import MarkdownCut
@@ -83,6 +84,7 @@ _OWN_BLOCKS: Final[dict[str, type[MarkdownBlock]]] = {
     "ordered_list_open": OrderedList,
     "fence": Fence,
     "code_block": Fence,
+    "table_open": MarkdownTable,
 }
 
 
