@@ -26,9 +26,19 @@ _UPLOADS: Final = words(
     " tarsnap shar mkisofs genisoimage mksquashfs bindfs"
 )
 """Programs that copy or send whole directories."""
+_FORMATS: Final = words(
+    "black isort autopep8 yapf autoflake pyupgrade docformatter prettier eslint biome stylelint standard dprint rome"
+    " ruff flake8 pylint pyflakes pycodestyle pydocstyle mypy pyright bandit semgrep vulture radon cloc tokei scc ctags"
+    " codespell typos gofmt goimports gofumpt shfmt clang-format swiftformat swiftlint rubocop standardrb ktlint detekt"
+    " yamllint ansible-lint jscpd gitleaks trufflehog"
+)
+"""Programs that read, and may rewrite, each source file below a directory, and print lines of it."""
+_ASKS: Final = words("--version -V --help -h help version rule linter config")
 _TAKES_TREE: Final = {
-    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah"), words("build buildx bake")),
-    **dict.fromkeys(("aws", "gsutil", "gcloud", "az", "mc", "oci"), words("sync rsync mirror deploy upload-batch")),
+    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah"), words("build buildx bake cp")),
+    **dict.fromkeys(
+        ("aws", "gsutil", "gcloud", "az", "mc", "oci"), words("sync rsync mirror deploy upload-batch submit")
+    ),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words("publish pack")),
     "mount": words("--bind --rbind -B -R"),
     **dict.fromkeys(("cargo", "vsce"), words("publish package")),
@@ -37,7 +47,7 @@ _TAKES_TREE: Final = {
 """Verbs that send or pack the working directory, by program."""
 _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar entr")
 """Programs that write, pack or watch files named in an archive, a patch or their input."""
-_SERVES: Final = words("http.server zipfile tarfile")
+_SERVES: Final = words("http.server zipfile tarfile compileall")
 """Python modules, run with `-m`, that read whole directories."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
 _SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
@@ -84,7 +94,7 @@ _ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(
 _SETS_VARIABLE = "gives a program a variable"
 _ASSIGNMENT = re.compile(r"\w+\+?=")
 _MOST_WORDS, _MOST_PIECES = 200, 500
-_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
+_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd gsutil")
 _CLUSTER = re.compile(r"-[a-zA-Z]+")
 _CHARACTERS = re.compile(r"[*?\[]")
 
@@ -133,7 +143,7 @@ def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
         if rule.command and not runs(rule, part):
             continue
         is_deep = _is_deep(part) or _is_directory_of_code(part)
-        named = (*part.paths, *_patterns(part)) or ((subject.workspace,) if is_deep else ())
+        named = (*part.paths, *_patterns(part)) or tuple(_trees_of(part, subject) if is_deep else ())
         yield from (each for one in named for each in _forms(one, is_deep=is_deep))
         yield from (each for one in _taken_in_by_git(part, subject) for each in _forms(one, is_deep=True))
 
@@ -168,6 +178,15 @@ def is_recursive(subject: Subject) -> bool:
     return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
 
 
+def _trees_of(part: Part, subject: Subject) -> list[str]:
+    """Return the directories and files that a program named without rated paths reads, or else the workspace."""
+    is_formatter = not _FORMATS.isdisjoint(word.rpartition("/")[2] for word in part.words)
+    if is_formatter and not _ASKS.isdisjoint(part.words):
+        return []
+    existing = [path for path in candidates(part, part.words[1:]) if os.path.exists(path)]  # noqa: PTH110 - per word
+    return (existing if is_formatter else []) or [subject.workspace]
+
+
 def _is_directory_of_code(part: Part) -> bool:
     """Return whether the part is a call in Python code with a directory, which may read everything below it."""
     return not part.words and any(map(os.path.isdir, part.paths))
@@ -183,10 +202,14 @@ def _is_deep(part: Part) -> bool:
     name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
     if name == "git":
         return False
-    if name in _UPLOADS or (name in _DEEP and name != "grep") or not _verbs_of_tree(name).isdisjoint(rest[:4]):
+    if (
+        name in _UPLOADS | _FORMATS
+        or (name in _DEEP and name != "grep")
+        or not _verbs_of_tree(name).isdisjoint(rest[:4])
+    ):
         return True
     if name.startswith("python") and "-m" in rest[:-1]:
-        return rest[rest.index("-m") + 1] in _SERVES
+        return rest[rest.index("-m") + 1] in _SERVES | _FORMATS
     characters = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
     return any(
         word in ("--recursive", "--archive", "--dereference-recursive")

@@ -106,7 +106,7 @@ def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the command with synonyms of its verb; `bare` begins with the verb."""
-    if name in _HOSTS and (list(bare[:2]) in _PUSHES or "--push" in bare):
+    if (name in _HOSTS and _pushes(bare)) or not _PUSHED_BY.get(name, _NONE).isdisjoint(bare[:1]):
         yield ["git", "push"]
     if name in _DOCKERS and len(bare) > 1 and bare[0] in _KINDS:
         yield [name, *bare[1:]]
@@ -117,8 +117,26 @@ def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 _HOSTS: Final = frozenset({"gh", "glab"})
-_PUSHES: Final = (["repo", "sync"],)
-"""Verbs with which the clients of code hosts push; with `--push`, any verb does."""
+_NONE: Final[frozenset[str]] = frozenset()
+_PUSHED_BY: Final[Mapping[str, frozenset[str]]] = {
+    "sl": words("push"),
+    "gt": words("submit s ss land merge"),
+    "arc": words("diff land"),
+    "spr": words("update diff land"),
+    "ghstack": words("submit land"),
+    "got": words("send"),
+    "dulwich": words("push"),
+}
+"""Verbs with which other programs push a repository of git."""
+
+
+def _pushes(bare: Sequence[str]) -> bool:
+    """Return whether a client of a code host pushes: `pr create` does so unless `--head` names a pushed branch."""
+    makes_request = list(bare[:2]) in (["pr", "create"], ["pr", "new"])
+    has_head = any(word.startswith(("-H", "--head")) for word in bare)
+    return list(bare[:2]) == ["repo", "sync"] or "--push" in bare or (makes_request and not has_head)
+
+
 _DOCKERS: Final = frozenset({"docker", "podman", "nerdctl"})
 
 
