@@ -46,6 +46,8 @@ _APPROVED, _REJECTED = "q5", "q8"
 """The marks of the commands that are asked about."""
 _END, _OVER = "All is done.", "My script is over"
 """The last words of the script, and what the scripted model says after them."""
+_STOPPED = "The agent process stopped"
+"""Said by a screen that may not have got the question before its engine died."""
 _EVENTS = 74
 """A whole session has a few more: a kill after one of these meets a session that still runs."""
 _PATIENCE = 45.0
@@ -273,7 +275,7 @@ class Round:
         elif question and "F8 answer" in text:
             self._terminal.press("f8")
             time.sleep(0.3)
-        elif quiet > 2.5 and not question and "y approve" not in text:
+        elif quiet > 2.5 and (not question or _STOPPED in text) and "y approve" not in text:
             self._go_on()
         else:
             return False

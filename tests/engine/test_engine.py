@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
 import pytest
 
 from tests.sandbox import Sandbox, bash, finish, wait_for
-from workbench.client.engine_client import EngineConnection, EngineGone
+from workbench.client.engine_client import EngineClient, EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.protocol.commands import (
@@ -25,10 +28,18 @@ from workbench.protocol.commands import (
     RevertFiles,
     SendMessage,
 )
-from workbench.protocol.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionObserved,
+    Event,
+    FileDelta,
+    FilesChanged,
+    RunEnded,
+    UserMessage,
+)
 from workbench.session.session_names import session_path, socket_path
 from workbench.session.storage.lock import SessionLock
-from workbench.session.storage.store import Store
+from workbench.session.storage.store import Store, StoreError
 
 ID = "20260101-a-test-0001"
 
@@ -68,6 +79,13 @@ def log(sandbox: Sandbox) -> list[Event]:
         return list(store.events())
 
 
+def has_ended(sandbox: Sandbox) -> bool:
+    """Return whether the log says that the run has ended; it may not exist yet."""
+    with suppress(StoreError):
+        return any(isinstance(event, RunEnded) for event in log(sandbox))
+    return False
+
+
 def test_question_survives_sigkill_and_is_answered_later(local_sandbox: Sandbox):
     model = local_sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     first = EngineConnection.open(launch(local_sandbox, model))
@@ -94,6 +112,47 @@ def test_question_survives_sigkill_and_is_answered_later(local_sandbox: Sandbox)
     wait_for(lambda: gone(second.engine_pid), "the engine to end when nobody watches")
     wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
     assert [event.reason for event in log(local_sandbox) if isinstance(event, RunEnded)] == ["finished"]
+
+
+CREATED = """
+import os, sys
+from pathlib import Path
+from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.store import Store, StoreError
+path, moment = Path(sys.argv[1]), sys.argv[2]
+path.parent.mkdir(parents=True)
+lock = SessionLock.acquire(path)
+if moment == "empty":
+    path.touch()
+elif moment == "page":
+    import sqlite3
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("BEGIN")
+    db.execute("CREATE TABLE events(seq INTEGER PRIMARY KEY)")
+else:
+    Store.create(path)
+if moment == "unlocked":
+    lock.release()
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("moment", ["empty", "page", "tables", "unlocked"])
+def test_message_starts_the_session_anew_if_its_engine_was_killed_while_it_created_the_file(
+    local_sandbox: Sandbox, moment: str
+):
+    path = session_path(local_sandbox.locations, ID)
+    client = EngineClient(launch(local_sandbox, local_sandbox.script(finish("Fine."))))
+    subprocess.run([sys.executable, "-c", CREATED, str(path), moment], check=False)
+    assert path.exists()
+    client.history()
+    client.send(SendMessage(text="go"))
+    wait_for(lambda: has_ended(local_sandbox), "the run's end")
+    assert [each.text for each in log(local_sandbox) if isinstance(each, UserMessage)] == ["go"]
+    client.close()
+    wait_for(lambda: not local_sandbox.processes(), "every process to be gone")
+    assert [each.name for each in path.parent.glob("*.session")] == [path.name]
 
 
 def test_unattended_engine_finishes_its_run_and_exits(local_sandbox: Sandbox):

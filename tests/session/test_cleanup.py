@@ -33,8 +33,8 @@ from workbench.protocol.events import SessionStarted, SettingsChanged, UserComma
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store
 path, moment = Path(sys.argv[1]), sys.argv[2]
-SessionLock.acquire(path)
-if moment == "empty":
+lock = SessionLock.acquire(path)
+if moment in ("empty", "released"):
     path.touch()
 elif moment != "locked":
     store = Store.create(path)
@@ -47,6 +47,8 @@ elif moment != "locked":
         "child": (replace(start, parent="two"),),
     }
     store.append(*later.get(moment, ()))
+if moment == "released":
+    lock.release()
 os.kill(os.getpid(), 9)
 """
 
@@ -69,7 +71,7 @@ def dead(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-@pytest.mark.parametrize("moment", ["locked", "empty", "tables", "started", "mode"])
+@pytest.mark.parametrize("moment", ["locked", "empty", "released", "tables", "started", "mode"])
 def test_session_killed_before_its_first_message_is_not_listed_and_is_deleted(locations: Locations, moment: str):
     path = session_path(locations, "one")
     subprocess.run([sys.executable, "-c", KILLED, str(path), moment], check=False)

@@ -27,6 +27,7 @@ from workbench.protocol.commands import Command, Hello, Leave, Message, Refused,
 from workbench.protocol.events import Event
 from workbench.protocol.live import Notice
 from workbench.session.session_names import session_path, socket_path
+from workbench.session.storage.cleanup import has_no_event
 from workbench.session.storage.store import Store
 
 _GREETING = 30.0
@@ -296,7 +297,9 @@ class EngineClient:
             connection.send_command(command)
 
     def _connect(self) -> EngineConnection:
-        launch = replace(self._launch, is_new=self._launch.is_new and not self._path.exists())
+        # An engine that was killed while it created the file has left one without events.
+        is_new = self._launch.is_new and (not self._path.exists() or has_no_event(self._path))
+        launch = replace(self._launch, is_new=is_new)
         connection = EngineConnection.open(launch, last_seq=self._last_seq)
         self._connection = connection
         # The flags for mode, model and step limit apply once: a restarted engine keeps what was chosen since.

@@ -35,7 +35,7 @@ from workbench.session.opening_notices import notices_of, swept, unreadable
 from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.session_names import new_id, session_path, state_directory
 from workbench.session.state import State
-from workbench.session.storage.cleanup import sweep_unfinished
+from workbench.session.storage.cleanup import discard_unfinished, sweep_unfinished
 from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
@@ -172,6 +172,7 @@ def start_session(
     profile, notices = models.profile(settings.model or ""), swept(locations, is_child=parent is not None)
     with ExitStack() as resources:
         resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
+        discard_unfinished(path)
         store = resources.enter_context(Store.create(path))
         resources.callback(remove_if_empty, store, state_directory(locations, session_id))
         started = SessionStarted(

@@ -44,6 +44,8 @@ FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC L
      json_each(event.json, '$.preview') AS file
 """
 
+_ONE_PAGE: Final = 4_096
+"""The size of a file whose tables were not created yet, or are in its write-ahead log alone."""
 _BEGUN = """
 SELECT count(*) FROM events WHERE kind NOT IN ('session_started', 'settings_changed')
   OR (kind = 'session_started' AND coalesce(json_extract(json, '$.parent'), '') != '')
@@ -150,8 +152,11 @@ def _delete_files(locations: Locations, directory: Path, files: list[_StoredFile
 
 
 def _killed(locations: Locations) -> Iterator[Path]:
+    """Yield the sessions whose process may have been killed: with a lock file, or without any table in their file."""
     with suppress(OSError):
-        yield from [lock.with_suffix(SUFFIX) for lock in locations.sessions.glob("*.lock")]
+        yield from {lock.with_suffix(SUFFIX) for lock in locations.sessions.glob("*.lock")} | {
+            path for path in locations.sessions.glob(f"*{SUFFIX}") if path.stat().st_size <= _ONE_PAGE
+        }
 
 
 def _swept(locations: Locations, path: Path) -> bool:
@@ -197,6 +202,22 @@ def never_began(path: Path) -> bool:
 
     Its process was killed while it created the file, or before the user sent anything.
     """
+    return _has_none(path, _BEGUN)
+
+
+def has_no_event(path: Path) -> bool:
+    """Return whether a session file has no events at all: its process was killed while it created the file."""
+    return _has_none(path, "SELECT count(*) FROM events")
+
+
+def discard_unfinished(path: Path) -> None:
+    """Delete a session file without any event, so that it can be created again; only the holder of its lock may."""
+    if path.exists() and has_no_event(path):
+        delete_file(path)
+
+
+def _has_none(path: Path, events: str) -> bool:
+    """Return whether the file is whole, and the query for its events counts none."""
     try:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True
@@ -204,7 +225,7 @@ def never_began(path: Path) -> bool:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                     return False
-                if db.execute(_BEGUN).fetchone()[0]:
+                if db.execute(events).fetchone()[0]:
                     return False
             # A damaged page may look empty.
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
