@@ -75,6 +75,10 @@ EXPECTED = {
         ("This command", ("allow $ pytest -q",)),
         ("pytest with any arguments", ("allow $ pytest *",)),
     ],
+    "cd WORK/ && pytest -q": [
+        ("This command", ("allow $ pytest -q",)),
+        ("pytest with any arguments", ("allow $ pytest *",)),
+    ],
     "pytest -q 2>&1 | tail -20": [
         ("This command", ("allow $ pytest -q",)),
         ("pytest with any arguments", ("allow $ pytest *",)),
@@ -125,7 +129,17 @@ def test_offers_go_from_the_command_to_the_program_or_the_files(work: Path, text
     assert texts(line(text, work)) == EXPECTED[text]
 
 
-@pytest.mark.parametrize("text", ["python3 tool.py", "python3 tests/test_a.py -v", "./build.sh a", "bash build.sh"])
+WRAPPED = [
+    "timeout 60 python3 tool.py",
+    "uv run python3 tool.py a",
+    "time ./build.sh",
+    "timeout 5s uv run python tool.py",
+]
+
+
+@pytest.mark.parametrize(
+    "text", ["python3 tool.py", "python3 tests/test_a.py -v", "./build.sh a", "bash build.sh", *WRAPPED]
+)
 def test_script_of_the_workspace_is_bound_to_its_content_or_its_path(work: Path, text: str):
     bound, by_path, wide = offered(line(text, work), "MEDIUM")
     assert bound.label.endswith("stays as now")
@@ -174,6 +188,12 @@ REASONS = {
     "python3 ../outside.py": "code",
     "bash -c 'make all'": "code",
     "cd src && pytest": "directory",
+    "cd WORK/src && pytest": "directory",
+    "cd WORK/.. && pytest": "directory",
+    "cd -P WORK && pytest": "directory",
+    "timeout 60 bash -c ls": "code",
+    "uv run --with x python tool.py": "download",
+    "timeout -s KILL 60 python3 tool.py": "code",
     "FOO=1 pytest": "plain command",
     "pytest $X": "plain command",
     "pytest *.py": "plain command",

@@ -6,9 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.tui.approval_app import arm, ask, choices, command, edit, keys_shown
+from tests.tui.decision_files import keep_all_kinds
 from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
 from workbench.tui.screens.always import AlwaysScreen
+from workbench.tui.widgets.rule_lab import RuleLab
 from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_preview import RulePreview, try_rule
 from workbench.view.state import SessionState
@@ -75,6 +77,19 @@ async def test_y_counts_again_only_after_the_quiet_time_of_the_last_key() -> Non
         await pilot.pause()
         assert app.results == []
         assert isinstance(app.screen, AlwaysScreen)
+
+
+async def test_decisions_of_all_sessions_are_searched_for_the_current_choice(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    keep_all_kinds()
+    app, clock = ask(TESTS)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await opened(pilot, app, clock)
+        lab = app.screen.query_one(RuleLab)
+        await until(pilot, lambda: "it fits no action" in str(lab.render()), "the search for the first choice")
+        await pilot.press("2")
+        await until(pilot, lambda: "would run" in str(lab.render()), "the search for the second choice")
+        assert "In all sessions (2 sessions" in str(lab.render())
 
 
 async def test_escape_saves_nothing_and_returns_to_the_question() -> None:

@@ -19,7 +19,7 @@ from workbench.rules.rule import Rule, slips_by
 from workbench.rules.rule_files import RUNS_ANY, too_wide
 from workbench.rules.rule_matching import changes_later_commands, covers, writes_input
 from workbench.rules.rule_set import deciding
-from workbench.rules.script_content import content_hash, script_index, script_of
+from workbench.rules.script_content import content_hash, script_index, script_of, wrapper_length
 from workbench.rules.subject import EDITS, Subject
 from workbench.text import revealed
 from workbench.tools.execute_bash import NAME as SHELL
@@ -37,10 +37,6 @@ _INSTALLS: Final = ("installs ", "runs a package", "runs what ")
 """The beginnings of the reasons of commands that may run what they download."""
 _MODULES: Final = words("unittest compileall py_compile pytest mypy ruff black isort coverage pyflakes pylint doctest")
 """Modules that `python -m` may be allowed to run, besides those that the analysis reads as commands."""
-_WRAPPERS: Final[Mapping[str, int]] = {"timeout": 1, "time": 0, "nice": 0}
-"""Programs that only limit or measure another one, with the number of their own words before it."""
-_RUNNERS: Final = words("uv poetry pipenv pdm hatch rye")
-"""Programs whose verb `run` starts a program in the environment of the project."""
 _BY_VERB: Final[Mapping[str, frozenset[str]]] = {
     "git": words("add commit mv switch fetch stage"),
     **dict.fromkeys(words("npm pnpm yarn bun"), words("test run t")),
@@ -294,14 +290,8 @@ class _Command:
 
     def _wrapped(self) -> int:
         """Return how many words precede the program that a harmless wrapper runs; 0 if it is none."""
-        words_ = self.part.words
-        if not self.inner or not self.inner[0].words:
-            return 0
-        before = len(words_) - len(self.inner[0].words)
-        is_end = before > 0 and words_[before:] == self.inner[0].words
-        is_runner = words_[0] in _RUNNERS and words_[1:2] == ("run",) and before == 2
-        is_wrapper = words_[0] in _WRAPPERS and before == 1 + _WRAPPERS[words_[0]]
-        return before if is_end and (is_runner or is_wrapper) else 0
+        before = wrapper_length(self.part.words)
+        return before if before and self.inner and self.inner[0].words == self.part.words[before:] else 0
 
     def _fixed(self) -> int:
         """Return how many words a rule for any arguments spells out; 0 if there is no such rule."""

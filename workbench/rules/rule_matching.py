@@ -304,7 +304,8 @@ def changes_later_commands(part: Part, subject: Subject) -> bool:
     name = part.words[0].lstrip("\\") if part.words else ""
     if name == "printf":
         return any(word.startswith("-v") for word in part.words[1:])
-    return name in _CHANGERS and part.words != ("cd", subject.workspace)
+    is_home = part.words[0] == "cd" and len(part.words) == 2 if part.words else False
+    return name in _CHANGERS and not (is_home and os.path.normpath(part.words[1]) == subject.workspace)
 
 
 def _is_wrapped(rule: Rule, outer: tuple[str, ...], inner: Part) -> bool:

@@ -19,8 +19,25 @@ _FLAGS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(words("node nodejs php lua Rscript bun"), frozenset()),
 }
 """Interpreters, and their flags without a value that may precede the script."""
+_DURATION: Final = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_RUNNERS: Final = words("uv poetry pipenv pdm hatch rye")
+"""Programs whose verb `run` starts a program in the environment of the project."""
 _VERSION: Final = re.compile(r"[\d.]+\Z")
 _LARGEST: Final = 10_000_000
+
+
+def wrapper_length(command: Sequence[str]) -> int:
+    """Return how many words precede the program that `timeout`, `time`, `nice` or `uv run` starts; 0 without those.
+
+    None of these may have options.
+    """
+    name, *rest = command or ("",)
+    before = 0
+    if (name in _RUNNERS and rest[:1] == ["run"]) or (name == "timeout" and rest and _DURATION.fullmatch(rest[0])):
+        before = 2
+    elif name in {"time", "nice"}:
+        before = 1
+    return before if before < len(command) and not command[before].startswith("-") else 0
 
 
 def script_index(command: Sequence[str]) -> int:
@@ -29,6 +46,9 @@ def script_index(command: Sequence[str]) -> int:
         return -1
     if "/" in command[0]:
         return 0
+    if before := wrapper_length(command):
+        inner = script_index(command[before:])
+        return before + inner if inner >= 0 else -1
     flags = _FLAGS.get(_VERSION.sub("", command[0]))
     if flags is None:
         return -1
