@@ -82,7 +82,7 @@ def test_secrets_are_neither_shown_nor_written(where):
         ("max_cost", "nan", "an amount of dollars"),
         ("api_base", "localhost", "api_base must be an address such as"),
         ("api_key_env", "sk-abc-123", "the key itself does not belong here"),
-        ("mode", "wild", "must be one of medium, ask"),
+        ("mode", "wild", "must be one of plan, ask"),
         ("terminal.bell", "auto", "yes or no"),
         ("models.fast.temperature", "3", "a number from 0 to 2"),
         ("models.fast.api_key_keyring", "x", "must be SERVICE/NAME"),
