@@ -15,8 +15,18 @@ from tests.session.test_opening import NAME, SETTINGS, where, write_session
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.git import run_git
-from workbench.protocol.events import ActionObserved, DelegateStep, FileDelta, SessionStarted, UserMessage, VersionTaken
+from workbench.protocol.events import (
+    ActionObserved,
+    CustomCommand,
+    DelegateStep,
+    FileDelta,
+    RunEnded,
+    SessionStarted,
+    UserMessage,
+    VersionTaken,
+)
 from workbench.session.session_factory import OpenedSession, open_session
+from workbench.session.state import State
 from workbench.session.storage.jsonl import export_lines, import_lines
 from workbench.session.storage.lock import SessionLock, lock_path
 from workbench.session.storage.session_list import find_session, list_sessions
@@ -67,6 +77,25 @@ def test_import_with_a_forged_version_continues_and_writes_nothing(where: Locati
     session.session.step()
     session.close()
     assert precious.read_text() == "mine\n"
+
+
+def test_model_of_an_imported_command_is_not_asked(where: Locations, tmp_path: Path) -> None:
+    command = CustomCommand(name="review", source="/w/review.md", model="openai/evil", tools=("think",))
+    events = [
+        SessionStarted(id=NAME, workspace=str(tmp_path), model="m", mode="ask"),
+        UserMessage(text="Go.", command=command),
+        RunEnded(reason="finished"),
+    ]
+    with Store.create(tmp_path / "theirs.session") as store:
+        store.append(*events)
+        lines = [*export_lines(store)]
+    with import_lines(lines, tmp_path / "x.session", model="openai/mine", mode="ask") as store:
+        state = State()
+        for event in store.events():
+            state.apply(event)
+    assert state.asked_model == "openai/mine"
+    assert state.command is not None
+    assert state.command.tools == ("think",), "what a command may not use stays out of reach"
 
 
 def test_sub_agents_changes_outside_the_workspace_cannot_be_reverted(tmp_path: Path) -> None:

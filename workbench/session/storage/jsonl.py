@@ -19,6 +19,7 @@ from workbench.protocol.events import (
     FilesChanged,
     SessionStarted,
     SettingsChanged,
+    UserMessage,
     VersionTaken,
     event_from_json,
 )
@@ -73,6 +74,8 @@ def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Even
             return replace(event, **set_here)
         case SettingsChanged():
             return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
+        case UserMessage() if event.command is not None:  # a command's model would be asked until the next message
+            return replace(event, command=replace(event.command, model=""))
         case DelegateStep():
             return replace(event, event=without_powers(event.event, model, mode, workspace))
     return _restricted(event, workspace)
