@@ -204,6 +204,12 @@ STARTS: list[tuple[list[str], dict[str, str], dict[str, str], str]] = [
     (["ls"], {"LD_PRELOAD": "./y.so"}, {"y.so": "1"}, "y.so"),
     (["java", "-cp", "classes", "Main"], {}, {"classes/Main.class": "1"}, "classes/Main.class"),
     (["ruby", "-r./hook", "x.rb"], {}, {"x.rb": "1", "hook.rb": "1"}, "hook.rb"),
+    (["perl", "x.pl"], {"PERL5OPT": "-I. -Mhook"}, {"x.pl": "1", "hook.pm": "1"}, "hook.pm"),
+    (["ruby", "x.rb"], {"RUBYOPT": "-w -r./hook"}, {"x.rb": "1", "hook.rb": "1"}, "hook.rb"),
+    (["Rscript", "x.R"], {}, {"x.R": "1", ".Rprofile": "1"}, ".Rprofile"),
+    (["python", "x.py"], {"PYTHONBREAKPOINT": "hook.f"}, {"x.py": "1", "hook.py": "1"}, "hook.py"),
+    (["python", "x.py"], {"PYTHONWARNINGS": "error::hook.W"}, {"x.py": "1", "hook.py": "1"}, "hook.py"),
+    (["python", "x.py"], {"PYTHONHOME": "./home"}, {"x.py": "1", "home/lib/os.py": "1"}, "home/lib/os.py"),
     (["./run"], {}, {"run": "#!./interp\n", "interp": "#!/bin/sh\n"}, "interp"),
     (["./run"], {}, {"run": "#!/usr/bin/env -S python x.py\n", "x.py": "1"}, "x.py"),
 ]

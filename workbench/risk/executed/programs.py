@@ -149,6 +149,7 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "direnv": (".envrc", ".env"),
     **dict.fromkeys(("clojure", "clj"), ("deps.edn",)),
     "gdb": (".gdbinit",),
+    **dict.fromkeys(("R", "Rscript", "r"), (".Rprofile", ".Renviron")),
     "lldb": (".lldbinit",),
     "pipenv": ("Pipfile", "Pipfile.lock", ".env"),
     **dict.fromkeys(("dotenv", "dotenvx", "godotenv"), (".env",)),

@@ -17,14 +17,17 @@ _MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=(
 _LIBRARIES_SET: Final = re.compile(
     r"\b(?:LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|DYLD_FALLBACK_LIBRARY_PATH|CLASSPATH|AWKPATH|AWKLIBPATH|PERL5LIB|RUBYLIB|"
     r"NODE_PATH|LUA_PATH|LUA_CPATH|GCONV_PATH|GEM_PATH|GEM_HOME|PYTHONPATH|TCLLIBPATH|R_LIBS(?:_USER)?|JULIA_LOAD_PATH|"
-    r"FPATH|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|KUBECONFIG|DOCKER_CONFIG|AWS_CONFIG_FILE|GIT_CONFIG_\w+|MYSQL_HOME|PGSYSCONFDIR)"
+    r"FPATH|PYTHONHOME|PYTHONUSERBASE|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|KUBECONFIG|DOCKER_CONFIG|AWS_CONFIG_FILE|GIT_CONFIG_\w+|MYSQL_HOME|PGSYSCONFDIR)"
     r"=([^\s;&|]+)"
 )
 """Variables that name directories or files from which a program loads code or settings."""
 _HOMES_SET: Final = re.compile(r"\b(?:HOME|ZDOTDIR|XDG_CONFIG_HOME|XDG_DATA_HOME)=([^\s;&|]+)")
 _GIT_SET: Final = re.compile(r"\bGIT_(?:COMMON_)?DIR=([^\s;&|]+)")
 _MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
-_CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
+_VALUE: Final = r"=(\"[^\"]*\"|'[^']*'|[^\s;&|]+)"
+_CODE_SET: Final = re.compile(rf"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES){_VALUE}")
+_CLASS_SET: Final = re.compile(rf"\b(?:PYTHONBREAKPOINT|PYTHONWARNINGS){_VALUE}")
+"""Variables that name functions or classes of modules that Python imports for them."""
 
 _MODULE_OPTION: Final = re.compile(r"-[Mmr]")
 """An option of Perl or Ruby that precedes the module to load."""
@@ -52,11 +55,13 @@ def library_paths(text: str) -> Iterator[str]:
 
 def startup_files(text: str) -> Iterator[str]:
     """Yield the values of variables that name files which an interpreter runs when it starts."""
-    for value in (value.strip("\"'") for value in _CODE_SET.findall(text)):
+    for value in (word for values in _CODE_SET.findall(text) for word in values.strip("\"'").split()):
         yield value
         if module := _MODULE_OPTION.match(value):
             name = value[module.end() :].partition("=")[0].replace("::", "/")
             yield from (name, f"{name}.pm", f"{name}.rb", f"lib/{name}.pm", f"lib/{name}.rb")
+    for value in _CLASS_SET.findall(text):
+        yield from (f"{name.partition('.')[0]}.py" for name in re.findall(r"[A-Za-z_][\w.]*", value))
 
 
 def as_mounted(text: str) -> str:
