@@ -197,3 +197,22 @@ def test_a_limit_of_a_conversation_is_checked(agent_with):
 def test_a_program_gets_its_logger(caplog):
     get_logger("program.part").warning("one line")
     assert [(record.name, record.message) for record in caplog.records] == [("program.part", "one line")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[Adder(), Echo()], (Adder(), Echo()), [[Adder()], Echo()], ToolCollection(Adder(), Echo())],
+    ids=["list", "tuple", "nested", "collection"],
+)
+def test_a_collection_takes_tools_in_lists(given):
+    collection = ToolCollection(given)
+    assert [tool.name for tool in collection] == ["adder", "echo"]
+    assert [tool.name for tool in ToolCollection().add_tools(given, "think")] == ["adder", "echo", "think"]
+
+
+def test_a_collection_runs_a_tool_by_position_and_by_name():
+    collection = ToolCollection([Adder()])
+    by_position = asyncio.run(collection.execute("adder", {"a": 1}))
+    by_name = asyncio.run(collection.execute(name="adder", tool_input={"a": 1}))
+    assert by_position.text == by_name.text == "3"
+    assert asyncio.run(collection.execute("nothing")).is_error

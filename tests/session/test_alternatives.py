@@ -38,10 +38,10 @@ def place(tmp_path, monkeypatch):
     opened.close()
 
 
-def result(place: Place, turn: dict, **tools: object) -> str:
+def result(place: Place, turn: dict, *, mode: str = "never", **tools: object) -> str:
     """Return what the tool answers in a session with these tools."""
     place.script.write_text(script(turn))
-    settings = Settings(model=f"scripted/{place.script}", mode="never", tools=tools)
+    settings = Settings(model=f"scripted/{place.script}", mode=mode, tools=tools)
     place.opened = start_session(place.where, settings, place.directory, place.id, **place.heard)
     place.opened.session.send("go")
     place.drive()
@@ -87,6 +87,13 @@ def test_missing_program_names_tools_that_are_on(place, monkeypatch, need, more,
     assert reason in text
     assert expected in text
     assert not [name for name, is_on in more.items() if not is_on and name in text]
+
+
+def test_plan_mode_names_no_tool_that_it_denies(place):
+    turn = {"tool": "execute_bash", "arguments": {"command": "ls"}}
+    text = result(place, turn, mode="plan", python_execute=True, execute_ipython_cell=True)
+    assert "Instead, use str_replace_editor for files, or glob to find files, or grep to search in them." in text
+    assert "python" not in text
 
 
 @pytest.mark.parametrize("need", NEEDS)

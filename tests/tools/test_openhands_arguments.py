@@ -81,7 +81,7 @@ class Recorder(ToolExecutor):
         raise ValueError(f"shared by {type(action).__name__}")
 
 
-@pytest.mark.parametrize("name", sorted(ALL_TOOLS - {"openapi", "find_tools"}))
+@pytest.mark.parametrize("name", sorted(ALL_TOOLS - {"openapi"}))
 def test_every_tool_is_created_with_an_executor_that_is_given(name, tmp_path):
     kind: Any = find_tool(name)
     executor, context = Recorder(), ToolContext(str(tmp_path))
@@ -93,6 +93,33 @@ def test_every_tool_is_created_with_an_executor_that_is_given(name, tmp_path):
     assert f"shared by {made.action_type.__name__}" in made(made.action_type.model_construct()).text
     with pytest.raises(TypeError, match="executor or parameters: leave out size"):
         kind.create(context, executor=executor, size=3)
+
+
+@pytest.mark.parametrize("kind", [BashExecutor, BashTool])
+def test_timeout_limits_calls_that_have_none_of_their_own(kind, tmp_path, local_sandbox):
+    made: Any = kind(working_dir=str(tmp_path), timeout=0.5)
+    limited = made(ExecuteBashAction(command="while :; do echo x; read -t 0.1 <> <(:); done", timeout=None))
+    assert (limited.timed_out, limited.timeout, limited.exit_code) == (True, True, -1)
+    assert "did not end within 0.5 seconds" in limited.text
+    made(ExecuteBashAction(command="C-c", is_input=True))
+    assert made(ExecuteBashAction(command="echo done", timeout=60)).output == "done\n"
+    made.close()
+
+
+@pytest.mark.parametrize("kind", [BashExecutor, BashTool])
+@pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])
+def test_timeout_that_is_none_is_refused(kind, timeout, tmp_path):
+    with pytest.raises(ValueError, match="above 0"):
+        kind(working_dir=tmp_path, timeout=timeout)
+
+
+def test_shell_is_described_with_its_timeout(tmp_path):
+    (limited,) = BashTool.create(ToolContext(str(tmp_path)), timeout=120)
+    (resolved,) = resolve_tool(Tool("TerminalTool", {"timeout": 120}), ToolContext(str(tmp_path)))
+    for tool in (limited, resolved):
+        assert "without `timeout` the call comes back after 120 seconds" in tool.description
+        assert "After 120 s (or `timeout`)" in tool.short_description
+    assert "once nothing new was printed for 30 seconds" in BashTool(tmp_path).description
 
 
 def test_tools_of_one_factory_share_a_shell(tmp_path, local_sandbox):

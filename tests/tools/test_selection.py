@@ -246,7 +246,7 @@ def test_disabled_tool_is_not_loaded(place):
         ("tool = lambda conv_state: 3", "an object of type int instead of tools"),
         ("tool = lambda conv_state: []", "nothing here to work with"),
         ("def tool(conv_state): raise OSError('no\\nnet')", "OSError: no"),
-        (GREET.replace('name="greet"', 'name="execute_bash"'), "another tool's name"),
+        (GREET.replace('name="greet"', 'name="execute_bash"'), "that built-in tool are rated by its name"),
         (GREET.replace('name="greet"', 'name="two words"'), "or none"),
         (
             GREET + "tool = ToolDefinition(name='greet', description='', action_type=Greet)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -108,13 +108,14 @@ class SessionTools:
 
 
 class ToolCollection:
-    """Tools by name; `add_tools` and `remove_tool` change what the agents that use the collection may call next.
+    """Tools by name, given one by one or in lists; `add_tools` and `remove_tool` change what agents with the collection
+    may call next.
 
     Tools that are named by a string, a specification or a class are created for each session; without an agent they
     work in the current directory.
     """
 
-    def __init__(self, *tools: Toolish) -> None:
+    def __init__(self, *tools: Toolish | Sequence[Toolish]) -> None:
         self._lock = threading.RLock()
         self._view: SessionTools | None = None
         self._entries: tuple[_Entry, ...] = ()
@@ -165,11 +166,11 @@ class ToolCollection:
         """Add a tool, a class, a specification, a name or a function. Raises UsageError, TypeError or ValueError."""
         return self.add_tools(tool)
 
-    def add_tools(self, *tools: Toolish) -> ToolCollection:
+    def add_tools(self, *tools: Toolish | Sequence[Toolish]) -> ToolCollection:
         """Add several; if one cannot be added, none is. Tools that are there already stay; another tool of the same
         name is left out with a warning.
         """
-        sources = [_source(tool) for tool in tools]
+        sources = [_source(tool) for tool in _flat(tools)]
         with self._lock:
             before = self._entries
             self._entries = (*before, *_new_entries(before, sources))
@@ -200,7 +201,7 @@ class ToolCollection:
         """Return the function definitions of all tools for a chat request."""
         return [tool.to_openai_tool() for tool in self.tools]
 
-    async def execute(self, *, name: str, tool_input: dict[str, Any] | None = None) -> Observation:
+    async def execute(self, name: str, tool_input: dict[str, Any] | None = None) -> Observation:
         """Run a tool directly, without an agent and so without approval; an unknown name is an error observation."""
         import asyncio
 
@@ -226,6 +227,15 @@ class ToolCollection:
         """Close the tools that were created without an agent, or for the agent that opened the collection last."""
         if self._view is not None:
             self._view.close()
+
+
+def _flat(tools: Iterable[Any]) -> Iterator[Any]:
+    """Yield the tools, and those in lists, tuples and other collections among them."""
+    for tool in tools:
+        if isinstance(tool, list | tuple | ToolCollection):
+            yield from _flat(tool)
+        else:
+            yield tool
 
 
 def _source(tool: Any) -> Any:

@@ -20,7 +20,7 @@ from workbench.suggest import nearest
 from workbench.tools.coercion import error_line
 from workbench.tools.context import ConversationState
 from workbench.tools.factories import Hints, settable
-from workbench.tools.manifest import BUILTIN_TOOLS
+from workbench.tools.manifest import ALL_TOOLS, BUILTIN_TOOLS
 from workbench.tools.name_filter import NameFilter
 from workbench.tools.registry import (
     Registrable,
@@ -261,6 +261,10 @@ class _Opener:
     def _check(self, tools: Sequence[ToolDefinition]) -> None:
         """Raise an error unless all have free names and serializable schemas."""
         for tool in tools:
+            if tool.name in ALL_TOOLS:
+                raise UsageError(
+                    f"it calls itself {tool.name!r}, but calls of that built-in tool are rated by its name"
+                )
             if tool.name in self._names or not is_name(tool.name):
                 raise UsageError(f"it calls itself {tool.name!r}, which is another tool's name or none")
             json.dumps(tool.as_executable().to_openai_tool())

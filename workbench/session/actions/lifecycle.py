@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from workbench.agent.agent_kinds import can_only_read
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionAssessed,
@@ -89,7 +90,12 @@ class Actions:
         self.rater = Rater(log.state, rules, refusals, assessments)
         self._copies = copies
         self.protection = Protection(log, self.rater, writer.state_dir)
-        self.runner = Runner(on_live, self._report, tools)
+        self.runner = Runner(on_live, self._report, self._usable)
+
+    def _usable(self) -> list[str]:
+        """Return the names of the tools that the mode allows at all."""
+        is_plan = self._log.state.mode == "plan"
+        return [name for name, tool in self.tools.items() if not is_plan or can_only_read(tool)]
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """Return the events to record before the action may run; none if `advance` has to prepare it first.

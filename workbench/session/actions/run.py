@@ -160,9 +160,11 @@ def record_model_call(response: ModelResponse) -> None:
 class Runner:
     """The threads in which a session's tools run; a single action always runs in the first of them."""
 
-    def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report, tools: Collection[str] = ()) -> None:
-        """`tools` are the names of the session's tools, which come and go."""
-        self._tools = tools
+    def __init__(
+        self, on_live: Callable[[LiveEvent], None], report: _Report, usable: Callable[[], Collection[str]] = tuple
+    ) -> None:
+        """`usable` returns the names of the tools that can be used now."""
+        self._usable = usable
         self._on_live = on_live
         self._report = report
         self._hiding: dict[str, SecretStream] = {}
@@ -229,7 +231,7 @@ class Runner:
             outcome = work()
         if call.is_suspended:
             raise CallSuspended
-        return outcome.with_alternatives(self._tools), time.monotonic() - began
+        return outcome.with_alternatives(self._usable()), time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
         """Forward text with secrets masked; its last word is held back until more text follows."""

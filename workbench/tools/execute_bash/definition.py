@@ -20,17 +20,19 @@ SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` returns."""
 
 
-def _description(silence: float) -> str:
+def _description(silence: float, limit: float | None = None) -> str:
+    pause = f"after {limit:g} seconds" if limit else f"once nothing new was printed for {silence:g} seconds"
     return f"""Run a command in a bash shell that stays open: its folder, variables and functions last between calls.
 
 Input: `command`, one command or a script of several lines (heredocs, loops and functions work).
 Result: what was printed, the exit code, the working directory. Over {LIMIT:,} characters the middle is left out and the result names a file with all of it.
-Long runs: without `timeout` the call comes back once nothing new was printed for {silence:g} seconds; with `timeout` after that many seconds. The command continues (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
+Long runs: without `timeout` the call comes back {pause}; with `timeout` after that many seconds. The command continues (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
 Limits: no full-screen programs, no passwords; use options that ask nothing (-y, --no-edit, sudo -n). `exit` ends the shell and loses its state; `reset` starts a new one when the old one is stuck."""  # noqa: E501
 
 
-def _short(silence: float) -> str:
-    return f"""Run a command or script in a persistent bash shell; prints output and exit code. After {silence:g} s without output (or `timeout`) it returns with exit code -1 and continues: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
+def _short(silence: float, limit: float | None = None) -> str:
+    pause = f"{limit:g} s" if limit else f"{silence:g} s without output"
+    return f"""Run a command or script in a persistent bash shell; prints output and exit code. After {pause} (or `timeout`) it returns with exit code -1 and continues: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
 
 
 class ExecuteBashAction(Action):
@@ -113,21 +115,20 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         state_dir: Path | None = None,
         no_change_timeout: Annotated[float, Field(gt=0)] = SILENCE,
         no_change_timeout_seconds: Annotated[float, Field(gt=0)] | None = None,
+        timeout: Annotated[float, Field(gt=0)] | None = None,
         username: str | None = None,
         terminal_type: TerminalType | None = None,
         hidden_env: Collection[str] = (),
     ) -> None:
-        """The names of OpenHands work: `no_change_timeout_seconds`, `username` (only your own), `terminal_type`."""
+        """`timeout` is the limit of calls that have none of their own.
+
+        The names of OpenHands work: `no_change_timeout_seconds`, `username` (only your own), `terminal_type`.
+        """
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
-        executor = BashExecutor(
-            working_dir,
-            state_dir,
-            no_change_timeout=no_change_timeout_seconds or no_change_timeout,
-            username=username,
-            terminal_type=terminal_type,
-            hidden_env=hidden_env,
-        )
+        silence = no_change_timeout_seconds or no_change_timeout
+        more: dict[str, Any] = {"username": username, "terminal_type": terminal_type, "hidden_env": hidden_env}
+        executor = BashExecutor(working_dir, state_dir, no_change_timeout=silence, timeout=timeout, **more)
         self.description, self.short_description = _descriptions(executor)
         super().__init__(executor)
 
@@ -148,8 +149,8 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
 
 
 def _descriptions(executor: object) -> tuple[str, str]:
-    silence = getattr(executor, "no_change_timeout", SILENCE)
-    return _description(silence), _short(silence)
+    silence, limit = getattr(executor, "no_change_timeout", SILENCE), getattr(executor, "timeout", None)
+    return _description(silence, limit), _short(silence, limit)
 
 
 def _effect(arguments: Mapping[str, Any], executor: object) -> Effect:

@@ -31,11 +31,13 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         *,
         no_change_timeout: float = SILENCE,
         no_change_timeout_seconds: float | None = None,
+        timeout: float | None = None,
         username: str | None = None,
         terminal_type: TerminalType | None = None,
         hidden_env: Collection[str] = (),
     ) -> None:
-        """`no_change_timeout_seconds` is the name of `no_change_timeout` in OpenHands.
+        """`timeout` is the limit of calls that have none of their own, in seconds; without it, calls return after
+        `no_change_timeout` seconds without output. `no_change_timeout_seconds` is the name of that in OpenHands.
 
         The shell runs as the user of this process: another `username` raises ValueError. `terminal_type` is accepted
         and changes nothing; an unknown one raises ValueError.
@@ -44,6 +46,9 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         _check_terminal_type(terminal_type)
         self._shells = Shells(str(Path(working_dir).absolute()), state_dir, hidden_env)
         self.no_change_timeout = no_change_timeout_seconds or no_change_timeout
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"`timeout` is a number of seconds above 0, not {timeout!r}.")
+        self.timeout = timeout
         # The running command, or one that ended between calls.
         self._command = ""
         self._one_call = threading.Lock()
@@ -130,11 +135,12 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             return self._watch(shell, action, lead)
 
     def _watch(self, shell: Shell, action: ExecuteBashAction, lead: list[str]) -> ExecuteBashObservation:
-        outcome = Watch(shell, self.no_change_timeout, action.timeout, self._interrupted).wait()
+        limit = action.timeout or self.timeout
+        outcome = Watch(shell, self.no_change_timeout, limit, self._interrupted).wait()
         shell.rest()
         output = shell.stream.collect()
         if outcome in STILL_RUNNING:
-            trailing = [messages.unfinished(outcome, self.no_change_timeout, action.timeout)]
+            trailing = [messages.unfinished(outcome, self.no_change_timeout, limit)]
             late = outcome in (Outcome.SILENT, Outcome.LIMIT)
             return self._answer(action, trailing, Result(output, lead, timed_out=late))
         self._command = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -38,9 +38,18 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
     observation_type = FindToolsObservation
     annotations = ToolAnnotations.reading("Find tools")
 
+    offer = Offer(MOST)
+    """Of a definition without an executor, which is only described."""
+
     def __init__(self, *, most: int = MOST) -> None:
         self.offer = Offer(most)
         super().__init__(FindToolsExecutor(self.offer))
+
+    def set_executor(self, executor: Any) -> Self:
+        """Return a copy of the tool with this executor, and with the offer that it searches."""
+        changed = super().set_executor(executor)
+        changed.offer = executor.offer if isinstance(executor, FindToolsExecutor) else Offer(MOST)
+        return changed
 
     @property
     def description(self) -> str:
@@ -69,16 +78,16 @@ class FindToolsExecutor(ToolExecutor[FindToolsAction, FindToolsObservation]):
     """Searches the hidden tools of one session."""
 
     def __init__(self, offer: Offer) -> None:
-        self._offer = offer
+        self.offer = offer
 
     def __call__(self, action: FindToolsAction) -> FindToolsObservation:
         """Return the best matches, which are offered to the model from its next call on."""
-        hidden = self._offer.hidden
+        hidden = self.offer.hidden
         names = Index(hidden).best(action.query, action.most)
         if not names:
-            there = f"there are {self._offer.summary}; try other words" if hidden else "all tools are in your list"
+            there = f"there are {self.offer.summary}; try other words" if hidden else "all tools are in your list"
             return FindToolsObservation.from_text(f"No other tool fits: {there}.", is_error=bool(hidden))
-        self._offer.ask_for(names)
+        self.offer.ask_for(names)
         lines = [f"- {name}: {first_line(hidden[name].description, 160)}" for name in names]
         text = "\n".join(["These can be called from your next answer on:", *lines])
         return FindToolsObservation.from_text(text, found=names)
@@ -87,4 +96,4 @@ class FindToolsExecutor(ToolExecutor[FindToolsAction, FindToolsObservation]):
         """Offer the tools that were found before a restart."""
         names = observation.get("found")
         if isinstance(names, list):
-            self._offer.ask_for(name for name in names if isinstance(name, str))
+            self.offer.ask_for(name for name in names if isinstance(name, str))
