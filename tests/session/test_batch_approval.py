@@ -131,12 +131,12 @@ def test_edit_of_a_file_that_an_earlier_action_writes_is_shown_again(harness, tm
     assert second.assessed.preview[0].before == "old"
     d.decide(first)
     d.run()
-    (anew,) = d.waiting()
-    assert (anew.assessed.preview[0].before, anew.assessed.preview[0].after) == ("first", "mine")
+    (again,) = d.waiting()
+    assert (again.assessed.preview[0].before, again.assessed.preview[0].after) == ("first", "mine")
     with pytest.raises(CommandError, match="look at it again"):
         d.decide(second)
     assert file.read_text() == "first"
-    d.decide(anew)
+    d.decide(again)
     d.run()
     assert file.read_text() == "mine"
 
@@ -206,8 +206,8 @@ def test_command_is_asked_again_if_an_earlier_one_changed_the_directory(shelled,
     assert second.assessed.working_dir == str(tmp_path)
     d.decide(first)
     d.run()
-    (anew,) = d.waiting()
-    assert anew.assessed.working_dir == str(tmp_path / "sub")
+    (again,) = d.waiting()
+    assert again.assessed.working_dir == str(tmp_path / "sub")
     d.answer()
     assert (tmp_path / "sub" / "here").exists()
 
@@ -393,13 +393,13 @@ def test_second_edit_is_shown_on_top_of_the_edited_first_one(stacked):
     mine = first.assessed.preview[0].after.replace("line 20\n", "twenty\n")
     stacked.decide(first, "edited", written=(FileText(path=str(stacked.file), text=mine),))
     stacked.run()
-    (anew,) = stacked.waiting()
-    assert (anew.assessed.preview[0].before, anew.assessed.stacked) == (mine, ())
+    (again,) = stacked.waiting()
+    assert (again.assessed.preview[0].before, again.assessed.stacked) == (mine, ())
     with pytest.raises(CommandError, match="look at it again"):
         stacked.decide(second)
-    stacked.decide(anew)
+    stacked.decide(again)
     stacked.run()
-    assert stacked.file.read_text() == anew.assessed.preview[0].after
+    assert stacked.file.read_text() == again.assessed.preview[0].after
 
 
 def test_second_edit_is_not_written_after_a_change_by_another_program(stacked):

@@ -73,7 +73,7 @@ REWRITTEN = {
     "an approval, with its time": f"{PINS}; s = os.stat(p); d['approved'] = ['look']; json.dump(d, open(p, 'w')); "
     "os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))",
     "an approval of another server": f"{PINS}; d['approved'] = ['look']; json.dump(d, open(p[:-6] + 'z.json', 'w'))",
-    "a record deleted, so that all is pinned anew": f"{PINS}; os.unlink(p)",
+    "a record deleted, so that all is pinned again": f"{PINS}; os.unlink(p)",
     "a record emptied": f"{PINS}; open(p, 'w')",
     "what was reviewed": f"{PINS}; open(p[:-5] + '.shown', 'w').write('0' * 12)",
     "the mode of a closed session": f'{SESSION}; e = \'{{"kind": "settings_changed", "mode": "never"}}\'; {INSERT}',

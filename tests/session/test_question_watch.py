@@ -79,7 +79,7 @@ CHANGES = [write, replace, same_size_and_time, link]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_changed_file_is_asked_about_anew_and_the_old_decision_is_refused(watched, file, change):
+def test_changed_file_is_asked_about_again_and_the_old_decision_is_refused(watched, file, change):
     (old,) = watched.d.waiting()
     fingerprint = old.assessed.fingerprint
     change(file)

@@ -535,7 +535,7 @@ def test_sub_agent_that_cannot_start_is_an_error_and_the_agent_continues(place):
     place.opened = start_session(
         place.where, Settings(model=model, mode="never"), place.directory, place.id, **place.heard
     )
-    place.script.write_text("not a script")  # it is read anew for each session
+    place.script.write_text("not a script")  # it is read again for each session
     place.opened.session.send("share the work")
     place.go_on()
     place.join()

@@ -187,7 +187,7 @@ def test_the_encoding_stays_when_an_edit_removes_what_told_it(project, tmp_path,
     assert path.read_bytes() == "# Привет, мир\nx = 1\n".encode("cp1251")
 
 
-def test_a_file_that_another_program_converts_is_read_anew(editor, project):
+def test_a_file_that_another_program_converts_is_read_again(editor, project):
     path = project / "a.txt"
     path.write_bytes("Привет, мир\n".encode("cp1251"))
     editor.done("view", path)

@@ -105,7 +105,7 @@ async def test_hunk_is_edited_inside_the_question(size: tuple[int, int]) -> None
         await until(pilot, lambda: "✓ 1 edited" in hunks_said(app))
         await until(pilot, lambda: "+ three yn" in painted(diff(app)))
         await pilot.press("y")
-        assert app.results == [], "the quiet time begins anew after typing"
+        assert app.results == [], "the quiet time begins again after typing"
         clock.now += 60
         await until(pilot, lambda: "y approve as edited" in keys_shown(app))
         await pilot.press("y")

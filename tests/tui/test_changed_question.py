@@ -47,7 +47,7 @@ class Question:
         assess(self.script, self.name, "MEDIUM", preview=(delta,), fingerprint=fingerprint, reasons=reason)
 
     def change(self, before: str, after: str, fingerprint: str = "f2") -> None:
-        """Let the engine ask anew."""
+        """Let the engine ask again."""
         self.version(before, after, fingerprint)
         self.client.bring(self.script.events[-1])
 
@@ -223,7 +223,7 @@ async def test_batch_approved_while_one_of_it_changes_leaves_that_one_out(direct
     assert question.decisions() == []
 
 
-async def test_question_behind_typed_text_opens_anew_all_the_same(question):
+async def test_question_behind_typed_text_opens_again_all_the_same(question):
     """It was open before, so it does not wait until the prompt is empty."""
     async with question.app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, question)

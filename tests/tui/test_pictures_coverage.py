@@ -125,7 +125,7 @@ TABLE = {
     "a picture among a result": ("cells_and_browser/colours", ["▀▀▀"]),
     "a picture among a result, without unicode": ("cells_and_browser/ascii", ["picture 1, PNG"]),
     "timeline: a tool of somebody else's package": ("third_party/timeline", ["to team: the parser"]),
-    "approval: asked again, since the file changed": ("approval/asked_anew", ["has changed since"]),
+    "approval: asked again, since the file changed": ("approval/asked_again", ["has changed since"]),
     "approval: a tool of somebody else's package": ("third_party/question", ["lunch at noon", "Approve?"]),
 }
 SIZES = {"80x24", "120x40", "200x60"}

@@ -50,19 +50,25 @@ LISTED = [
 ]
 
 
-@in_each_look
-def test_sub_agents_among_the_tools(look, directory, picture):
-    events = finished()
-    client, app = app_with(events, directory, look.theme)
+def show_tools(client, app, events, *keys, until="may be left out"):
+    """Return a function that opens the list of tools, presses the keys and waits for a text."""
     rows = tool_rows(LISTED, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
 
     async def show(pilot):
         await show_events(pilot, client, events)
         app.push_screen(ToolsScreen(lambda: rows))
         await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
-        await pilot.press(*["down"] * 4)
-        await wait_until(pilot, lambda: "Run them twice." in text_on(app))
+        await pilot.press(*keys)
+        await wait_until(pilot, lambda: until in text_on(app))
 
+    return show
+
+
+@in_each_look
+def test_sub_agents_among_the_tools(look, directory, picture):
+    events = finished()
+    client, app = app_with(events, directory, look.theme)
+    show = show_tools(client, app, events, *["down"] * 4, until="Run them twice.")
     assert picture(app, look, show)
 
 
@@ -71,11 +77,4 @@ def test_sub_agents_among_the_tools(look, directory, picture):
 def test_tools(state, look, directory, picture):
     events = finished()
     client, app = app_with(events, directory, look.theme)
-    rows = tool_rows(state, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
-
-    async def show(pilot):
-        await show_events(pilot, client, events)
-        app.push_screen(ToolsScreen(lambda: rows))
-        await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
-
-    assert picture(app, look, show)
+    assert picture(app, look, show_tools(client, app, events))
