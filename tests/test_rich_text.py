@@ -118,6 +118,59 @@ def tool(observation_type: type[Observation]) -> ToolDefinition[Any, Any]:
     )
 
 
+class DrawnAction(CountAction):
+    """Counts words, and shows the text."""
+
+    text: str
+
+    @property
+    def visualize(self) -> Any:
+        if self.text == "broken":
+            raise RuntimeError("broken")
+        return table(self.text)
+
+
+class GroupAction(CountAction):
+    """Has a renderable that fails when it is printed."""
+
+    @property
+    def visualize(self) -> Any:
+        return object()
+
+
+def proposed(action_type: type[Action], arguments: dict[str, Any], error: str = "") -> list[str]:
+    out = io.StringIO()
+    narrator = Narrator(out.write)
+    definition = ToolDefinition(name="count", description="Counts.", action_type=action_type)
+    narrator.tools = {"count": definition}
+    call = {"action_id": "a", "call_id": "c", "response_id": "r", "tool": "count"}
+    narrator.event(ActionProposed(**call, arguments=arguments, error=error))
+    return out.getvalue().splitlines()
+
+
+def test_narration_prints_what_an_action_renders_below_its_line():
+    first, *rest = proposed(DrawnAction, {"text": "be\x1b[2Jta"})
+    assert first.startswith("▸ count")
+    assert [line for line in rest if line.startswith("  ") and "be\\e[2Jta" in line]
+    assert "\x1b" not in "".join(rest)
+
+
+@pytest.mark.parametrize(
+    ("action_type", "arguments", "error"),
+    [
+        (CountAction, {"text": "a"}, ""),
+        (DrawnAction, {"text": "broken"}, ""),
+        (DrawnAction, {"text": 3}, ""),
+        (DrawnAction, {"text": "a"}, "it is wrong"),
+        (GroupAction, {}, ""),
+    ],
+    ids=["none", "fails", "invalid", "refused", "not printable"],
+)
+def test_narration_of_a_call_without_a_usable_renderable_is_one_line(action_type, arguments, error):
+    (line,) = [each for each in proposed(action_type, arguments, error) if each.strip()]
+    assert line.startswith("▸ count")
+
+
 def narrated(observation_type: type[Observation], **fields: Any) -> list[str]:
     out = io.StringIO()
     narrator = Narrator(out.write)

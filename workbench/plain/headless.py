@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from workbench.agent.custom_commands import CommandMessage, CustomCommands
 from workbench.config.locations import Locations
@@ -55,7 +55,7 @@ from workbench.tools.manifest import kind_of
 from workbench.tools.tool import ToolDefinition
 from workbench.view.fallback_line import fallback_line
 from workbench.view.formatting.actions import decision_text, headline
-from workbench.view.rich_text import WIDTH, renderable_of, rendered_lines, uses_color, width_of
+from workbench.view.rich_text import WIDTH, renderable_of, renderable_of_call, rendered_lines, uses_color, width_of
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -89,8 +89,7 @@ class Narrator:
             case ModelResponded():
                 self._answered(event)
             case ActionProposed():
-                self._tools[event.action_id] = event.tool
-                self._print(f"▸ {self._call(event)}", _BOLD)
+                self._proposed(event)
             case ActionDecided():
                 self._decided(event)
             case ActionObserved():
@@ -112,6 +111,18 @@ class Narrator:
             self._delegated(event)
         else:
             self._ended(event)
+
+    def _proposed(self, event: ActionProposed) -> None:
+        self._tools[event.action_id] = event.tool
+        self._print(f"▸ {self._call(event)}", _BOLD)
+        if not event.error:
+            self._render(renderable_of_call(self.tools.get(event.tool), event.arguments))
+
+    def _render(self, renderable: Any) -> None:
+        """Write what a tool renders, below the line about its call or result."""
+        if renderable is not None:
+            lines = rendered_lines(renderable, width=self._width - 2, color=self._color)
+            self._write("".join(f"  {each}\n" for each in lines))
 
     def _ended(self, event: RunEnded) -> None:
         """Write how the run ended, with the whole final message; not with a result that the line above has."""
@@ -226,10 +237,7 @@ class Narrator:
         if line:
             self._print(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
         tool = self.tools.get(self._tools.pop(event.action_id, ""))
-        renderable = renderable_of(tool, event.observation) if event.ran else None
-        if renderable is not None:
-            lines = rendered_lines(renderable, width=self._width - 2, color=self._color)
-            self._write("".join(f"  {each}\n" for each in lines))
+        self._render(renderable_of(tool, event.observation) if event.ran else None)
 
     def _print(self, text: str, style: str = "") -> None:
         line = visible(text)

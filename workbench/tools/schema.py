@@ -228,7 +228,10 @@ class Action(Schema):
 
     @property
     def visualize(self) -> RenderableType:
-        """The arguments that were given, as Rich text."""
+        """What is printed of the call where there is no screen; a tool may return any renderable of Rich.
+
+        It is shown in addition to the line about the call, and only if the tool overrides it. Here, the arguments.
+        """
         from rich.text import Text
 
         lines = [f"{name}: {getattr(self, name)}" for name in sorted(self.model_fields_set)]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from workbench.text import visible
-from workbench.tools.schema import Observation
+from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
 
 if TYPE_CHECKING:
@@ -41,6 +41,18 @@ def renderable_of(tool: ToolDefinition | None, observation: Mapping[str, Any]) -
         return tool.observation_type.model_validate(observation).visualize
     except Exception:  # the tool's own code
         logger.exception("the result of the tool %s cannot be rendered", tool.name)
+        return None
+
+
+def renderable_of_call(tool: ToolDefinition | None, arguments: Mapping[str, Any]) -> RenderableType | None:
+    """Return the renderable of a proposed call; None if its action has none of its own, or its code fails."""
+    if tool is None or tool.action_type.visualize is Action.visualize:
+        return None
+    try:
+        action: Action = tool.action_from_arguments(dict(arguments))
+        return action.visualize
+    except Exception:  # the tool's own code
+        logger.exception("a call of the tool %s cannot be rendered", tool.name)
         return None
 
 
