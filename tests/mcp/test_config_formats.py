@@ -252,6 +252,13 @@ SAME: dict[str, list[object]] = {
         {"url": "localhost:8000/mcp"},
         {"httpUrl": "//localhost:8000/mcp"},
     ],
+    "off": [
+        {"command": "run", "enabled": False},
+        {"command": "run", "disabled": True},
+        *({"command": "run", key: False} for key in ("active", "isActive", "enable", "is_enabled")),
+        {"command": "run", "is_disabled": "true"},
+    ],
+    "arguments": [{"command": "run", "args": ["1", "true"]}, {"command": "run", "args": [1, None, True]}],
     "remote": [{"url": URL}, URL, {"url": URL, "transport": "carrier-pigeon"}, {"url": URL, "type": "rest"}],
     "seconds": [
         {"url": URL, "timeout": 30},
@@ -263,10 +270,10 @@ SAME: dict[str, list[object]] = {
 @pytest.mark.parametrize("name", SAME)
 def test_one_server_written_in_several_ways_is_the_same(name, tmp_path):
     first, *others = (only(each, tmp_path) for each in SAME[name])
-    assert first.is_on
+    assert first.is_on == (name != "off")
     for other in others:
         assert vars(other) | {"notices": ()} == vars(first) | {"notices": ()}
-        assert (other.key, other.target, other.is_on) == (first.key, first.target, True)
+        assert (other.key, other.target, other.is_on) == (first.key, first.target, first.is_on)
 
 
 def test_a_duration_with_a_unit_is_not_read_as_milliseconds(tmp_path):
@@ -330,6 +337,14 @@ def test_the_notice_names_the_key_that_was_written(table, notice, tmp_path):
     assert config.notices == (notice,)
     assert config.is_on
     assert config.tries_sse == ("url" in table)
+
+
+@pytest.mark.parametrize("key", ["amp.mcpServers", "cody.mcpServers", "chat.mcp.servers"])
+def test_servers_in_the_settings_of_an_editor_load(key, tmp_path):
+    (tmp_path / ".mcp.json").write_text(json.dumps({"editor.tabs": 4, key: {"a": {"command": "run"}}}))
+    configs = find_servers({}, tmp_path / "settings.toml", tmp_path, [fingerprint(tmp_path)])
+    assert [(each.name, each.command) for each in configs.servers] == [("a", "run")]
+    assert configs.problems == ()
 
 
 @pytest.mark.parametrize("within", [False, True], ids=["top", "mcp"])

@@ -97,6 +97,17 @@ def test_instance_takes_no_parameters(context):
         resolve_tool(Tool("own", {"size": 1}), context)
 
 
+@pytest.mark.parametrize("is_many", [False, True], ids=["one", "several"])
+def test_a_factory_may_be_async(context, is_many):
+    async def create(conv_state, **params):
+        tools = ThinkTool.create(conv_state)
+        return tools if is_many else tools[0]
+
+    register_tool("late", create)
+    (tool,) = resolve_tool(Tool("late", {"a": 1}), context)
+    assert tool.name == "think"
+
+
 def test_subclass_and_factory_receive_parameters(context, tmp_path):
     register_tool("own", FileEditorTool)
     assert resolve_tool(Tool("own", {"workspace": "/elsewhere"}), context)[0].name == "str_replace_editor"

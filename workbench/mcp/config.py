@@ -150,6 +150,9 @@ def servers_of(data: Any, source: str) -> dict[str, Any]:
             table = table.get(key) if isinstance(table, dict) else None
         if table is not None:
             return {**by_name(table, source), **_by_kind(data)}
+    for key, table in data.items() if isinstance(data, dict) else ():
+        if key.endswith((".mcpServers", ".mcp.servers")) and isinstance(table, dict):  # in the settings of an editor
+            return by_name(table, source)
     if isinstance(data, dict) and (not data or any(map(_is_server, data.values())) or _by_kind(data)):
         return {**{name: each for name, each in data.items() if isinstance(each, dict)}, **_by_kind(data)}
     raise UsageError(f'{source} must hold {{"mcpServers": {{…}}}}')

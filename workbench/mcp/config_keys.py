@@ -39,6 +39,8 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("api_key", "apiKey", "bearer_token", "bearerToken", "access_token", "accessToken"), "token"),
     **dict.fromkeys(("auth_token", "authToken", "authorization", "authorization_token", "authorizationToken"), "token"),
     "authentication": "auth",
+    **dict.fromkeys(("active", "isActive", "is_active", "enable", "isEnabled", "is_enabled"), "enabled"),
+    **dict.fromkeys(("isDisabled", "is_disabled"), "disabled"),
 }
 _NEEDLESS: Final = {
     *("$schema", "_comment", "comment", "//", "name", "title", "displayName", "display_name"),
@@ -206,8 +208,8 @@ def _args(_: str, part: Any, result: Normalized) -> None:
             words = shlex.split(part)
         except ValueError:
             words = part.split()
-    elif isinstance(part, list) and all(isinstance(each, str | int | float) for each in part):
-        words = [_plain(each) for each in part]
+    elif isinstance(part, list) and all(isinstance(each, str | int | float | None) for each in part):
+        words = [_plain(each) for each in part if each is not None]
     else:
         result.ignored.append("args")
         return

@@ -7,11 +7,12 @@ conversation as `conv_state`, by keyword if its signature has that name.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, get_type_hints
 
 from workbench.errors import UsageError
 from workbench.tools.context import ConversationState
+from workbench.tools.coroutines import CoroutineRunner
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 STATE = "conv_state"
@@ -37,11 +38,22 @@ def call_factory(
     except TypeError as error:
         raise _wrong_parameters(name, error) from error
     try:
-        return _checked(name, make(*arguments, **named))
+        return _checked(name, _finished(make(*arguments, **named)))
     except TypeError as error:
         if _is_of_constructor(make, error):
             raise _wrong_parameters(name, error) from error
         raise
+
+
+def _finished(result: Any) -> Any:
+    """Return the result of a factory; that of an async one once it is there."""
+    if not isinstance(result, Awaitable):
+        return result
+    coroutines = CoroutineRunner()
+    try:
+        return coroutines.run(result)
+    finally:
+        coroutines.close()
 
 
 def _wrong_parameters(name: str, error: TypeError) -> UsageError:
