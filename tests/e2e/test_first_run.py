@@ -52,7 +52,7 @@ class Newcomer:
 
 
 def first_screen(user: Newcomer) -> None:
-    assert "F1 help" in user.sees("Welcome to ohw", "The demo", "esc not now")
+    assert "F1 Help" in user.sees("Welcome to ohw", "The demo", "esc not now")
     user.gets_help("f1", "Not now", "Welcome to ohw")
     user.presses(
         "escape", lambda screen: "/setup" in screen and "Welcome" not in screen, "the advice of the main screen"
@@ -77,7 +77,7 @@ def demo(user: Newcomer, sandbox: Sandbox) -> Path:
 
 def review(user: Newcomer, file: Path) -> None:
     mended = file.read_text()
-    user.presses("f5", lambda screen: "hunk 1 of 1" in screen and "esc close" in screen, "the diff viewer")
+    user.presses("f5", lambda screen: "hunk 1 of 1" in screen and "Esc close" in screen, "the diff viewer")
     user.gets_help("?", "In the diff", "hunk 1 of 1")
     user.terminal.press("x")
     user.sees("Reverted the hunk", "u to undo")
@@ -85,7 +85,7 @@ def review(user: Newcomer, file: Path) -> None:
     user.terminal.press("u")
     user.sees("Restored the hunk")
     wait_for(lambda: file.read_text() == mended, "the file to be mended again")
-    user.presses("escape", lambda screen: "enter send" in screen, "the main screen")
+    user.presses("escape", lambda screen: "Enter Send" in screen, "the main screen")
 
 
 def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
@@ -144,7 +144,7 @@ def test_first_five_minutes_have_no_dead_end(sandbox: Sandbox, size):
             first_screen(user)
             review(user, demo(user, sandbox))
             colours_and_settings(user, sandbox)
-            user.gets_help("f1", "Send", "enter send")
+            user.gets_help("f1", "Send", "Enter Send")
             own_model(user, sandbox, server.base_url)
             terminal.press("ctrl+q")
             assert terminal.wait_exit() == 0

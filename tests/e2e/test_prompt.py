@@ -110,7 +110,7 @@ def test_image_reaches_the_model_and_a_queued_message_can_be_edited(sandbox: San
                 terminal.press("enter")
             terminal.wait_for("2 queued")
             terminal.press("up")
-            terminal.wait_for("enter edit")
+            terminal.wait_for("Enter Edit")
             terminal.press("enter")
             terminal.wait_for("1 queued")
             terminal.wait_for("removed before it was sent")

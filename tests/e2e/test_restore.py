@@ -259,7 +259,7 @@ def test_key_on_the_action_page_restores_the_copy(sandbox: Sandbox):
         terminal.never_ask()
         terminal.wait_for("✓ Finished")
         terminal.press("f2", "up", "up")
-        terminal.wait_for("›✓  2 $ rm")
+        terminal.wait_for("›✓ $ rm")
         terminal.press("enter")
         terminal.wait_for("b restore the copy")
         terminal.press("b")

@@ -165,13 +165,13 @@ def show_screens(terminal: Terminal) -> None:
     with over(terminal, "f5", "revert hunk", safe("new"), safe("line")):
         pass
     terminal.press("f2")
-    terminal.wait_for("enter open")
-    terminal.press("home", "down", "down", "down")
-    terminal.wait_for("›✓  3")
+    terminal.wait_for("Enter Open")
+    terminal.press("home", "down", "down")
+    terminal.wait_for("›✓ Create")
     with over(terminal, "enter", "/ search · n N next", safe("new"), safe("line")):
         pass
     terminal.press("escape")  # from the timeline back to the prompt
-    terminal.wait_for("enter send")
+    terminal.wait_for("Enter Send")
     with over(terminal, "/rules", "Try a rule on this session", safe("rule")):
         pass
     with over(terminal, "/model", "Switch model", "own", "openai/" + MARKUP):

@@ -109,12 +109,12 @@ def test_selection_is_copied_by_the_terminal_and_a_program(sandbox: Sandbox):
     program.chmod(0o755)
     more = {"WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
     with screen(sandbox, finish("A sentence to copy."), **more) as terminal:
-        screen_text = terminal.wait_for("│  A sentence to copy.")
+        screen_text = terminal.wait_for("  A sentence to copy.")
         terminal.wait_for("✓ Finished")
         row = next(
-            at for at, line in enumerate(screen_text.splitlines(), 1) if line.startswith("│  A sentence to copy.")
+            at for at, line in enumerate(screen_text.splitlines(), 1) if line.startswith("  A sentence to copy.")
         )
-        column = 4
+        column = 3
         terminal.type(f"\x1b[<0;{column};{row}M\x1b[<32;{column + 5};{row}M\x1b[<32;{column + 10};{row}M")
         terminal.type(f"\x1b[<0;{column + 10};{row}m")
         wait_for((sandbox.home / "clipboard").exists, "the program to be given the text")
@@ -147,7 +147,7 @@ def test_continued_at_the_same_size_the_screen_is_redrawn_and_takes_keys(sandbox
             os.kill(it.pid, signal.SIGCONT)
         it.type(" thought")
         it.wait_for("half a thought")
-        it.wait_for("F1 help")
+        it.wait_for("F1 Help")
         os.kill(it.pid, signal.SIGTERM)
         assert it.wait_exit() == 143
         assert not it.screen.is_alternate
@@ -158,7 +158,7 @@ def test_continued_at_the_same_size_the_screen_is_redrawn_and_takes_keys(sandbox
 def test_size_comes_from_the_terminal_not_the_environment(sandbox: Sandbox, env: dict[str, str]):
     with screen(sandbox, finish("All done."), **env) as terminal:
         terminal.wait_for("All done.")
-        terminal.wait_for("F1 help")
+        terminal.wait_for("F1 Help")
         assert any(len(line) > 100 for line in terminal.screen.lines)
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0

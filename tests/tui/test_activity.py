@@ -8,8 +8,9 @@ from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import START, Script
 from workbench.protocol import live
-from workbench.tui.widgets.activity import Activity, began
+from workbench.tui.widgets.activity import Activity, began, size_text
 from workbench.view import clock
+from workbench.view.reducer import apply
 
 
 def status_text(app) -> str:
@@ -25,7 +26,7 @@ async def test_command_begun_before_the_screen_shows_its_whole_duration(monkeypa
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         client.bring(live.EngineState(state="acting"))
-        assert await wait_until(pilot, lambda: "running $ pytest -q · 2 min 5 s" in status_text(app))
+        assert await wait_until(pilot, lambda: "running $ pytest -q · 2m05" in status_text(app))
 
 
 @pytest.mark.parametrize("later", ["nothing", "a message", "an answer that streams"])
@@ -37,8 +38,6 @@ def test_thinking_time_counts_from_the_model_call(later):
         script.user("And the README.")
     state = script.state()
     if later == "an answer that streams":
-        from workbench.view.reducer import apply
-
         apply(state, live.TextDelta(text="So"))
     assert began(state) == (None if later == "an answer that streams" else asked_at)
 
@@ -51,3 +50,28 @@ def test_second_of_two_equal_commands_has_its_own_duration():
     state = script.state()
     assert began(state) == script.events[-1].at
     assert began(state) > first > START
+
+
+@pytest.mark.parametrize("level", ["none", "full"])
+async def test_sign_moves_unless_motion_is_reduced(level):
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client)
+    app.animation_level = level
+    async with app.run_test(size=(120, 30)) as pilot:
+        client.bring(live.EngineState(state="thinking"))
+        await wait_until(pilot, lambda: "thinking" in status_text(app))
+        if level == "none":
+            assert status_text(app).startswith("● thinking")
+        else:
+            assert await wait_until(pilot, lambda: status_text(app)[0] in "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+            first = status_text(app)[0]
+            assert await wait_until(pilot, lambda: status_text(app)[0] != first)
+
+
+@pytest.mark.parametrize(("output", "size"), [(999, ""), (1_000, "1.0 kB"), (12_440, "12.4 kB")])
+def test_activity_shows_how_much_has_come(output, size):
+    script = Script().start().user("Go.")
+    action_id = script.begin("execute_bash", command="make")
+    state = script.state()
+    apply(state, live.ToolOutput(action_id=action_id, text="x" * output))
+    assert size_text(state) == size

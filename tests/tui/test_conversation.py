@@ -36,10 +36,10 @@ def test_failed_command_looks_failed_and_shows_its_last_lines():
     lines = lines_of(item)
 
     assert lines[0].startswith("✗ $ pytest -q")
-    assert lines[0].endswith("exit 1 · 0.81 s")
+    assert lines[0].endswith("exit 1  0.8s")
     assert len(lines) == 1 + OUTPUT_LINES
     assert "FAILED tests/test_calc.py" in lines[-2]
-    assert lines[-1].endswith("35 lines more · enter")
+    assert lines[-1].endswith("35 ⏎")
 
 
 def test_edit_shows_what_it_changed():
@@ -49,9 +49,9 @@ def test_edit_shows_what_it_changed():
 
     lines = lines_of(script.state().actions["a1"])
 
-    assert lines[0].startswith("✓ ± src/calc.py")
+    assert lines[0].startswith("✓ Edit src/calc.py")
     assert lines[0].endswith("+2 −1")
-    assert [line[3] for line in lines[1:]] == ["−", "+", "+"]
+    assert [line[4] for line in lines[1:]] == ["−", "+", "+"]
 
 
 def test_large_edit_says_that_there_is_more():
@@ -62,7 +62,7 @@ def test_large_edit_says_that_there_is_more():
     lines = lines_of(script.state().actions["a1"])
 
     assert len(lines) < 12
-    assert lines[-1].endswith("more · enter")
+    assert lines[-1].endswith("⏎")
 
 
 def test_waiting_and_rejected_actions_are_labeled():
@@ -167,7 +167,7 @@ def test_head_of_a_text_stays_within_its_budget(text, nodes):
 async def test_all_messages_and_actions_are_shown():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 60)) as pilot:
-        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        await until(pilot, lambda: len(app.query(ActionCard)) == 6)
 
         assert len(app.query(UserText)) == 1
         assert len(app.query(AgentText)) == 2
@@ -259,7 +259,7 @@ async def test_live_output_is_shown_while_a_command_runs():
 async def test_enter_and_click_open_an_action():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 60)) as pilot:
-        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        await until(pilot, lambda: len(app.query(ActionCard)) == 6)
         app.query_one(Conversation).focus()
         await pilot.press("k", "enter", "k", "enter")
         await pilot.click(app.query(ActionCard).last())
@@ -340,7 +340,7 @@ async def test_scrolling_up_stops_following_and_end_follows_again():
     async with app.run_test(size=(120, 24)) as pilot:
         app.take(*script.events)
         conversation = app.query_one(Conversation)
-        await until(pilot, lambda: conversation.max_scroll_y > 10 and conversation.is_vertical_scroll_end)
+        await until(pilot, lambda: conversation.max_scroll_y > 5 and conversation.is_vertical_scroll_end)
         conversation.focus()
 
         await pilot.press("pageup")

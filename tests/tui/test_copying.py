@@ -32,7 +32,7 @@ def test_code_blocks_of_any_text_are_substrings(text):
 async def test_y_copies_message_or_command_and_capital_y_code_or_output():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        await until(pilot, lambda: len(app.query(ActionCard)) == 6)
         app.query_one(UserText).focus()
         await pilot.press("y")
         await until(pilot, lambda: app.clipboard == "Fix the failing test.")
@@ -64,9 +64,9 @@ async def test_second_press_copies_the_next_code_block():
 async def test_card_folds_to_one_line_and_all_cards_fold_at_once():
     app = PanelApp(working_session().state())
     async with app.run_test(size=(120, 60)) as pilot:
-        await until(pilot, lambda: len(app.query(ActionCard)) == 8)
+        await until(pilot, lambda: len(app.query(ActionCard)) == 6)
         cards = list(app.query(ActionCard))
-        failed = cards[3]
+        failed = cards[2]
         await until(pilot, lambda: failed.content_size.height == 6)
         failed.focus()
         await pilot.press("space")
@@ -110,7 +110,7 @@ async def test_running_card_counts_seconds_and_shows_output(monkeypatch):
     async with app.run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: app.query(ActionCard))
         monkeypatch.setattr(clock, "now", lambda: START + timedelta(seconds=47))
-        await until(pilot, lambda: "42 s" in app.query_one(ActionCard).render().plain)
+        await until(pilot, lambda: "42s" in app.query_one(ActionCard).render().plain)
         app.take(live.ToolOutput(action_id=action_id, text="compiling a.c\n"))
         await until(pilot, lambda: "compiling a.c" in app.query_one(ActionCard).render().plain)
         assert "$ make" in app.query_one(ActionCard).render().plain

@@ -5,8 +5,11 @@ import pytest
 from tests.tui.app_driver import workbench_app
 from tests.tui.pictures import app_with, at_rest, in_each_look, show_events, text_on
 from tests.tui.test_pictures_stale_files import in_part, stale_file
+from workbench.ascii import in_ascii
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
+from workbench.view.formatting.actions import PHASE_ICONS
+from workbench.view.formatting.timeline_rows import RISK_ICONS
 
 
 @in_each_look
@@ -22,6 +25,11 @@ def test_a_screen_in_ascii(state, look, directory, picture):
         assert text_on(app).isascii()
 
     assert picture(app, look, show)
+
+
+def test_signs_of_states_and_risks_differ_in_ascii():
+    signs = {sign for sign, _ in PHASE_ICONS.values()} | set(RISK_ICONS.values()) | {"⏎", "↓", "›"}
+    assert len({in_ascii(sign) for sign in signs}) == len(signs)
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import START, Script
@@ -12,6 +13,7 @@ from workbench.protocol.codec import encode
 from workbench.session.sub_agents import delegate_step
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation_messages import FinalText
+from workbench.tui.widgets.timeline import TimelineRows
 from workbench.view.formatting.approval import why_asked
 from workbench.view.formatting.cards import card
 from workbench.view.formatting.detail import detail_text
@@ -52,8 +54,8 @@ def its_action(state: SessionState) -> ActionItem:
 def test_sub_agents_action_is_a_row_under_its_name():
     state = asking().state()
     assert list(state.actions) == ["a1", "child:a1"]
-    assert row_text(state.actions["a1"]) == "● 1 ⇉ reviewer: Look at all of it. LOW 0 s"
-    assert row_text(its_action(state)) == "? 2 $ ↳ reviewer · make HIGH"
+    assert row_text(state.actions["a1"]) == "● reviewer: Look at all of it. 0s"
+    assert row_text(its_action(state)) == "? $ make ▲ HIGH"
     assert "↳ reviewer · $ make" in "".join(piece.text for piece in card(its_action(state), 60)[0])
     assert state.waiting == ["child:a1"]
     assert why_asked(its_action(state), "medium")[0].text == "Asked for the sub-agent reviewer."
@@ -122,3 +124,22 @@ async def test_sub_agents_final_message_is_a_card_not_the_agents_text():
     async with PanelApp(script.state()).run_test() as pilot:
         await until(pilot, lambda: len(pilot.app.query(ActionCard)) == 2)
         assert not pilot.app.query(FinalText)
+
+
+def test_rows_of_parallel_sub_agents_are_below_their_calls():
+    script = Script().start().user("Go.").answer()
+    calls = [script.begin("delegate", agent=name, inputs="Look.") for name in ("one", "two")]
+    proposed = ev.ActionProposed(
+        action_id="x", response_id="r", call_id="x", tool="execute_bash", arguments={"command": "make"}
+    )
+    for number in range(2):
+        for call, name in zip(calls, ("one", "two"), strict=True):
+            inner = replace(proposed, action_id=f"{name}{number}")
+            script.add(ev.DelegateStep, action_id=call, agent=name, session=f"s-{name}", event=inner)
+    state = script.state()
+    rows = TimelineRows()
+    rows.apply(state, None)
+    names = [item.action_id for item in rows.items if isinstance(item, ActionItem)]
+    assert names == [calls[0], "one0", "one1", calls[1], "two0", "two1"]
+    assert [rows.position(item) for item in rows.items] == list(range(len(rows.items)))
+    assert "".join(piece.text for piece in rows.line(2, 40, "")).startswith("  ○ $ make")

@@ -19,11 +19,12 @@ class Presentation(Data):
     It is plain data, so that the log can store it: a session looks the same in every front end, also after its tool was
     uninstalled.
 
-    `headline` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the result). A
-    part in square brackets is left out when one of its fields is missing or empty: `{pattern}[ in {path:path}]`. After
-    a colon, a headline says how to show the value: `path` (relative to the workspace), `lines` (first and last of a
-    range), `exact` (look-alike letters escaped, for executed text) or a number (the most characters). In an outcome,
-    the word after the colon is the noun to count: `{found:file}` is "1 file" or "3 files".
+    `headline`, `title` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the
+    result). A part in square brackets is left out when one of its fields is missing or empty:
+    `{pattern}[ in {path:path}]`. After a colon, a headline says how to show the value: `path` (relative to the
+    workspace), `lines` (first and last of a range), `exact` (look-alike letters escaped, for executed text) or a number
+    (the most characters). In an outcome, the word after the colon is the noun to count: `{found:file}` is "1 file" or
+    "3 files".
     """
 
     icon: str = "◆"
@@ -36,6 +37,8 @@ class Presentation(Data):
     """The activity while it runs: "searching"; if empty, "running" and the tool's name."""
     headline: str = ""
     """The call on one line; if empty, the name and the arguments."""
+    title: str = ""
+    """The title of the call on the screen, as a headline that begins with a verb; if empty, the headline."""
     subject: str = "path"
     """The argument that the call is about; it is what gets copied."""
     outcome: str = ""

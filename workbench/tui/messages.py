@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from workbench.view.state import Item
+    from workbench.view.state import Changed, Item
 
 
 class ActionChosen(Message):
@@ -57,6 +57,14 @@ class StepRequested(Message):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+
+
+class ViewChanged(Message):
+    """The user has changed how a part of the session is shown, such as a fold or a filter, and not the session."""
+
+    def __init__(self, changed: Changed) -> None:
+        super().__init__()
+        self.changed = changed
 
 
 class EarlierRequested(Message):

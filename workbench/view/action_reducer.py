@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from workbench.config.modes import MODE_NAMES
 from workbench.diff.hunks import compare
 from workbench.diff.partial import contents_with
 from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import counted, first_line, visible
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import ToolKind, kind_of
+from workbench.view.reads import join_reads
 from workbench.view.state import (
     CHANGED_BACK,
     ActionItem,
@@ -36,85 +36,13 @@ if TYPE_CHECKING:
         ActionObserved,
         ActionProposed,
         ActionStarted,
-        AgentNudged,
-        CondensingUndone,
         DelegateStep,
         FileDelta,
         FilesChanged,
-        HistoryCondensed,
-        RunEnded,
-        SettingsChanged,
         UserCommand,
         VersionTaken,
     )
     from workbench.protocol.live import ToolOutput
-
-NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
-
-_ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
-    "finished": ("Finished", "finished"),
-    "interrupted": ("Stopped by you", "warning"),
-    "limit": ("Stopped at a limit", "warning"),
-    "stuck": ("Paused: the agent is stuck in a loop", "warning"),
-    "error": ("Stopped by an error", "error"),
-}
-
-
-_WHY_CONDENSED: Final = {
-    "asked": "requested by the agent",
-    "person": "requested by you",
-    "overflow": "the context was full",
-    "tokens": "the context was almost full",
-    "events": "the history had grown long",
-}
-
-
-def run_end_notice(event: RunEnded) -> NoticeItem | None:
-    """Return the notice that says how a run ended, or None if the agent only waits for an answer."""
-    if event.reason not in _ENDS:
-        return None
-    text, kind = _ENDS[event.reason]
-    if event.reason == "interrupted" and event.detail:
-        text = "Stopped"  # not by the user: the detail says what stopped it
-    says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
-    return NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
-
-
-def nudge_notice(event: AgentNudged) -> NoticeItem:
-    """Return the notice of what the workbench told the agent on its own, and why."""
-    if event.reason == "stuck":
-        return NoticeItem(event.seq, f"The agent was warned about a loop: {event.evidence}", "warning")
-    if event.reason == "lost":
-        return NoticeItem(event.seq, f"The session file was damaged and repaired: {event.evidence}", "warning")
-    why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
-    return NoticeItem(event.seq, f"The agent was asked again: {why}")
-
-
-def condensed_notice(event: HistoryCondensed) -> NoticeItem:
-    """Return the notice of which events were compacted; the summary is its detail."""
-    text = f"Compacted events {event.first} to {event.last}: {_WHY_CONDENSED[event.reason]}"
-    return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
-
-
-def undone_notice(event: CondensingUndone) -> NoticeItem:
-    """Return the notice that a compaction was undone."""
-    text = f"Compaction of events {event.first} to {event.last} undone"
-    return NoticeItem(event.seq, text)
-
-
-def settings_notice(event: SettingsChanged) -> NoticeItem:
-    """Return the notice of the changed settings."""
-    parts = [
-        f"mode changed to: {MODE_NAMES[event.mode]}" if event.mode else "",
-        f"model changed to: {event.model}" if event.model else "",
-        f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
-        f"session rule added: {event.rule}" if event.rule else "",
-        f"session rule removed: {event.dropped_rule}" if event.dropped_rule else "",
-        f"session renamed to {event.title or 'its first message'}" if event.title is not None else "",
-    ]
-    changed = [part for part in parts if part]
-    text = ", ".join(changed)
-    return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(changed) == 1)
 
 
 def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
@@ -242,6 +170,7 @@ def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reduc
         item.response = answer if answer is not None and answer.response_id == inner.response_id else None
         name = step.agent[: _LONGEST_NAME if step.session else _LONGEST_SERVER]
         item.agent, item.call_id = visible(name, lines=False), step.action_id
+        join_reads(state.items, item)
     return changed
 
 
@@ -291,7 +220,9 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
         at=event.at,
     )
     state.actions[event.action_id] = item
-    return added(state, item)
+    changed = added(state, item)
+    join_reads(state.items, item)
+    return changed
 
 
 def user_command(state: SessionState, event: UserCommand) -> Changed:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.cards import card
+from workbench.view.reads import is_hidden
 from workbench.view.state import ActionItem, AgentItem, Item, UserItem
 
 MAX_NODES: Final = 320
@@ -45,7 +46,7 @@ class Window:
     def __init__(
         self, weight: Callable[[int], int], max_items: int = MAX_ITEMS, rows: Callable[[int], int] = lambda _: 1
     ) -> None:
-        """`weight` returns the nodes of an item, `rows` the fewest rows in which it is shown."""
+        """`weight` returns the nodes of an item, 0 if it is hidden, `rows` the fewest rows in which it is shown."""
         self._weight = weight
         self._rows = rows
         self.max_items = max_items
@@ -69,7 +70,7 @@ class Window:
         """Start over; return a run that begins shortly before item `index`."""
         self.first = self.last = max(0, index - 2)
         weight = 0
-        while self.last < total and self.last - self.first < self.max_items:
+        while self.last < total and self._visible_count(self.first, self.last) < self.max_items:
             weight += self._weight(self.last)
             if weight > MAX_NODES and self.last > index:
                 break
@@ -84,7 +85,7 @@ class Window:
             return self._down(total, self._most_rows)
         start = self.last
         weight = self._sum(self.first, self.last)
-        while self.last < total and self.last - self.first < self.max_items:
+        while self.last < total and self._visible_count(self.first, self.last) < self.max_items:
             weight += self._weight(self.last)
             if weight > MAX_NODES:
                 break
@@ -99,22 +100,23 @@ class Window:
     def fill(self) -> WindowStep:
         """Mount a chunk before the run, as far as there is room; unmount nothing."""
         start = self.first
-        self.first = min(start, self._first_that_fits(max(0, start - CHUNK)))
+        self.first = min(start, self._first_that_fits(self._chunk_before(start)))
         return WindowStep(mount=range(self.first, start))
 
     def older(self) -> WindowStep:
         """Mount a chunk before the run, and unmount items at its end to make room."""
         start, end = self.first, self.last
-        self.first = max(0, start - CHUNK)
-        weight = self._sum(self.first, self.last)
-        while self.last > start + 1 and (weight > MAX_NODES or self.last - self.first > self.max_items):
+        self.first = self._chunk_before(start)
+        weight, visible_items = self._sum(self.first, self.last), self._visible_count(self.first, self.last)
+        while self.last > start + 1 and (weight > MAX_NODES or visible_items > self.max_items):
             self.last -= 1
             weight -= self._weight(self.last)
+            visible_items -= bool(self._weight(self.last))
         return WindowStep(range(self.first, start), range(self.last, end))
 
     def newer(self, total: int) -> WindowStep:
         """Mount a chunk after the run, and unmount items at its beginning to make room."""
-        return self._down(min(total, self.last + CHUNK))
+        return self._down(min(total, self._chunk_after(self.last, total)))
 
     @property
     def _most_rows(self) -> float:
@@ -128,14 +130,34 @@ class Window:
 
     def _first_that_fits(self, lowest: int, most_rows: float = math.inf) -> int:
         first = self.last
-        weight = rows = 0
-        while first > lowest and self.last - first < self.max_items and rows < most_rows:
+        weight = rows = visible_items = 0
+        while first > lowest and visible_items < self.max_items and rows < most_rows:
             rows += self._rows(first - 1)
             weight += self._weight(first - 1)
+            visible_items += bool(self._weight(first - 1))
             if weight > MAX_NODES and first < self.last:
                 break
             first -= 1
         return first
+
+    def _chunk_before(self, end: int) -> int:
+        """Return the start of a chunk of shown items before `end`."""
+        start, visible_items = end, 0
+        while start > 0 and visible_items < CHUNK:
+            start -= 1
+            visible_items += bool(self._weight(start))
+        return start
+
+    def _chunk_after(self, start: int, total: int) -> int:
+        """Return the end of a chunk of shown items from `start` on."""
+        end, visible_items = start, 0
+        while end < total and visible_items < CHUNK:
+            visible_items += bool(self._weight(end))
+            end += 1
+        return end
+
+    def _visible_count(self, first: int, last: int) -> int:
+        return sum(bool(self._weight(index)) for index in range(first, last))
 
     def _sum(self, first: int, last: int) -> int:
         return sum(self._weight(index) for index in range(first, last))
@@ -147,7 +169,9 @@ def mounted_rows(height: int) -> int:
 
 
 def nodes_of(item: Item) -> int:
-    """Estimate how many widgets an item needs; Markdown makes one or more for each block."""
+    """Estimate how many widgets an item needs; Markdown makes one or more for each block, a hidden item none."""
+    if is_hidden(item):
+        return 0
     if isinstance(item, AgentItem):
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
     if isinstance(item, ActionItem) and _is_markdown(item):
@@ -161,15 +185,15 @@ def _is_markdown(item: ActionItem) -> bool:
 
 def least_rows(item: Item) -> int:
     """Return a lower bound of the rows of an item in the widest panel; a card has the same number at every width."""
+    if is_hidden(item):
+        return 0
     if isinstance(item, AgentItem):
-        return 1 + _markdown_rows(item.text)
+        return _markdown_rows(item.text)
     if isinstance(item, UserItem):
         return 3
     if isinstance(item, ActionItem) and _is_markdown(item):
-        return 1 + _markdown_rows(str(item.arguments.get("message", "")))
-    if isinstance(item, ActionItem):
-        return 1 + len(card(item, 80))
-    return 2
+        return _markdown_rows(str(item.arguments.get("message", "")))
+    return len(card(item, 80)) if isinstance(item, ActionItem) else 1
 
 
 def _markdown_rows(text: str) -> int:

@@ -14,6 +14,8 @@ from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand
 from workbench.session.storage.paging import DigestStep
 from workbench.view.action_reducer import apply_step
+from workbench.view.notices import join_runs
+from workbench.view.reads import leave_reads
 from workbench.view.reducer import apply
 from workbench.view.state import ActionItem, Changed, SessionState
 
@@ -46,6 +48,7 @@ def begin_after(state: SessionState, earlier: SessionState) -> None:
     """Let an empty state continue from an earlier one."""
     for name in _CARRIED_FIELDS:
         setattr(state, name, getattr(earlier, name))
+    state.cost_before = state.cost
 
 
 def folded(events: Sequence[Event], actions_before: int) -> SessionState:
@@ -62,6 +65,7 @@ def folded(events: Sequence[Event], actions_before: int) -> SessionState:
 
 def put_before(state: SessionState, part: SessionState) -> Changed:
     """Insert an older part before what the state holds."""
+    join_runs(state.items, part)
     state.items[:0] = part.items
     state.actions = part.actions | state.actions
     state.first_seq, state.actions_before = part.first_seq, part.actions_before
@@ -76,6 +80,7 @@ def count_before(state: SessionState, start: int) -> int:
 def drop_before(state: SessionState, start: int) -> Changed:
     """Remove everything from before event `start`, except open actions; it can be read again."""
     gone = state.items[: count_before(state, start)]
+    leave_reads(gone)
     del state.items[: len(gone)]
     state.actions = {name: item for name, item in state.actions.items() if item.seq >= start or _is_open(state, item)}
     first = next((item.number for item in state.items if isinstance(item, ActionItem)), state.action_count + 1)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled
 from workbench.view import action_reducer
-from workbench.view.action_reducer import (
+from workbench.view.attachment_chips import chips_of, command_chip, with_resources
+from workbench.view.fallback_line import fallback_line
+from workbench.view.notices import (
     NoticeKind,
     condensed_notice,
     nudge_notice,
@@ -16,8 +18,6 @@ from workbench.view.action_reducer import (
     settings_notice,
     undone_notice,
 )
-from workbench.view.attachment_chips import chips_of, command_chip, with_resources
-from workbench.view.fallback_line import fallback_line
 from workbench.view.state import AgentItem, Changed, Item, NoticeItem, SessionState, UserItem, added
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def _user_message(state: SessionState, event: UserMessage) -> Changed:
     changed = Changed(changes=bool(state.turn_changes))
     state.turn_changes.clear()
     state.fallbacks.clear()
+    state.run_began, state.cost_before = event.at, state.cost
     _run_is_on(state)
     return changed.merge(added(state, item))
 
@@ -289,7 +290,7 @@ def _run_ended(state: SessionState, event: RunEnded) -> Changed:
     for item in state.queued:
         item.queued = False
     state.queued.clear()
-    notice = run_end_notice(event)
+    notice = run_end_notice(state, event)
     return changed.merge(added(state, notice)) if notice else changed
 
 

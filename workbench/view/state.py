@@ -56,6 +56,23 @@ class AgentItem(Struct):
     """Whether the user has unfolded its reasoning; not in the log."""
 
 
+class Reads:
+    """Reads of files by one agent that follow each other; see `view.reads`."""
+
+    def __init__(self) -> None:
+        self.items: list[ActionItem] = []
+        self.is_open = False
+        """Whether the user has unfolded them; not in the log."""
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the ids of the actions, because each action refers to its group."""
+        return isinstance(other, Reads) and [each.action_id for each in self.items] == [
+            each.action_id for each in other.items
+        ]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class ActionItem(Struct):
     """One action from proposal to result: a card in the conversation and a row on the timeline."""
 
@@ -117,6 +134,16 @@ class ActionItem(Struct):
     """How a tool that is not built in presents the action."""
     folded: bool = False
     """Whether the user has folded its card to one line; not in the log."""
+    reads: Reads | None = None
+    """The group of reads that it belongs to; None if it is not a read."""
+
+
+class RunTotals(Struct):
+    """A run, as far as it is read: its files as they were and are, when it ended, and what it cost."""
+
+    files: dict[str, FileState]
+    ended: datetime
+    cost: float | None
 
 
 class NoticeItem(Struct):
@@ -130,6 +157,12 @@ class NoticeItem(Struct):
     title: str = ""
     refuses: bool = False
     """Whether it says that the engine refused a request of the user's."""
+    facts: str = ""
+    """What a run that ended has taken and changed, in a few words; empty while its beginning is not read."""
+    has_changes: bool = False
+    """Whether that run changed files, which the user may review."""
+    run: RunTotals | None = None
+    """What is known of a run that ended and whose beginning is not read."""
     is_mode: bool = False
     """Whether it says only that the mode has changed; the next such notice replaces its text."""
 
@@ -241,6 +274,10 @@ class SessionState(Struct):
     parts: ContextParts | None = None
     """What the tokens of the last request consist of, approximately."""
     total_tokens: int = 0
+    run_began: datetime | None = None
+    """The time of the message that began the run; None if its beginning was not read."""
+    cost_before: float | None = 0.0
+    """What the session had cost when the run, or the part of the session that is read, began; None if unknown."""
     is_running: bool = False
     """Whether a run is in progress: from a user message to the end of the run, also while a question waits."""
     ended: str = ""

@@ -12,7 +12,7 @@ NAME = "browser"
 MANIFEST = Manifest(
     "definition:BrowserTool",
     "pages",
-    Presentation(icon="◎", activity="using the browser", headline="{code}", subject="code"),
+    Presentation(icon="◎", activity="using the browser", headline="{code}", title="Browser: {code}", subject="code"),
 )
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

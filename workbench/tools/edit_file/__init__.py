@@ -8,7 +8,12 @@ from workbench.tools.manifest import Manifest
 
 NAME = "edit_file"
 _PRESENTATION = Presentation(
-    icon="±", noun="edit", activity="editing", headline="{path:path}[ {start}-{end}]", result="changes"
+    icon="±",
+    noun="edit",
+    activity="editing",
+    headline="{path:path}[ {start}-{end}]",
+    title="Edit {path:path}[ {start}-{end}]",
+    result="changes",
 )
 MANIFEST = Manifest("definition:LLMBasedFileEditTool", "edit", _PRESENTATION)
 

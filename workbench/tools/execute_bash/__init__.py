@@ -12,10 +12,12 @@ from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "execute_bash"
-_COMMAND = Presentation(icon="$", noun="command", headline="{command:exact}", subject="command")
-_INPUT = replace(_COMMAND, headline="input: {command:exact}")
-_RESET = replace(_COMMAND, headline="restart the shell")
-_POLL = replace(_COMMAND, headline="wait for more output")
+_COMMAND = Presentation(
+    icon="$", noun="command", headline="{command:exact}", title="$ {command:exact}", subject="command"
+)
+_INPUT = replace(_COMMAND, headline="input: {command:exact}", title="Type {command:exact}")
+_RESET = replace(_COMMAND, headline="restart the shell", title="Restart the shell")
+_POLL = replace(_COMMAND, headline="wait for more output", title="Wait for more output")
 
 
 def _variant(arguments: Mapping[str, Any]) -> Presentation:

@@ -10,7 +10,7 @@ NAME = "execute_ipython_cell"
 MANIFEST = Manifest(
     "definition:IPythonTool",
     "code",
-    Presentation(icon="λ", activity="running a cell", headline="{code}", subject="code"),
+    Presentation(icon="λ", activity="running a cell", headline="{code}", title="Cell: {code}", subject="code"),
 )
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

@@ -9,7 +9,9 @@ from workbench.tools.manifest import Manifest
 NAME = "find_tools"
 MANIFEST = Manifest(
     "definition:FindToolsTool",
-    presentation=Presentation(icon="⌕", activity="looking for tools", headline="{query}", subject="query"),
+    presentation=Presentation(
+        icon="⌕", activity="looking for tools", headline="{query}", title="Find tools: {query}", subject="query"
+    ),
 )
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

@@ -14,6 +14,7 @@ MANIFEST = Manifest(
         icon="⌕",
         activity="looking for files",
         headline="{pattern}[ in {path:path}][ ({include:60})]",
+        title="Find {pattern}[ in {path:path}][ ({include:60})]",
         outcome="{found:file}",
         result="head",
     ),

@@ -14,6 +14,7 @@ MANIFEST = Manifest(
         icon="⌕",
         activity="searching",
         headline="{pattern}[ in {path:path}][ ({include:60})]",
+        title="Search {pattern}[ in {path:path}][ ({include:60})]",
         outcome="{matched_lines:line}",
         result="head",
     ),

@@ -10,7 +10,7 @@ NAME = "python_execute"
 MANIFEST = Manifest(
     "definition:PythonExecuteTool",
     "code",
-    Presentation(icon="λ", activity="running Python", headline="{code}", subject="code"),
+    Presentation(icon="λ", activity="running Python", headline="{code}", title="Python: {code}", subject="code"),
 )
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

@@ -12,11 +12,21 @@ from workbench.tools.exports import exports_of
 from workbench.tools.manifest import Manifest
 
 NAME = "str_replace_editor"
-_EDIT = Presentation(icon="±", noun="edit", activity="editing", headline="{path:path}", result="changes")
+_EDIT = Presentation(
+    icon="±", noun="edit", activity="editing", headline="{path:path}", title="Edit {path:path}", result="changes"
+)
+_VIEW = Presentation(
+    icon="≡",
+    noun="view",
+    activity="reading",
+    headline="{path:path}[ {view_range:lines}]",
+    title="Read {path:path}[ {view_range:lines}]",
+    result="none",
+)
 _VARIANTS = {
-    "view": replace(_EDIT, icon="≡", noun="view", headline="{path:path}[ {view_range:lines}]", result="none"),
-    "create": replace(_EDIT, headline="{path:path} new"),
-    "undo_edit": replace(_EDIT, headline="{path:path} undo"),
+    "view": _VIEW,
+    "create": replace(_EDIT, headline="{path:path} new", title="Create {path:path}"),
+    "undo_edit": replace(_EDIT, headline="{path:path} undo", title="Undo an edit of {path:path}"),
     "insert": replace(_EDIT, headline="{path:path} insert"),
 }
 

@@ -10,7 +10,7 @@ NAME = "web_read"
 MANIFEST = Manifest(
     "definition:WebReadTool",
     "fetch",
-    Presentation(icon="⇣", activity="reading a page", headline="{url}", subject="url"),
+    Presentation(icon="⇣", activity="reading a page", headline="{url}", title="Read {url}", subject="url"),
 )
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
+from typing import Final
 
 from textual.content import Content
 from textual.timer import Timer
@@ -12,14 +14,21 @@ from workbench.text import counted, first_line, visible, visible_path
 from workbench.tools.manifest import kind_of
 from workbench.tui.key_names import key_of
 from workbench.view import clock
-from workbench.view.formatting.actions import presentation
+from workbench.view.formatting.actions import presentation, seconds
 from workbench.view.state import ActionItem, SessionState
 
 _WORKING = ("thinking", "deciding", "acting")
+_BUSY: Final = "●"
+_FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+"""The frames of the sign while the agent works; with reduced motion it is `_BUSY`."""
+_FRAME: Final = 0.125
+"""Seconds of a frame."""
+_LEAST_SIZE: Final = 1_000
+"""The fewest characters whose count is shown."""
 
 
 class Activity(Widget):
-    """Shows what the engine is doing; ticks once a second while the agent works."""
+    """Shows what the engine is doing; while the agent works, its sign moves, or with reduced motion its seconds."""
 
     def __init__(self, state: SessionState) -> None:
         super().__init__(id="activity")
@@ -32,7 +41,7 @@ class Activity(Widget):
 
     def on_mount(self) -> None:
         """Show the first line."""
-        self._timer = self.set_interval(1, self.refresh, pause=True)
+        self._timer = self.set_interval(_FRAME, self._repaint, pause=True)
         self.show()
 
     def show(self) -> None:
@@ -73,9 +82,14 @@ class Activity(Widget):
         text, style = self._what
         if not is_working(self._state):
             return Content.styled(text, style)
-        seconds = f" · {_seconds((clock.now() - self._since).total_seconds())}"
+        is_still = self.app.animation_level == "none"
+        sign = _BUSY if is_still else _FRAMES[int(time.monotonic() / _FRAME) % len(_FRAMES)]
+        size = size_text(self._state)
+        took = seconds(max(0.0, (clock.now() - self._since).total_seconds()), live=True)
+        facts = "".join(f" · {fact}" for fact in (size, took) if fact)
         detail = "" if self._state.unsaved else visible(self._state.work_detail, lines=False)
-        return Content.assemble((text, style), (seconds, "$dim"), (f" · {detail}" if detail else "", "$warning"))
+        line = text.replace(_BUSY, sign, 1) if text.startswith(_BUSY) else text
+        return Content.assemble((line, style), (facts, "$dim"), (f" · {detail}" if detail else "", "$warning"))
 
 
 def is_working(state: SessionState) -> bool:
@@ -130,6 +144,11 @@ def _action(item: ActionItem) -> str:
     return f"{what} {first_line(visible_path(path), 80)}" if isinstance(path, str) else what
 
 
-def _seconds(seconds: float) -> str:
-    whole = max(0, int(seconds))
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+def size_text(state: SessionState) -> str:
+    """Return how much the current activity has produced so far, such as `12.4 kB`; empty if that is little."""
+    running = next(iter(state.running.values()), None)
+    if running is not None:
+        count = len(running.output)
+    else:
+        count = len(state.live.text or state.live.reasoning) if state.live else 0
+    return f"{count / 1000:.1f} kB" if count >= _LEAST_SIZE else ""

@@ -9,12 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
 
-from workbench.tui.messages import ActionChosen, DiffChosen
+from workbench.tui.messages import ActionChosen, DiffChosen, ViewChanged
 from workbench.tui.widgets.copyable import Copy, Copying
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
 from workbench.view.formatting.actions import copied
 from workbench.view.formatting.cards import card, printed_output
+from workbench.view.reads import is_folded, toggle
 from workbench.view.state import ActionItem
 
 
@@ -52,15 +53,21 @@ class ActionCard(Copying):
         return self._draw(width)[1]
 
     def action_open(self) -> None:
-        """Show everything about the action."""
-        self.post_message(ActionChosen(self.item.action_id))
+        """Show everything about the action, or unfold the reads that are one line."""
+        if is_folded(self.item):
+            self.post_message(ViewChanged(toggle(self.item)))
+        else:
+            self.post_message(ActionChosen(self.item.action_id))
 
     def action_diff(self) -> None:
         """Show what the action changed."""
         self.post_message(DiffChosen(self.item.action_id))
 
     def action_fold(self) -> None:
-        """Fold the card to its first line, or unfold it."""
+        """Fold the card to its first line, or unfold it; reads that follow each other are folded to one line."""
+        if (changed := toggle(self.item)).updated:
+            self.post_message(ViewChanged(changed))
+            return
         self.item.folded = not self.item.folded
         self.show_item()
 

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from workbench.text import counted, first_line, visible
+from workbench.tui.key_names import key_of
 from workbench.tui.messages import TextChosen
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.widgets.copyable import Copy, Copying
@@ -81,8 +82,15 @@ class NoticeText(Static):
 
     def show_item(self) -> None:
         """Show the notice as it is now."""
-        sign, style = _NOTICE_STYLES[self.item.kind]
-        self.update(Content.assemble((f"{sign} {visible(self.item.text[:MOST_OF_A_MESSAGE])}", style)))
+        item = self.item
+        sign, style = _NOTICE_STYLES[item.kind]
+        line = Content.assemble((f"{sign} {visible(item.text[:MOST_OF_A_MESSAGE])}", style))
+        if item.facts:
+            line = Content.assemble(line, (f" · {item.facts}", "$dim"))
+        if item.has_changes:
+            key = key_of(self.app, "diff", "f5")
+            line = Content.assemble(line, "   ", (key, "$footer-key-foreground"), (" Review", "$dim"))
+        self.update(line)
 
 
 class MoreText(Static, can_focus=True):
@@ -143,10 +151,9 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._more: MoreText | None = None
 
     def compose(self) -> ComposeResult:
-        """Yield name, reasoning, text and a line for the rest; parts without anything to show are not created yet."""
+        """Yield reasoning, text and a line for the rest; parts without anything to show are not created yet."""
         self._refresh_parts()
         parts = (self._reasoning, self._thoughts, self._body, self._more)
-        yield Static(Content.styled("Agent", "bold $secondary"))
         yield from (part for part in parts if part is not None)
 
     def on_mount(self) -> None:
@@ -235,7 +242,6 @@ class FinalText(Copying, Vertical):
         """Yield the message as Markdown, and a line for the rest of a long one."""
         message = self.copies()[1]
         hidden_count = len(message) - len(head_of(message))
-        yield Static(Content.styled("Agent", "bold $secondary"))
         yield MarkdownStream(message)
         if hidden_count:
             more = MoreText("Message", message)

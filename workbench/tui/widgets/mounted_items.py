@@ -21,6 +21,7 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass, anchor_when_scro
 from workbench.tui.textual_seam.memory import drop_painted_lines
 from workbench.tui.textual_seam.screen import widgets_in_sight
 from workbench.view.conversation_window import CHUNK, MAX_ITEMS, Window, WindowStep, least_rows, mounted_rows, nodes_of
+from workbench.view.reads import is_hidden, line_item_of
 from workbench.view.state import ActionItem, AgentItem, Changed, Item, NoticeItem, SessionState, UserItem
 
 if TYPE_CHECKING:  # Markdown is not needed before the first message
@@ -105,13 +106,33 @@ class MountedItems:
             follows = self._panel.follows and not self.is_loading
             self._apply(self.window.append(len(state.items), follows=follows), before=self._live)
             self.trim()
-        self.repaint(changed.updated)
+        self.repaint([*changed.updated, *filter(is_hidden, changed.added)])
         if changed.live:
             self._show_live()
 
     def repaint(self, items: Iterable[Item]) -> None:
-        """Repaint these items, except those that are not mounted."""
+        """Repaint these items, except those out of the window; mount and unmount those that appear and disappear."""
         for item in items:
+            if isinstance(item, ActionItem):
+                self.refresh_group(item.reads.items if item.reads else [item])
+            if (view := self.views.get(id(line_item_of(item)))) is not None:
+                view.show_item()
+
+    def refresh_group(self, group: Sequence[ActionItem]) -> None:
+        """Mount the reads of a group that are shown now, and unmount those that are hidden now."""
+        if all(is_hidden(item) is not (id(item) in self.views) for item in group):
+            return
+        run = range(self.window.first, self.window.last)
+        indexes = [index for index in run if any(self._items[index] is item for item in group)]
+        for index in reversed(indexes):
+            item = self._items[index]
+            if is_hidden(item):
+                self._apply(WindowStep(unmount=range(index, index + 1)))
+            elif id(item) not in self.views:
+                later = (self.views.get(id(self._items[at])) for at in range(index + 1, self.window.last))
+                before = next((view for view in later if view is not None), self._live)
+                self._apply(WindowStep(mount=range(index, index + 1)), before=before)
+        for item in group:
             if (view := self.views.get(id(item))) is not None:
                 view.show_item()
 
@@ -143,9 +164,12 @@ class MountedItems:
         index = next((index for index, each in enumerate(self._items) if each is item), None)
         if index is None:
             return None
+        item = line_item_of(item)
         if id(item) not in self.views:
             self._replace(self.window.around(index, len(self._items)))
-        view = self.views[id(item)]
+        view = self.views.get(id(item))
+        if view is None:
+            return None
         self._panel.call_after_refresh(_scroll_to_view, self._panel, view, _RETRIES)
         return view
 
@@ -164,8 +188,12 @@ class MountedItems:
         for each in self.views.keys() - {id(item) for item in mounted}:
             self.views.pop(each).remove()
         if self._panel.follows and not is_in_use(self._panel) and self.window.last == len(self._items):
-            views = [self.views[id(item)] for item in mounted]
-            self._apply(WindowStep(unmount=self.window.drop(_count_far_above(self._panel, views))))
+            visible_indexes = [index for index, item in enumerate(mounted) if id(item) in self.views]
+            views = [self.views[id(mounted[index])] for index in visible_indexes]
+            count = _count_far_above(self._panel, views)
+            self._apply(
+                WindowStep(unmount=self.window.drop(visible_indexes[count] if 0 < count < len(visible_indexes) else 0))
+            )
 
     def load(self, *, older: bool) -> None:
         """Mount the next chunk before or after the mounted items, if there is one."""
@@ -179,9 +207,11 @@ class MountedItems:
         panel, items = self._panel, self._items
         try:
             step = self.window.older() if older else self.window.newer(len(items))
-            anchor = self.views.get(id(items[step.mount.stop if older else step.mount.start - 1]))
+            beside = range(step.mount.stop, len(items)) if older else range(step.mount.start - 1, -1, -1)
+            views = (self.views.get(id(items[index])) for index in beside)
+            anchor = next((view for view in views if view is not None), None)
             offset = anchor.virtual_region.y - panel.scroll_y if anchor else 0
-            fresh = [self._view(index) for index in step.mount]
+            fresh = [self._view(index) for index in step.mount if not is_hidden(items[index])]
             removed = [items[index] for index in step.unmount]  # indexes shift if earlier items are read before then
             async with panel.batch():
                 await panel.mount_all(fresh, before=0 if older and panel.children else None)
@@ -207,11 +237,16 @@ class MountedItems:
         self._live = None
         self._panel.remove_children()
         with self._panel.app.batch_update():
-            self._panel.mount_all([self._view(index) for index in run])
+            self._panel.mount_all([self._view(index) for index in run if not is_hidden(self._items[index])])
         self._show_live()
 
     def _apply(self, step: WindowStep, *, before: Widget | int | None = None) -> None:
-        fresh = [self._view(index) for index in step.mount if id(self._items[index]) not in self.views]
+        """Mount and unmount what a step says; hidden items have no widget."""
+        fresh = [
+            self._view(index)
+            for index in step.mount
+            if not is_hidden(self._items[index]) and id(self._items[index]) not in self.views
+        ]
         if fresh:
             self._panel.mount_all(fresh, before=before)
         for index in step.unmount:

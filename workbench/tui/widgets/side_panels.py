@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
+from workbench.tui.messages import ViewChanged
 from workbench.tui.widgets.changes_panel import ChangesPanel
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content, css_beside
@@ -126,9 +127,6 @@ class PanelTabs(Widget):
 class SidePanels(Vertical):
     """Holds the three panels; on a narrow screen they are folded, and `opened` is the id of the open one, if any."""
 
-    class Filtered(Message):
-        """Posted when the timeline's filter has changed, and with it the count in its title."""
-
     def __init__(self) -> None:
         super().__init__(id="side")
         self.opened = ""
@@ -209,7 +207,7 @@ class SidePanels(Vertical):
 
     def _filter(self, text: str) -> None:
         self.query_one(Timeline).filter(text)
-        self.post_message(self.Filtered())  # posted here because one from the timeline would end here
+        self.post_message(ViewChanged(Changed()))
 
     def reveal(self, item: Item) -> None:
         """Go to the row of an item; a filter that hides it is cleared."""

@@ -34,6 +34,7 @@ STYLES: Final = {
     "accent": "$primary",
     "tool": "$secondary",
     "bold": "bold",
+    "title": "$panel-title",
     "heading": "bold $primary",
     "diff-added": "on $diff-added",
     "diff-removed": "on $diff-removed",

@@ -1,4 +1,4 @@
-"""The task panel: the agent's current plan, each task with the steps done for it."""
+"""The panel of the agent's current plan, from each task of which enter goes to the steps done for it."""
 
 from __future__ import annotations
 
@@ -56,19 +56,10 @@ class TaskPanel(LineList):
 
 
 def task_line(task: Task, width: int) -> Line:
-    """Return the icon, title and steps of a task; a task marked done without any step is shown as claimed."""
+    """Return the icon and title of a task; a task marked done without any step is shown as claimed."""
     icon, style = _ICONS[task.status]
     if task.is_claimed:
         icon, style = "◌", "waiting"
     title = visible(task.title[:500], lines=False)
     start = [Piece(f"{icon} ", style), Piece(title, "bold" if task.status == "in_progress" else "")]
-    return spread(start, [Piece(_steps(task), "waiting" if task.is_claimed else "dim")], width)
-
-
-def _steps(task: Task) -> str:
-    if task.is_claimed:
-        return "claimed "
-    if not task.steps:
-        return ""
-    first, last = task.steps[0], task.steps[-1]
-    return f"#{first} " if first == last else f"#{first}–#{last} "
+    return spread(start, [Piece("claimed " if task.is_claimed else "", "waiting")], width)

@@ -10,14 +10,18 @@ from textual.geometry import Size
 from textual.message import Message
 
 from workbench.tui.key_names import key_of
-from workbench.tui.messages import ActionChosen, DiffChosen, EarlierRequested, ItemRequested, TextChosen
+from workbench.tui.messages import ActionChosen, DiffChosen, EarlierRequested, ItemRequested, TextChosen, ViewChanged
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.ticker import SecondTicker, scroll_hint
 from workbench.view import clock
 from workbench.view.formatting.timeline_rows import has_row, row
+from workbench.view.reads import is_folded, is_hidden, line_item_of, toggle
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
 from workbench.view.timeline_filter import Filter
 from workbench.view.wrapping import Line, Piece
+
+_FARTHEST: Final = 200
+"""The most rows between a sub-agent's action and the others of its call."""
 
 
 class RowChanges(NamedTuple):
@@ -38,6 +42,8 @@ class TimelineRows:
         self._positions: dict[int, int] = {}
         # Number of rows put before the first one; `_positions` does not count them, so that no row is renumbered.
         self._prepended = 0
+        self._was_moved = False
+        """Whether the last change moved rows, because a sub-agent's action was inserted."""
 
     @property
     def is_filtered(self) -> bool:
@@ -62,7 +68,7 @@ class TimelineRows:
         """Return a row, or the line that says that there are none."""
         if not self.items:
             return [Piece("Nothing fits this filter" if self.is_filtered else "", "dim")]
-        return row(self.items[index], width, clock.now(), workspace)
+        return row(self.items[index], width, clock.now(), workspace, is_filtered=self.is_filtered)
 
     def apply(self, state: SessionState, changed: Changed | None) -> RowChanges:
         """Apply a change of the session, or everything if `changed` is None; return the changes of the rows."""
@@ -71,6 +77,7 @@ class TimelineRows:
             self.items, self._positions, self._prepended = [], {}, 0
             self._append(state.items)
             return RowChanges((), (None,))
+        self._was_moved = False
         shifts = [-self._remove_first(changed.gone)] if changed.gone else []
         if changed.earlier:
             shifts.append(self._prepend(changed.earlier))
@@ -78,14 +85,28 @@ class TimelineRows:
             self._append(changed.added)
             return RowChanges((), (None,))
         self._append(changed.added)
-        positions = map(self.position, changed.updated)
-        return RowChanges(shifts, [index for index in positions if index is not None])
+        positions = (
+            self.position(line_item_of(item)) for item in (*changed.updated, *filter(is_hidden, changed.added))
+        )
+        updated: list[int | None] = [index for index in positions if index is not None]
+        return RowChanges(shifts, [None] if self._was_moved else updated)
 
     def _append(self, items: Iterable[Item]) -> None:
         for item in items:
             if id(item) not in self._positions and self._fits(item):
-                self._positions[id(item)] = len(self.items) - self._prepended
-                self.items.append(item)
+                at = self._end_of_call(item) if isinstance(item, ActionItem) and item.call_id else len(self.items)
+                self.items.insert(at, item)
+                self._was_moved |= at + 1 < len(self.items)
+                for index in range(at, len(self.items)):
+                    self._positions[id(self.items[index])] = index - self._prepended
+
+    def _end_of_call(self, item: ActionItem) -> int:
+        """Return where a sub-agent's action belongs: after the others of its call; at the end if that is far away."""
+        for at in range(len(self.items) - 1, max(-1, len(self.items) - _FARTHEST), -1):
+            earlier = self.items[at]
+            if isinstance(earlier, ActionItem) and item.call_id in (earlier.call_id, earlier.action_id):
+                return at + 1
+        return len(self.items)
 
     def _prepend(self, items: Iterable[Item]) -> int:
         """Prepend the rows of older items; return how many were added."""
@@ -103,11 +124,12 @@ class TimelineRows:
         return count
 
     def _comes_or_goes(self, item: Item) -> bool:
-        """Return whether a changed item has a row but no longer matches the filter, or matches it but has no row."""
-        return self.is_filtered and self._fits(item) is (self.position(item) is None)
+        """Return whether a changed item has a row but should have none, or has none but should have one."""
+        return self._fits(item) is (self.position(item) is None)
 
     def _fits(self, item: Item) -> bool:
-        return has_row(item) and self.filter.fits(item)
+        """Return whether an item has a row: if it matches the filter and, without one, is not hidden in a group."""
+        return has_row(item) and (self.filter.fits(item) if self.is_filtered else not is_hidden(item))
 
 
 class FilterAsked(Message):
@@ -120,9 +142,10 @@ class ShowAllAsked(Message):
 
 _KEYS: Final[list[BindingType]] = [
     Binding("slash", "filter", "Filter", id="timeline.filter"),
+    Binding("space", "row('fold')", "Fold or unfold reads", id="timeline.unfold", show=False),
     Binding("escape", "show_all", "Every row again", id="timeline.all"),
-    Binding("d", "diff", "Diff", id="timeline.diff"),
-    Binding("g", "reveal", "In the conversation", id="timeline.place"),
+    Binding("d", "row('diff')", "Diff", id="timeline.diff"),
+    Binding("g", "row('item')", "In the conversation", id="timeline.place"),
 ]
 
 
@@ -162,7 +185,7 @@ class Timeline(LineList):
 
     def go_to(self, item: Item) -> bool:
         """Move to the row of an item; return False if the item has none."""
-        index = self.rows.position(item)
+        index = self.rows.position(item if self.rows.is_filtered else line_item_of(item))
         if index is not None:
             self.move_to(index)
         return index is not None
@@ -172,8 +195,8 @@ class Timeline(LineList):
         return self.rows.line(index, width - 1, self._state.workspace)
 
     def choose(self, index: int) -> None:
-        """Open the action of a row, or the detail of a notice."""
-        if (message := _opening(self.rows.at(index))) is not None:
+        """Unfold the reads of a row, or open its action or the detail of its notice."""
+        if (message := _opening(self.rows.at(index), is_filtered=self.rows.is_filtered)) is not None:
             self.post_message(message)
 
     def set_count(self, count: int) -> None:
@@ -201,15 +224,13 @@ class Timeline(LineList):
             self._request_earlier()
         super().action_move(by)
 
-    def action_diff(self) -> None:
-        """Show what the action of the row changed."""
-        if isinstance(item := self.rows.at(self.cursor), ActionItem):
-            self.post_message(DiffChosen(item.action_id))
-
-    def action_reveal(self) -> None:
-        """Show the row's item in the conversation."""
-        if (item := self.rows.at(self.cursor)) is not None:
+    def action_row(self, what: str) -> None:
+        """Show what the row's action changed, show its item in the conversation, or fold or unfold its reads."""
+        item = self.rows.at(self.cursor)
+        if what == "item" and item is not None:
             self.post_message(ItemRequested(item))
+        elif isinstance(item, ActionItem):
+            self.post_message(DiffChosen(item.action_id) if what == "diff" else ViewChanged(toggle(item)))
 
     def action_filter(self) -> None:
         """Open the filter line."""
@@ -257,10 +278,10 @@ def _running(state: SessionState) -> Changed:
     return Changed(updated=list(state.running.values()))
 
 
-def _opening(item: Item | None) -> Message | None:
+def _opening(item: Item | None, *, is_filtered: bool) -> Message | None:
     """Return the message that opens a row's item, or None if there is nothing more to show."""
     if isinstance(item, ActionItem):
-        return ActionChosen(item.action_id)
+        return ViewChanged(toggle(item)) if is_folded(item) and not is_filtered else ActionChosen(item.action_id)
     return TextChosen(item.title, item.detail) if isinstance(item, NoticeItem) and item.detail else None
 
 

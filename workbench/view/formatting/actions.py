@@ -1,26 +1,29 @@
 """Describes an action in a few words: its icon, headline, outcome and facts; used by rows, cards and the detail page.
 
-Everything shown comes from what will run (command, path), not from what the model says about it.
+Lines come from what runs (command, path), not from what the model says about it; only a title may be its summary.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rich.cells import cell_len
 
 from workbench.ascii import add_sign
 from workbench.protocol.presentation import Presentation
 from workbench.text import counted, first_line, revealed, visible, visible_path
-from workbench.tools.manifest import GENERIC, presentation_of
+from workbench.tools.manifest import GENERIC, ToolKind, kind_of, presentation_of
 from workbench.view.state import CHANGED_BACK, ActionItem
-from workbench.view.wrapping import count_lines
+from workbench.view.wrapping import Line, Piece, count_lines
 
+LEAST_TIME: Final = 0.1
+"""Seconds from which a row shows how long its action took."""
 LONGEST = 2_000
 """The most characters of an argument that are read for one line."""
 
@@ -74,6 +77,68 @@ def action_line(item: ActionItem, workspace: str = "") -> str:
     return f"{line} · {item.part}" if item.part else line
 
 
+class ActionTitle(NamedTuple):
+    """The title of an action, and what the screen shows dim behind it; both are safe to show."""
+
+    text: str
+    detail: str = ""
+
+
+_BY_SUBJECT: Final[frozenset[ToolKind]] = frozenset({"edit", "search", "plan", "thought", "question", "final"})
+"""Kinds of tools whose title is what they are about; the title of others is the model's summary."""
+
+
+def title_of(item: ActionItem, workspace: str = "") -> ActionTitle:
+    """Return the title of an action: the model's summary with the command behind it or, without one, what runs."""
+    title = _title(item, workspace)
+    return ActionTitle(f"{title.text} · {item.part}", title.detail) if item.part else title
+
+
+def _title(item: ActionItem, workspace: str) -> ActionTitle:
+    if item.tool == CHANGED_BACK:
+        return ActionTitle(_sentence(_restored_files(item, workspace)))
+    if item.error:
+        return ActionTitle(_action_line(item, workspace))
+    form, arguments = presentation(item), item.arguments
+    kind, summary = kind_of(item.tool), _short(item.summary)
+    if kind == "command":
+        arguments = {**arguments, "command": without_leading_cd(arguments.get("command"), workspace)}
+    line = headline(item.tool, arguments, item.presentation, workspace)
+    sign = f"{form.icon} " if kind == "other" and form.icon != GENERIC.icon else ""
+    own = _fill(form.title, arguments, workspace) or sign + line
+    if summary and kind not in _BY_SUBJECT:
+        return ActionTitle(summary, line)
+    return ActionTitle(own, summary if summary != own else "")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_CD: Final = re.compile(r"""\s*cd\s+(?:'([^']*)'|"([^"$`\\]*)"|([\w@%+=:,./~-]+))\s*&&\s*(?=\S)""", re.ASCII)
+
+
+def without_leading_cd(command: object, workspace: str) -> object:
+    """Return a command without a `cd` into the workspace at its start, which says nothing."""
+    match = _CD.match(command) if isinstance(command, str) and workspace else None
+    if match is None or not isinstance(command, str):
+        return command
+    target = match[1] or match[2] or match[3] or ""
+    return command[match.end() :] if target.rstrip("/") == workspace.rstrip("/") else command
+
+
+def reads_title(items: Sequence[ActionItem], workspace: str = "") -> ActionTitle:
+    """Return the title of several reads: how many files and searches, and their names behind it."""
+    searches = [item for item in items if kind_of(item.tool) == "search"]
+    views = (item for item in items if kind_of(item.tool) != "search")
+    paths = list(dict.fromkeys(str(item.arguments.get("path", "")) for item in views))
+    counts = [f"read {counted(len(paths), 'file')}"] if paths else []
+    counts += [f"searched {counted(len(searches), 'time')}"] if searches else []
+    names = [visible_path(PurePath(path).name or path) for path in paths]
+    names += [_short(item.arguments.get("pattern", ""), 40) for item in searches]
+    return ActionTitle(_sentence(", ".join(counts)), ", ".join(names))
+
+
 def _action_line(item: ActionItem, workspace: str) -> str:
     if item.error:
         name, why = visible(item.tool[:80], lines=False), _short(item.error)
@@ -100,12 +165,15 @@ def decision_text(verdict: str, by: str, rule: str) -> str:
 def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | None = None, workspace: str = "") -> str:
     """Describe a call in one line, safe to show: its tool's template filled in, or else its name and arguments."""
     template = presentation_of(tool, arguments, recorded).headline
+    return _fill(template, arguments, workspace) or _name_and_arguments(tool, arguments)
 
+
+def _fill(template: str, arguments: Mapping[str, Any], workspace: str) -> str:
     def field_value(field: str, how: str) -> str:
         value = arguments.get(field)
         return "" if value is None or value in ("", [], {}) else _headline_value(value, how, workspace)
 
-    return _filled(template, field_value) or _name_and_arguments(tool, arguments)
+    return _filled(template, field_value)
 
 
 def _filled(template: str, field_value: Callable[[str, str], str]) -> str:
@@ -179,14 +247,36 @@ def plus_minus(added: int, removed: int) -> str:
 
 
 def seconds(value: float, *, live: bool = False) -> str:
-    """Format a duration: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`, `2 h 10`."""
+    """Format a duration: `0.02s`, `0.6s`, `42s`, `3m05`, `2h10`."""
     if value >= 3600:
-        return f"{int(value) // 3600} h {int(value) % 3600 // 60:02d}"
+        return f"{int(value) // 3600}h{int(value) % 3600 // 60:02d}"
     if value >= 60:
-        return f"{int(value) // 60}:{int(value) % 60:02d} min"
+        return f"{int(value) // 60}m{int(value) % 60:02d}"
     if live or value >= 10:
-        return f"{int(value)} s"
-    return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
+        return f"{int(value)}s"
+    return f"{value:.1f}s" if value >= LEAST_TIME else f"{value:.2f}s"
+
+
+def group_sign(items: Sequence[ActionItem]) -> tuple[str, str]:
+    """Return the sign and style of an action's phase; of several reads, those of the first that is not done."""
+    return PHASE_ICONS[next((item.phase for item in items if item.phase != "done"), "done")]
+
+
+def outcome_pieces(item: ActionItem) -> Line:
+    """Return how an action ended, in its colors."""
+    text = outcome(item)
+    if text.startswith(("+", "−")):
+        parts = text.split(" ")
+        pieces = [Piece(part, "added" if part.startswith("+") else "removed") for part in parts]
+        return [pieces[0], *(piece for later in pieces[1:] for piece in (Piece(" "), later))]
+    return [Piece(text, "failed" if text.startswith(("exit", "error", "unknown")) else "dim")]
+
+
+def duration_text(item: ActionItem, now: datetime | None) -> str:
+    """Return how long the action runs, or took if that is worth a word."""
+    if item.phase == "running" and item.started is not None:
+        return seconds(max(0.0, (now - item.started).total_seconds()), live=True) if now is not None else ""
+    return seconds(item.duration) if item.duration is not None and item.duration >= LEAST_TIME else ""
 
 
 def short_path(path: str, workspace: str = "") -> str:

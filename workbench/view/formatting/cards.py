@@ -17,7 +17,16 @@ from workbench.text import counted, visible
 from workbench.tools.ask_human.question import read_question
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
-from workbench.view.formatting.actions import PHASE_ICONS, action_line, outcome, presentation, seconds, tool_sign
+from workbench.view.formatting.actions import (
+    PHASE_ICONS,
+    duration_text,
+    group_sign,
+    outcome_pieces,
+    presentation,
+    reads_title,
+    title_of,
+)
+from workbench.view.reads import group_of, is_folded
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip, pad, spread, trim_common
 
@@ -42,12 +51,19 @@ def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 
 
 OUTPUT_LINES: Final = 5
-DIFF_LINES: Final = 8
+"""The most lines of an output; of one that went well, `QUIET_LINES`."""
+QUIET_LINES: Final = 2
+DIFF_LINES: Final = 6
 LONGEST_LINE: Final = 1_000
 
 
 def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None = None) -> list[Line]:
-    """Return all lines of a card, each at most `width` cells; `now` is the current time, for a running action."""
+    """Return all lines of a card, each at most `width` cells; `now` is the current time, for a running action.
+
+    Folded reads are one line, that of the first of them.
+    """
+    if is_folded(item):
+        return [_reads_head(group_of(item), width, workspace)]
     return [_head(item, width, workspace, now), *([] if item.folded else _body(item, width))]
 
 
@@ -58,43 +74,42 @@ def printed_output(item: ActionItem) -> str:
     return str(output) if has_output else item.output
 
 
+def _reads_head(group: Sequence[ActionItem], width: int, workspace: str) -> Line:
+    sign, style = group_sign(group)
+    title = reads_title(group, workspace)
+    agent = [Piece(f"↳ {group[0].agent} · ", "accent")] if group[0].agent else []
+    return spread(
+        [Piece(f"{sign} ", style), *agent, Piece(title.text, "title"), Piece(f"   {title.detail}", "dim")], [], width
+    )
+
+
 def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) -> Line:
     sign, style = PHASE_ICONS[item.phase]
-    failed = item.phase == "failed"
+    title = title_of(item, workspace)
     heading = [
         Piece(f"{sign} ", style),
         Piece(f"↳ {item.agent} · " if item.agent else "you · " if item.by_user else "", "accent"),
-        Piece(f"{tool_sign(item)} ", "tool"),
-        Piece(action_line(item, workspace), "failed" if failed else "bold"),
+        Piece(title.text, "waiting" if item.phase == "waiting" else "title"),
+        Piece(f"   {title.detail}" if title.detail else "", "dim"),
     ]
-    running = _running(item, now) if now is not None else []
-    return spread(heading, running or [*_ended(item), *_folded(item, width)], width)
+    return spread(heading, [*_ended(item, now), *_folded(item, width)], width)
 
 
-def _ended(item: ActionItem) -> Line:
-    word = outcome(item)
-    style = "failed" if item.phase in ("failed", "lost") else "added" if word.startswith(("+", "−")) else "dim"
-    pieces = [Piece(word, style)] if word else []
+def _ended(item: ActionItem, now: datetime | None) -> Line:
     if item.phase == "waiting":
-        pieces = [Piece("needs approval", "waiting")]
-    if item.duration is not None and item.duration >= 0.1:
-        pieces.append(Piece(f"{' · ' if word else ''}{seconds(item.duration)}", "dim"))
-    return pieces
-
-
-def _running(item: ActionItem, now: datetime) -> Line:
-    if item.phase != "running" or item.started is None:
-        return []
-    return [Piece(seconds(max(0.0, (now - item.started).total_seconds()), live=True), "running")]
+        return [Piece("needs approval", "waiting")]
+    result, took = outcome_pieces(item), duration_text(item, now)
+    style = "running" if item.phase == "running" else "dim"
+    return [*result, Piece(f"{'  ' if result[0].text and took else ''}{took}", style)]
 
 
 def _folded(item: ActionItem, width: int) -> Line:
-    return [Piece(" …", "dim")] if item.folded and _body(item, width) else []
+    return [Piece("  … ⏎", "dim")] if item.folded and _body(item, width) else []
 
 
 def _body(item: ActionItem, width: int) -> list[Line]:
     if item.phase in ("rejected", "lost", "skipped"):
-        return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
+        return _bars([[Piece(clip(_one(item.note), width - 4), "dim")]], item) if item.note else []
     if item.phase == "waiting" and kind_of(item.tool) == "question":
         return _asked(item, width)
     form = presentation(item)
@@ -112,9 +127,9 @@ def _asked(item: ActionItem, width: int) -> list[Line]:
     """Return the rest of a question's text and its numbered options."""
     question = read_question(item.arguments)
     rest = question.text.split("\n")[1:]
-    lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
+    lines: list[Line] = [[Piece(clip(_one(line), width - 4))] for line in rest[:OUTPUT_LINES]]
     for number, option in enumerate(question.options, 1):
-        lines.append([Piece(f"{number}  ", "accent"), Piece(clip(_one(option), max(1, width - 6)))])
+        lines.append([Piece(f"{number}  ", "accent"), Piece(clip(_one(option), max(1, width - 7)))])
     return _bars(lines, item)
 
 
@@ -123,29 +138,29 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
     for delta in item.files or item.preview:
         for sign, text in first_changes(delta.before, delta.after, DIFF_LINES + 1):
             lines.append(
-                [Piece(pad(f"{sign} {_one(text)}", width - 3), "diff-added" if sign == "+" else "diff-removed")]
+                [Piece(pad(f"{sign} {_one(text)}", width - 4), "diff-added" if sign == "+" else "diff-removed")]
             )
         if len(lines) > DIFF_LINES:
-            more: Line = [Piece("more · enter", "dim")]
-            return _bars([*lines[: DIFF_LINES - 1], spread([Piece("…", "dim")], more, width - 3)], item)
+            return _bars([*lines[: DIFF_LINES - 1], spread([Piece("…", "dim")], [Piece("⏎", "dim")], width - 4)], item)
     return _bars(lines, item)
 
 
 def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
     """Return the last lines of an output (with `head`, the first ones), and how many more there are."""
     lines = text.rstrip().split("\n") if text.strip() else []
-    more = max(0, len(lines) - OUTPUT_LINES)
-    few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
-    rows: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
+    most = QUIET_LINES if item.phase == "done" else OUTPUT_LINES
+    more = max(0, len(lines) - most)
+    few = [line for line in (lines[:most] if head else lines[-most:]) if line.strip()]
+    style = style or ("dim" if item.phase == "done" else "")
+    rows: list[Line] = [[Piece(clip(_one(line), width - 4), style)] for line in few]
     if more and rows:
-        hint = [Piece(f"{counted(more, 'line')} more · enter", "dim")]
-        rows[-1] = spread(rows[-1], hint, width - 3)
+        rows[-1] = spread(rows[-1], [Piece(f"{more} ⏎", "dim")], width - 4)
     return _bars(rows, item)
 
 
 def _bars(lines: Sequence[Line], item: ActionItem) -> list[Line]:
     style = "failed" if item.phase == "failed" else "dim"
-    return [[Piece(" │ ", style), *line] for line in lines]
+    return [[Piece("  │ ", style), *line] for line in lines]
 
 
 def _one(text: str) -> str:

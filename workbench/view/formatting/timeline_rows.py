@@ -1,101 +1,112 @@
 """Rows of the timeline and of the changes list, as pieces fitted to a width.
 
-Columns are dropped as the width shrinks: first tokens, then cost, then duration; last, the risk word is shortened.
+A row has a sign, a title and, at its right end, the risk from MEDIUM up, who decided, the outcome and the time. Parts
+are dropped as the width shrinks: first tokens, then cost and what is behind the title, then the word for the risk.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from rich.cells import cell_len
-
 from workbench.text import first_line
-from workbench.view.formatting.actions import PHASE_ICONS, action_line, outcome, seconds, tool_sign
+from workbench.tools.manifest import kind_of
+from workbench.view.formatting.actions import duration_text, group_sign, outcome_pieces, reads_title, title_of
+from workbench.view.reads import group_of, is_folded, is_plan_change
 from workbench.view.state import ActionItem, FileState, Hand, Item, NoticeItem, UserItem
-from workbench.view.wrapping import Line, Piece, line_width, pad
+from workbench.view.wrapping import Line, Piece, pad, spread
 
 RISK_STYLES: Final = {"LOW": "risk-low", "MEDIUM": "risk-medium", "HIGH": "risk-high", "UNKNOWN": "risk-unknown"}
-_SHORT_RISK: Final = {"LOW": "LOW", "MEDIUM": "MED", "HIGH": "HIGH", "UNKNOWN": "?"}
-_NOTICE_ICONS: Final = {"finished": ("■", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
+RISK_ICONS: Final = {"MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "◇"}
+"""The sign of each risk that is worth a look; LOW has none."""
+_NOTICE_ICONS: Final = {"finished": ("✓", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
 
-WITH_TOKENS, WITH_COST, WITH_DURATION, WITH_OUTCOMES, WITH_RISK_WORD = 96, 72, 48, 42, 34
-"""The least widths at which columns are shown; below WITH_OUTCOMES, an outcome is not padded to a column."""
+WITH_TOKENS, WITH_COST, WITH_DETAIL, WITH_RISK_WORD, WITH_TIME = 96, 72, 72, 56, 30
+"""The least widths at which parts of a row are shown."""
 
 
 def has_row(item: Item) -> bool:
-    """Return whether the timeline shows the item: actions, user messages, and notices that matter."""
-    return isinstance(item, ActionItem | UserItem) or (
-        isinstance(item, NoticeItem) and (item.kind != "info" or bool(item.detail))
-    )
+    """Return whether the timeline can show the item: actions, user messages, and notices that matter.
 
-
-def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
-    """Return the row of one item, exactly `width` cells wide."""
+    Changes of the plan and the final message have no row, because the plan's panel and the conversation show them.
+    """
     if isinstance(item, ActionItem):
-        return _action_row(item, width, now, workspace)
+        return not is_plan_change(item) and (kind_of(item.tool) != "final" or item.phase != "done" or bool(item.agent))
+    return isinstance(item, UserItem) or (isinstance(item, NoticeItem) and (item.kind != "info" or bool(item.detail)))
+
+
+def row(item: Item, width: int, now: datetime, workspace: str = "", *, is_filtered: bool = False) -> Line:
+    """Return the row of one item, exactly `width` cells wide; folded reads are one row, except among filtered rows."""
+    if isinstance(item, ActionItem):
+        group = group_of(item) if is_folded(item) and not is_filtered else [item]
+        return _action_row(item, group, width, now, workspace, is_filtered=is_filtered)
     if isinstance(item, UserItem):
-        sign = Piece("○", "waiting") if item.queued else Piece("›", "accent")
-        text = f"{item.text} (removed)" if item.withdrawn else item.text
-        return _text_row(sign, text, "dim" if item.withdrawn else "accent", width)
+        return _heading(item, width)
     assert isinstance(item, NoticeItem)
     sign_text, style = _NOTICE_ICONS.get(item.kind, ("·", "dim"))
-    return _text_row(Piece(sign_text, style), item.text, style, width)
+    return [Piece(sign_text, style), Piece(pad(f" {first_line(item.text[:2_000], 300)}", width - 1), style)]
 
 
-def _text_row(sign: Piece, text: str, style: str, width: int) -> Line:
-    return [sign, Piece(pad("  " + first_line(text[:2_000], 300), width - 1), style)]
+def _heading(item: UserItem, width: int) -> Line:
+    """Return the row of a message, which is a heading with its time."""
+    state = "queued" if item.queued else "removed" if item.withdrawn else f"{item.at.astimezone():%H:%M}"
+    style = "dim" if item.withdrawn else "bold"
+    right = [Piece(state, "waiting" if item.queued else "dim")]
+    return spread([Piece(first_line(item.text[:2_000], 300), style)], right, width)
 
 
-def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> Line:
-    sign, style = PHASE_ICONS[item.phase]
-    head = [Piece(sign, style), Piece(f"{item.number:>3} ", "dim"), Piece(f"{tool_sign(item)} ", "tool")]
-    tail = _tail(item, width, now)
-    available = width - 7 - (len(str(item.number)) - 3 if item.number > 999 else 0) - line_width(tail)
-    if available < 8:
-        tail, available = [], available + line_width(tail)
-    failed = "failed" if item.phase == "failed" else "dim" if item.phase in ("rejected", "skipped") else ""
-    text = f"↳ {item.agent} · {action_line(item, workspace)}" if item.agent else action_line(item, workspace)
-    text = f"you · {text}" if item.by_user else text
-    return [*head, Piece(pad(text, available), failed), *tail]
+def _action_row(
+    item: ActionItem, group: Sequence[ActionItem], width: int, now: datetime, workspace: str, *, is_filtered: bool
+) -> Line:
+    title = reads_title(group, workspace) if len(group) > 1 else title_of(item, workspace)
+    sign, style = group_sign(group)
+    indent = "  " if item.agent else ""
+    number = f"{item.number:>3} " if width >= WITH_DETAIL else ""
+    who = "you · " if item.by_user else f"↳ {item.agent} · " if item.agent and is_filtered else ""
+    head = [
+        Piece(f"{indent}{sign} ", style),
+        Piece(number, "dim"),
+        Piece(who, "accent"),
+        Piece(title.text, _title_style(item)),
+    ]
+    if title.detail and (width >= WITH_DETAIL or len(group) > 1):
+        head.append(Piece(f"   {title.detail}", "dim"))
+    return spread(head, _tail(item, width, now) if len(group) == 1 else [], width)
+
+
+def _title_style(item: ActionItem) -> str:
+    if item.phase == "waiting":
+        return "waiting"
+    return "dim" if item.phase in ("rejected", "skipped") else ""
 
 
 def _tail(item: ActionItem, width: int, now: datetime) -> Line:
-    ended = outcome(item)
-    tail: Line = []
-    if ended:  # without an outcome, the action's line gets the space
-        tail += [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_OUTCOMES else cell_len(ended))]
-    if width >= WITH_RISK_WORD:
-        tail += [Piece(" "), Piece(pad(_risk(item), 7), _risk_style(item))]
-    else:
-        tail += [Piece(" "), Piece(pad(_SHORT_RISK.get(_risk(item), ""), 4), _risk_style(item))]
+    parts = [_decision(item, width), outcome_pieces(item)]
     if width >= WITH_COST:
-        tail.append(Piece(pad(_cost(item), 7, right=True), "dim"))
+        parts.append([Piece(_cost(item), "dim")])
     if width >= WITH_TOKENS:
-        tail.append(Piece(pad(_tokens(item), 10, right=True), "dim"))
-    if width >= WITH_DURATION:
-        tail.append(Piece(pad(_duration(item, now), 8, right=True), "dim"))
-    return tail
+        parts.append([Piece(_tokens(item), "dim")])
+    if width >= WITH_TIME:
+        parts.append([Piece(duration_text(item, now), "running" if item.phase == "running" else "dim")])
+    filled = [part for part in parts if any(piece.text for piece in part)]
+    return [piece for index, part in enumerate(filled) for piece in ([Piece("  ")] if index else []) + part]
 
 
-def _outcome_pieces(text: str, width: int) -> Line:
-    width = max(width, cell_len(text))
-    if text.startswith(("+", "−")):
-        parts = text.split(" ")
-        pieces = [Piece(part, "added" if part.startswith("+") else "removed") for part in parts]
-        spaced = [pieces[0], *(piece for later in pieces[1:] for piece in (Piece(" "), later))]
-        return [*spaced, Piece(" " * (width - cell_len(text)))]
-    style = "failed" if text.startswith(("exit", "error", "unknown")) else "dim"
-    return [Piece(pad(text, width), style)]
-
-
-def _risk(item: ActionItem) -> str:
-    return "" if item.phase == "proposed" or item.by_user else item.risk
-
-
-def _risk_style(item: ActionItem) -> str:
-    return RISK_STYLES.get(item.risk, "")
+def _decision(item: ActionItem, width: int) -> Line:
+    """Return who decided, if that was the user, and the risk if it is worth a look."""
+    if item.by_user or item.phase == "proposed":
+        return []
+    risk = RISK_ICONS.get(item.risk, "")
+    if risk and width >= WITH_RISK_WORD:
+        risk = f"{risk} {item.risk}"
+    by = "you" if item.decided_by == "person" and item.phase not in ("rejected", "waiting") else ""
+    return [
+        Piece(risk, RISK_STYLES.get(item.risk, "")),
+        Piece(" " if risk and by else "", ""),
+        Piece(by, "accent"),
+    ]
 
 
 def _cost(item: ActionItem) -> str:
@@ -109,12 +120,6 @@ def _tokens(item: ActionItem) -> str:
     if answer is None or item.position or answer.usage.output is None:
         return ""
     return f"{answer.usage.output} tok"
-
-
-def _duration(item: ActionItem, now: datetime) -> str:
-    if item.phase == "running" and item.started is not None:
-        return seconds(max(0.0, (now - item.started).total_seconds()), live=True)
-    return "" if item.duration is None else seconds(item.duration)
 
 
 _NAMES: Final[dict[Hand, str]] = {"agent": "the agent", "person": "you", "others": "others"}

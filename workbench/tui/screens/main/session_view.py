@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from workbench.client.client import Client
 from workbench.tui.focus import focus_now
-from workbench.tui.messages import EarlierRequested, ItemRequested, RowRequested, StepRequested
+from workbench.tui.messages import EarlierRequested, ItemRequested, RowRequested, StepRequested, ViewChanged
 from workbench.tui.screens.main.borders import PanelBorders
 from workbench.tui.screens.main.event_feed import SessionFeed
 from workbench.tui.screens.main.search import SessionSearch
@@ -190,10 +190,10 @@ class SessionView(Horizontal):
         """Load the part of the session before the first loaded event, or all of it."""
         self._feed.load(everything=message.all_of_it)
 
-    @on(SidePanels.Filtered)
-    def on_filtered(self) -> None:
-        """Update the panel's title, which shows the number of matching rows."""
-        self._show(Changed())
+    @on(ViewChanged)
+    def on_view_changed(self, message: ViewChanged) -> None:
+        """Repaint what the user has folded or filtered, and the headings with their counts."""
+        self._show(message.changed)
 
     @on(ChangesPanel.ScopeChanged)
     def on_scope_changed(self) -> None:

@@ -1,0 +1,149 @@
+"""Builds the notices of the workbench: how a run ended, what was compacted, which settings have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from workbench.config.modes import MODE_NAMES
+from workbench.text import counted
+from workbench.tools.manifest import kind_of
+from workbench.view.formatting.actions import plus_minus, seconds
+from workbench.view.state import ActionItem, FileState, Item, NoticeItem, RunTotals, SessionState
+
+if TYPE_CHECKING:
+    from workbench.protocol.events import (
+        AgentNudged,
+        CondensingUndone,
+        HistoryCondensed,
+        RunEnded,
+        SettingsChanged,
+    )
+
+NoticeKind: TypeAlias = Literal["info", "finished", "warning", "error"]
+
+_ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
+    "finished": ("Finished", "finished"),
+    "interrupted": ("Stopped by you", "warning"),
+    "limit": ("Stopped at a limit", "warning"),
+    "stuck": ("Paused: the agent is stuck in a loop", "warning"),
+    "error": ("Stopped by an error", "error"),
+}
+
+_COMPLETED: Final[dict[str, tuple[str, NoticeKind]]] = {
+    "partial": ("Finished in part", "warning"),
+    "false": ("Not finished", "warning"),
+}
+"""How a run ended that the agent says is not done."""
+_FINAL_AMONG: Final = 20
+"""The number of last items among which the final message of a run is."""
+
+_WHY_CONDENSED: Final = {
+    "asked": "requested by the agent",
+    "person": "requested by you",
+    "overflow": "the context was full",
+    "tokens": "the context was almost full",
+    "events": "the history had grown long",
+}
+
+
+def run_end_notice(state: SessionState, event: RunEnded) -> NoticeItem | None:
+    """Return the notice that says how a run ended, or None if the agent only waits for an answer."""
+    if event.reason not in _ENDS:
+        return None
+    text, kind = _ENDS[event.reason]
+    if event.reason == "finished":
+        text, kind = _COMPLETED.get(_completion(state), (text, kind))
+    if event.reason == "interrupted" and event.detail:
+        text = "Stopped"  # not by the user: the detail says what stopped it
+    says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
+    notice = NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
+    notice.run = RunTotals(dict(state.turn_changes), event.at, _cost_of_run(state))
+    _complete(notice, state.run_began)
+    return notice
+
+
+def _cost_of_run(state: SessionState) -> float | None:
+    return None if state.cost is None or state.cost_before is None else state.cost - state.cost_before
+
+
+def _complete(notice: NoticeItem, began: datetime | None) -> None:
+    """Add to a notice what its run has changed and taken, if it is known when the run began."""
+    run = notice.run
+    if run is not None and began is not None:
+        notice.facts, notice.has_changes, notice.run = _run_facts(run, began), bool(run.files), None
+
+
+def join_runs(later: Iterable[Item], part: SessionState) -> None:
+    """Add an older part of the session to the first run that ended after it and whose beginning it may hold."""
+    notice = next((item for item in later if isinstance(item, NoticeItem) and item.run is not None), None)
+    if notice is None or notice.run is None:
+        return
+    run = notice.run
+    for path, file in part.turn_changes.items():
+        after = run.files.get(path)
+        joined = file if after is None else FileState(path, file.before, after.after, note=after.note or file.note)
+        run.files[path] = joined
+        if joined.before == joined.after:
+            del run.files[path]
+    cost = _cost_of_run(part)
+    run.cost = None if run.cost is None or cost is None else run.cost + cost
+    _complete(notice, part.run_began)
+
+
+def _completion(state: SessionState) -> str:
+    """Return whether the agent considers its task as completed: "true", "false", "partial" or "" if it did not say."""
+    latest = (item for item in reversed(state.items[-_FINAL_AMONG:]) if isinstance(item, ActionItem))
+    final = next((item for item in latest if kind_of(item.tool) == "final" and not item.agent), None)
+    return str(final.arguments.get("task_completed")).lower() if final is not None else ""
+
+
+def _run_facts(run: RunTotals, began: datetime) -> str:
+    """Return what a run has changed, its time and its cost, such as `2 files +7 −2 · 3m05 · $0.42`."""
+    files = run.files.values()
+    facts = []
+    if files:
+        counts = plus_minus(sum(file.added for file in files), sum(file.removed for file in files))
+        facts.append(f"{counted(len(files), 'file')} {counts}")
+    facts.append(seconds(max(0.0, (run.ended - began).total_seconds()), live=True))
+    if cost := round(run.cost or 0, 6):  # sums of the same prices differ in their last digits
+        facts.append(f"${cost:.2f}" if cost >= 0.1 else f"${cost:.3f}")
+    return " · ".join(facts)
+
+
+def nudge_notice(event: AgentNudged) -> NoticeItem:
+    """Return the notice of what the workbench told the agent on its own, and why."""
+    if event.reason == "stuck":
+        return NoticeItem(event.seq, f"The agent was warned about a loop: {event.evidence}", "warning")
+    if event.reason == "lost":
+        return NoticeItem(event.seq, f"The session file was damaged and repaired: {event.evidence}", "warning")
+    why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
+    return NoticeItem(event.seq, f"The agent was asked again: {why}")
+
+
+def condensed_notice(event: HistoryCondensed) -> NoticeItem:
+    """Return the notice of which events were compacted; the summary is its detail."""
+    text = f"Compacted events {event.first} to {event.last}: {_WHY_CONDENSED[event.reason]}"
+    return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
+
+
+def undone_notice(event: CondensingUndone) -> NoticeItem:
+    """Return the notice that a compaction was undone."""
+    text = f"Compaction of events {event.first} to {event.last} undone"
+    return NoticeItem(event.seq, text)
+
+
+def settings_notice(event: SettingsChanged) -> NoticeItem:
+    """Return the notice of the changed settings."""
+    parts = [
+        f"mode changed to: {MODE_NAMES[event.mode]}" if event.mode else "",
+        f"model changed to: {event.model}" if event.model else "",
+        f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
+        f"session rule added: {event.rule}" if event.rule else "",
+        f"session rule removed: {event.dropped_rule}" if event.dropped_rule else "",
+        f"session renamed to {event.title or 'its first message'}" if event.title is not None else "",
+    ]
+    changed = [part for part in parts if part]
+    text = ", ".join(changed)
+    return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(changed) == 1)
