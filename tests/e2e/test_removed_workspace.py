@@ -35,7 +35,18 @@ def run(sandbox: Sandbox, *turns: Turn, json_lines: bool = False):
 
 @pytest.mark.parametrize(
     "taken",
-    ["rm -f {name}", "mkdir away && mv {name} away", "cp {name} copy && mv copy {name}"],
+    [
+        "rm -f {name}",
+        "mkdir away && mv {name} away",
+        "cp {name} copy && mv copy {name}",
+        "truncate -s 0 {name}",
+        "truncate -s 0 {name}-wal",
+        "truncate -s 4096 {name}-wal",
+        "rm {name}-wal",
+        "mv $PWD $PWD-moved",
+        "cp -r $PWD $PWD-copy && rm -r $PWD && mv $PWD-copy $PWD",
+    ],
+    ids=["rm", "mv", "copy", "cut", "cut-log", "shorter-log", "rm-log", "mv-all", "copy-all"],
 )
 def test_nothing_runs_once_the_session_file_is_deleted(sandbox: Sandbox, taken: str):
     sessions = sandbox.locations.sessions

@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -155,8 +156,15 @@ def _killed(locations: Locations) -> Iterator[Path]:
     """Yield the sessions whose process may have been killed: with a lock file, or without any table in their file."""
     with suppress(OSError):
         yield from {lock.with_suffix(SUFFIX) for lock in locations.sessions.glob("*.lock")} | {
-            path for path in locations.sessions.glob(f"*{SUFFIX}") if path.stat().st_size <= _ONE_PAGE
+            path for path in locations.sessions.glob(f"*{SUFFIX}") if _has_at_most_a_page(path)
         }
+
+
+def _has_at_most_a_page(path: Path) -> bool:
+    with suppress(OSError):
+        info = path.lstat()
+        return stat.S_ISREG(info.st_mode) and info.st_size <= _ONE_PAGE
+    return False
 
 
 def _swept(locations: Locations, path: Path) -> bool:

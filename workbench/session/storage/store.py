@@ -31,6 +31,7 @@ from workbench.session.storage.event_rows import (
     write_line,
     write_row,
 )
+from workbench.session.storage.file_identity import Identity, identity_of, is_disk_read_only, is_still
 from workbench.session.storage.signatures import sign
 from workbench.session.storage.sqlite_pages import is_log_damaged
 from workbench.text import first_line
@@ -80,8 +81,8 @@ class Store:
         self._db = db
         self._lock = threading.RLock()
         self._closed = False
-        self._identity = _identity_of(path)
-        self._wal: tuple[int, int] | None = None
+        self._identity = identity_of(path)
+        self._wal: Identity | None = None
         self._crc = _checksums_of(path, db)
         self.last_seq = _last_seq(db)
         self._data_version = self._version()
@@ -148,7 +149,8 @@ class Store:
                 raise _store_error(self.path, error) from error
             self._seal()
             self.last_seq += len(written)
-            self._wal = self._wal or _identity_of(_wal_of(self.path))
+            wal = _wal_of(self.path)
+            self._wal = identity_of(wal) if self._wal is None or is_still(self._wal, wal) else self._wal
             return written
 
     def restore(self, entries: Iterable[Event | str]) -> None:
@@ -173,13 +175,13 @@ class Store:
     def check_not_replaced(self) -> None:
         """Raise StoreError if the path no longer leads to the open file, or to one on a disk that turned read-only.
 
-        SQLite keeps writing to a file that was deleted or moved, where nobody would find the events, and may write to
-        one whose path is covered by a read-only mount. A disk that fails turns read-only before a write says so.
+        SQLite keeps writing to a file that was deleted, moved or cut, where nobody would find the events, and may write
+        to one whose path is covered by a read-only mount. A disk that fails turns read-only before a write says so.
         """
-        is_here = _identity_of(self.path) == self._identity and self._identity is not None
-        if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
+        is_here = self._identity is not None and is_still(self._identity, self.path)
+        if not is_here or (self._wal is not None and not is_still(self._wal, _wal_of(self.path))):
             raise StoreError(f"the session file {self.path} was deleted, moved or replaced; start a new session")
-        if not self.readonly and _is_disk_read_only(self.path):
+        if not self.readonly and is_disk_read_only(self.path):
             raise StoreError(f"the disk has become read-only; make it writable again (session file {self.path})")
 
     def others_wrote(self) -> bool:
@@ -293,22 +295,6 @@ class Store:
 def _wal_of(path: Path) -> Path:
     """Return the path of SQLite's write-ahead log, which holds commits that are not in the file itself yet."""
     return Path(f"{path}-wal")
-
-
-def _is_disk_read_only(path: Path) -> bool:
-    try:
-        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-    except OSError:
-        return False
-
-
-def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of a file, or None if it does not exist."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def delete_file(path: Path) -> None:
