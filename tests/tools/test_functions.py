@@ -25,6 +25,7 @@ from workbench.tools import (
     UnknownTool,
     tool_from_function,
 )
+from workbench.tools.factories import settable
 
 
 class Place(BaseModel):
@@ -335,3 +336,22 @@ def test_one_of_several_tools_of_a_class_can_be_removed():
     tools.add_tool(Pair)
     assert [each.name for each in tools] == ["think", "one", "two"]
     tools.close()
+
+
+def test_a_name_that_only_a_type_checker_knows_costs_no_other_type():
+    def search(words: "list[str]", most: "int" = 5, where: "NoSuchName" = None) -> "str":  # type: ignore[name-defined]  # noqa: F821
+        """Search."""
+        return f"{words} {most + 1}"
+
+    searching = tool_from_function(search)
+    assert searching.schema["properties"]["words"] == {"type": "array", "items": {"type": "string"}}
+    assert searching.schema["properties"]["most"] == {"type": "integer", "default": 5}
+    assert searching({"words": ["a"], "most": "7"}).text == "['a'] 8"
+    assert searching({"words": "a"}).is_error
+
+
+def test_parameters_of_a_factory_are_checked_beside_one_with_an_unknown_type():
+    def create(conv_state, most: "int" = 5, where: "NoSuchName" = None):  # type: ignore[name-defined]  # noqa: F821
+        return []
+
+    assert settable(create) == ({"most": int, "where": Any}, False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, TypeAlias
 
 from workbench.errors import UsageError
 from workbench.tools.context import ConversationState
 from workbench.tools.coroutines import CoroutineRunner
 from workbench.tools.tool import ToolBase, ToolDefinition
+from workbench.tools.type_hints import hints_of
 
 STATE = "conv_state"
 """The parameter that receives the state of the conversation."""
@@ -139,9 +140,7 @@ def _named(function: object, signature: inspect.Signature, *, has_state: bool = 
 
 def _hints(function: object) -> Hints:
     try:
-        return get_type_hints(function, include_extras=True)
-    except NameError:  # names that only a type checker knows
-        return {}
+        return hints_of(function)
     except TypeError:  # an object, which has hints on its method, or none
         call = inspect.getattr_static(type(function), "__call__", None)
         return _hints(call) if inspect.isfunction(call) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, get_type_hints
+from typing import Any
 
 from pydantic import Field, create_model
 
@@ -13,6 +13,7 @@ from workbench.tools.coercion import observed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation, attribute_name
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.type_hints import hints_of
 
 _SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?)\s*:?\s*$")
 _ARGUMENTS = re.compile(r"^\s*(?:Args|Arguments|Parameters)\s*:?\s*$")
@@ -90,8 +91,8 @@ def action_type_from(
 ) -> tuple[type[Action], dict[str, str]]:
     """Return the class of the actions, and the name of the field for each parameter."""
     try:
-        hints = get_type_hints(getattr(function, "func", function), include_extras=True)
-    except (NameError, TypeError):  # names that only a type checker knows, or an object that is called
+        hints = hints_of(getattr(function, "func", function))
+    except TypeError:  # an object that is called
         hints = {}
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
