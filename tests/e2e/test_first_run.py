@@ -22,23 +22,28 @@ class Newcomer:
         self.terminal = terminal
 
     def sees(self, *words: str) -> str:
-        return self.terminal.wait_until(lambda screen: all(word in screen for word in words), f"{words}", 60)
+        lower = [word.lower() for word in words]
+        return self.terminal.wait_until(lambda screen: all(word in screen.lower() for word in lower), f"{words}", 60)
 
     def presses(self, key: str, is_so: Callable[[str], object], what: str) -> str:
         for _ in range(12):
             self.terminal.press(key)
             try:
-                return self.terminal.wait_until(is_so, what, 5)
+                return self.terminal.wait_until(lambda screen: is_so(screen.lower()), what, 5)
             except AssertionError:
                 continue
-        return self.terminal.wait_until(is_so, what, 5)
+        return self.terminal.wait_until(lambda screen: is_so(screen.lower()), what, 5)
 
     def approves(self, words: str) -> None:
         """Approve the question with these words once all of it was seen; wait until it is gone or replaced."""
         self.sees(words, "esc later")
         self.terminal.press("end")
         self.sees(words, "y approve")
-        self.presses("y", lambda screen: "Approve?" not in screen or words not in screen, "the question to be answered")
+        self.presses(
+            "y",
+            lambda screen: "approve?" not in screen or words.lower() not in screen,
+            "the question to be answered",
+        )
 
     def writes(self, line: str) -> None:
         self.terminal.type(line)
@@ -47,26 +52,36 @@ class Newcomer:
 
     def gets_help(self, key: str, words: str, back: str) -> None:
         """Open help over the screen, check that it lists a key, and go back with escape."""
-        self.presses(key, lambda screen: "Keys here" in screen and words in screen, f"help with {words!r}")
-        self.presses("escape", lambda screen: "Keys here" not in screen and back in screen, f"{back!r} again")
+        self.presses(
+            key,
+            lambda screen: "keys here" in screen and words.lower() in screen,
+            f"help with {words!r}",
+        )
+        self.presses(
+            "escape",
+            lambda screen: "keys here" not in screen and back.lower() in screen,
+            f"{back!r} again",
+        )
 
 
 def first_screen(user: Newcomer) -> None:
-    assert "F1 Help" in user.sees("Welcome to ohw", "The demo", "esc not now")
-    user.gets_help("f1", "Not now", "Welcome to ohw")
+    user.sees("Welcome to ohw", "Demo", "Esc Not now", "F1 Help")
+    user.gets_help("f1", "not now", "Welcome to ohw")
     user.presses(
-        "escape", lambda screen: "/setup" in screen and "Welcome" not in screen, "the advice of the main screen"
+        "escape",
+        lambda screen: "/setup" in screen and "welcome" not in screen,
+        "the advice of the main screen",
     )
     user.writes("/setup")
-    user.sees("Welcome to ohw", "The demo")
+    user.sees("Welcome to ohw", "Demo")
     user.terminal.press("end")
-    user.presses("enter", lambda screen: "Approve?" in screen, "the demo's first question")
+    user.presses("enter", lambda screen: "approve?" in screen, "the demo's first question")
 
 
 def demo(user: Newcomer, sandbox: Sandbox) -> Path:
     user.sees("325000)", "y approve", "esc later")
     (session,) = list_sessions(sandbox.locations)
-    user.presses("n", lambda screen: "Reason for the agent" in screen, "the line for a reason")
+    user.presses("n", lambda screen: "reason for the agent" in screen, "the line for a reason")
     user.terminal.type("the test is right")
     user.terminal.press("enter")
     user.approves('found["sign"]')
@@ -77,7 +92,7 @@ def demo(user: Newcomer, sandbox: Sandbox) -> Path:
 
 def review(user: Newcomer, file: Path) -> None:
     mended = file.read_text()
-    user.presses("f5", lambda screen: "hunk 1 of 1" in screen and "Esc close" in screen, "the diff viewer")
+    user.presses("f5", lambda screen: "hunk 1 of 1" in screen and "esc close" in screen, "the diff viewer")
     user.gets_help("?", "In the diff", "hunk 1 of 1")
     user.terminal.press("x")
     user.sees("Reverted the hunk", "u to undo")
@@ -85,7 +100,7 @@ def review(user: Newcomer, file: Path) -> None:
     user.terminal.press("u")
     user.sees("Restored the hunk")
     wait_for(lambda: file.read_text() == mended, "the file to be mended again")
-    user.presses("escape", lambda screen: "Enter Send" in screen, "the main screen")
+    user.presses("escape", lambda screen: "enter send" in screen, "the main screen")
 
 
 def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
@@ -102,7 +117,7 @@ def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
     user.terminal.type("max_steps")
     user.sees("max_steps", "Steps")
     user.terminal.press("enter")
-    user.presses("enter", lambda screen: "Enter save · Esc cancel" in screen, "the line for the value")
+    user.presses("enter", lambda screen: "enter save · esc cancel" in screen, "the line for the value")
     user.terminal.type("x")
     user.sees("must be a whole number")
     user.presses("backspace", lambda screen: "must be a whole number" not in screen, "an empty line")
@@ -110,24 +125,20 @@ def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
     user.terminal.press("enter")
     user.sees("✓ saved")
     assert tomllib.loads(file.read_text())["max_steps"] == 55
-    user.presses("escape", lambda screen: "Settings · ~" not in screen, "the main screen")
+    user.presses("escape", lambda screen: "settings · ~" not in screen, "the main screen")
 
 
 def own_model(user: Newcomer, sandbox: Sandbox, address: str) -> None:
     user.writes("/setup")
-    user.sees("Welcome to ohw", "Another model")
-    user.terminal.press("end", "up", "up")
-    user.presses("enter", lambda screen: "Esc back" in screen, "the line for a name")
+    user.sees("Welcome to ohw", "Other (OpenAI-compatible)")
+    user.terminal.press("end", "up")
+    user.presses("enter", lambda screen: "esc back" in screen, "the form")
+    user.presses("enter", lambda screen: "✗ name the model as provider/model" in screen, "what is missing")
+    user.terminal.type(address)
+    user.terminal.press("tab", "tab")
     user.terminal.type("small")
-    user.terminal.press("enter")
-    user.sees("✗ write it as PROVIDER/NAME")
-    for _ in "small":
-        user.terminal.press("backspace")
-    user.sees("the server's URL")
-    user.terminal.type(f"openai/small {address}")
-    user.terminal.press("enter")
-    user.sees("✓ openai/small OK", "Enter starts with it")
-    user.presses("enter", lambda screen: "What should we work on?" in screen, "a session on that model")
+    user.sees(address, "small")
+    user.presses("enter", lambda screen: "what should we work on?" in screen, "a session on that model")
     user.gets_help("f1", "In the prompt", "What should we work on?")
     user.writes("hello there")
     user.sees("Nice to meet you.")

@@ -29,12 +29,18 @@ Script: TypeAlias = Iterable[ScriptTurn]
 
 @dataclass
 class ModelServer:
-    """Plays one turn for each request; after the last it answers that none is left. `requests` is the record."""
+    """Plays one turn for each request; after the last it answers that none is left. `requests` is the record.
+
+    With a `key`, requests without it are rejected, and recorded in `rejected` instead. `names` are the models it lists.
+    """
 
     script: Script = ()
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     repeat_last: bool = False
+    key: str = ""
+    names: Sequence[str] = ()
+    rejected: list[str] = field(default_factory=list)
     on_moment: Callable[[str], object] = lambda moment: None
     """Called with "asked" when a request begins to arrive and "answered" when its answer has been sent."""
 
@@ -119,9 +125,24 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     server: _Http
 
+    def do_GET(self) -> None:
+        if self._is_allowed():
+            self._json(200, {}, {"object": "list", "data": [{"id": name} for name in self.server.model.names]})
+
+    def _is_allowed(self) -> bool:
+        """Whether the request has the key; if not, it has been answered."""
+        sent, key = self.headers.get("authorization", ""), self.server.model.key
+        if not key or sent == f"Bearer {key}":
+            return True
+        self.server.model.rejected.append(sent)
+        self._json(401, {}, {"error": {"message": "Incorrect API key provided.", "code": "invalid_api_key"}})
+        return False
+
     def do_POST(self) -> None:
         self.server.model.on_moment("asked")
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if not self._is_allowed():
+            return
         sender = f"{self.client_address[0]}:{self.client_address[1]}"
         request = Request(self.path, dict(self.headers.items()), json.loads(body), sender)
         turn = self.server.model.answer(request)

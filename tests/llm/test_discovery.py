@@ -49,7 +49,7 @@ def test_servers_are_listed_with_their_models():
             LocalServer("vLLM", two, "/v1/models", "openai/", "/v1"),
         ]
         ollama, vllm = sources_of_servers(servers, limit=20)
-    assert ollama == ModelSource(f"Ollama at 127.0.0.1:{one}", ("ollama_chat/qwen3:8b", "ollama_chat/llama3"))
+    assert ollama == ModelSource(f"Ollama at localhost:{one}", ("ollama_chat/qwen3:8b", "ollama_chat/llama3"))
     assert ollama.options == "--model ollama_chat/qwen3:8b"
     assert vllm.options == f"--model openai/Qwen/Qwen3-8B --api-base http://127.0.0.1:{two}/v1"
 
@@ -83,6 +83,6 @@ def test_silent_server_and_closed_port_do_not_hide_others():
 def test_keys_are_detected_by_variable_and_never_shown():
     env = {"ANTHROPIC_API_KEY": "sk-hidden", "OPENAI_API_KEY": " ", "MY_API_KEY": "sk-other"}
     sources = sources_of_keys(env)
-    assert [each.what for each in sources] == ["A key in ANTHROPIC_API_KEY"]
+    assert [each.what for each in sources] == ["ANTHROPIC_API_KEY found"]
     assert sources[0].options.startswith("--model anthropic/")
     assert "sk-" not in repr(sources)

@@ -1,49 +1,81 @@
-"""Golden pictures of the first run: providers found, none, a model name to enter, results of a test call."""
+"""Golden pictures of the first run: ways that were found, none, the form of a provider, what is wrong with it."""
 
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.pictures import in_each_look, text_on
-from workbench.engine.model_test import ModelTestOutcome
+from workbench.llm.provider_models import ModelList
+from workbench.tui.screens import first_run
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way
+from workbench.tui.widgets.key_field import KeyField, StorageField
 
-FOUND = [
-    Way("openai/gpt-5-mini", "Saved model fast", profile="fast"),
-    Way("ollama_chat/qwen3-coder:30b", "Ollama at 127.0.0.1:11434"),
-    Way("openai/devstral-small", "LM Studio at 127.0.0.1:1234", "http://127.0.0.1:1234/v1"),
-    Way("anthropic/claude-sonnet-4-5", "A key in ANTHROPIC_API_KEY"),
-    Way("mistral/NAME", "A key in MISTRAL_API_KEY"),
+READY = [
+    Way("openai/gpt-5-mini", "openai/gpt-5-mini", profile="fast", title="fast", is_ready=True),
+    Way("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY found", title="Anthropic", is_ready=True),
+    Way(
+        "ollama_chat/qwen3-coder:30b",
+        "localhost:11434 · 3 models",
+        title="Ollama",
+        is_ready=True,
+        names=("qwen3-coder:30b", "llama3.3", "gemma3"),
+    ),
 ]
-WORKED = 'ollama_chat/qwen3-coder:30b works: it said "Ready." after 1.2 s; 23 tokens in, 2 out, cost ?'
-REFUSED = "the provider rejected the API key of anthropic/claude-sonnet-4-5: check ANTHROPIC_API_KEY"
+WANTING = [
+    Way("openai/gpt-5-mini", "paste a key…", title="OpenAI"),
+    Way("gemini/gemini-2.5-pro", "paste a key…", title="Google Gemini"),
+    Way("openrouter/NAME", "paste a key…", title="OpenRouter"),
+    Way("mistral/NAME", "paste a key…", title="Mistral"),
+]
+NAMES = ("gpt-5-mini", "gpt-5", "gpt-5-nano", "gpt-5-codex", "gpt-4.1", "gpt-4.1-mini", "o3", "o4-mini")
+REJECTED = "✗ 401: this key was rejected. Paste another one, or Tab to change it."
+FAILED = "✗ api.openai.com could not be reached (timed out): check your connection"
 
 
-def with_outcome(screen, number, outcome):
-    screen._model_tests.outcomes[FOUND[number]] = outcome
-    screen.query_one("#first-rows").highlighted = number
-    screen._show_outcome(FOUND[number])
+def form(screen, row):
+    screen._choose(next(at for at, way in enumerate(screen._rows) if way.title.startswith(row)))
+    return screen._form
+
+
+def with_key(screen):
+    form(screen, "OpenAI").query_one(KeyField).paste("sk-of-a-picture-a1b2c3fA9")
+
+
+def with_models(screen):
+    with_key(screen)
+    screen.set_focus(screen.query_one("#form-model"))
 
 
 CASES = {
-    "found": (FOUND, lambda screen: None, "MISTRAL"),
-    "nothing": ([], lambda screen: None, "Nothing found"),
-    "named": (FOUND, lambda screen: screen._write("mistral/"), "Esc back"),
-    "works": (FOUND, lambda screen: with_outcome(screen, 1, ModelTestOutcome(True, WORKED)), "Enter starts"),
-    "fails": (FOUND, lambda screen: with_outcome(screen, 3, ModelTestOutcome(False, REFUSED)), "anyway"),
+    "found": (READY + WANTING, lambda screen: None, "OpenRouter"),
+    "nothing": (WANTING, lambda screen: None, "No API keys"),
+    "key": (READY + WANTING, with_models, "gpt-5-codex"),
+    "rejected": (READY + WANTING, lambda screen: (with_key(screen), screen._form.reject_key(REJECTED)), "✗ 401"),
+    "fails": (
+        READY + WANTING,
+        lambda screen: form(screen, "Anthropic").show_note(FAILED, "Enter starts with it anyway"),
+        "anyway",
+    ),
+    "other": (WANTING, lambda screen: form(screen, "Other"), "URL"),
 }
 
 
 @in_each_look
+@pytest.mark.usefixtures("memory_keyring")
 @pytest.mark.parametrize("case", CASES)
-def test_first_run(case, look, directory, picture):
+def test_first_run(case, look, directory, picture, monkeypatch):
     ways, then, words = CASES[case]
+    monkeypatch.setattr(first_run, "models_of", lambda way, key: ModelList(NAMES))
     app = workbench_app(None, directory=directory, set={"model": None}, ways=lambda: ways)
 
     async def show(pilot):
         await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
-        await wait_until(pilot, lambda: ("MISTRAL" if ways else "Nothing found") in text_on(app))
+        await wait_until(pilot, lambda: "paste a key" in text_on(app) and "Looking for" not in text_on(app))
+        await wait_until(pilot, lambda: app.screen.query_one(StorageField).can_focus)
         then(app.screen)
         await wait_until(pilot, lambda: words in text_on(app))
+        await wait_until(
+            pilot, lambda: not app.screen.has_class("-form") or "8 models" in text_on(app) or case == "other"
+        )
 
     assert picture(app, look, show)

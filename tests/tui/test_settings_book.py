@@ -218,7 +218,7 @@ def test_profile_is_added_renamed_and_removed_and_comments_stay(where):
     where.settings_file.write_text(FILE + "\n[models.fast.price]\ninput = 1\noutput = 2 # dollars\n")
     book = book_of(where)
     add = entry(book, "models")
-    assert "PROVIDER/NAME" in book.check(add, "gpt-5")
+    assert "provider/model" in book.check(add, "gpt-5")
     assert "http://localhost" in book.check(add, "openai/big localhost")
     assert book.save(add, "openai/big http://house:9000/v1") == "big"
     assert book.save(add, "other/big") == "big-2"  # names never clash

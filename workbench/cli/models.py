@@ -11,6 +11,7 @@ from pathlib import Path
 from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
+from workbench.engine.model_test import KEY_REJECTED
 from workbench.errors import UsageError
 from workbench.llm.discovery import ModelSource, sources_of_keys, sources_of_servers
 from workbench.llm.errors import public_url
@@ -71,6 +72,8 @@ def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]
     if not name:
         raise UsageError(NO_MODEL_MESSAGE)
     models = SessionModels(settings)
+    if "api_base" in settings.from_flags:
+        models.remember(name, settings.api_base)
     profile, model = models.profile(name), models.open_with_key(name, key)
 
     def on_delta(delta: Delta) -> None:
@@ -80,6 +83,10 @@ def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]
     print_line(f"testing {_named(profile)} …")
     try:
         response = model.respond(ModelRequest([{"role": "user", "content": _ASK}]), on_delta, Cancel())
+    except ModelError as error:
+        if error.kind == "key":
+            error.exit_code = KEY_REJECTED
+        raise
     finally:
         model.close()
     if response.incomplete:

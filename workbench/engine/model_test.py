@@ -9,6 +9,7 @@ import os
 import subprocess
 import threading
 from dataclasses import dataclass
+from typing import Final
 
 from workbench.llm.discovery import ModelSource
 from workbench.processes.spawn import isolated_python, start
@@ -17,6 +18,8 @@ from workbench.text import first_line
 PATIENCE = 60.0
 """Seconds until the call times out: it includes loading litellm, and a local server may have to load its model."""
 _LONGEST = 500
+KEY_REJECTED: Final = 77
+"""The exit code of `ohw models test` if the key is missing or was rejected."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +28,20 @@ class ModelTestOutcome:
 
     works: bool
     line: str
+    rejects_key: bool = False
+    """Whether it failed because the key is missing or was rejected."""
 
 
 class ModelTest:
     """One test call; `result` makes it in any thread, `stop` ends it from another."""
 
-    def __init__(self, model: str, api_base: str = "", *, patience: float = PATIENCE) -> None:
+    def __init__(self, model: str, api_base: str = "", key: str = "", *, patience: float = PATIENCE) -> None:
+        """`key` replaces the key that the model has otherwise."""
         self._model = model
+        self._key = key
         base = ("--api-base", api_base) if api_base else ()
-        self._command = isolated_python("workbench", "models", "test", model, *base)
+        options = (*base, "--key-stdin") if key else base
+        self._command = isolated_python("workbench", "models", "test", model, *options)
         self._patience = patience
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -54,16 +62,15 @@ class ModelTest:
             return ModelTestOutcome(False, "the test was stopped")
         with process:
             try:
-                output, errors = process.communicate(timeout=self._patience)
+                output, errors = process.communicate(self._key.encode() or None, timeout=self._patience)
             except subprocess.TimeoutExpired:
                 process.kill()
                 return ModelTestOutcome(False, f"{self._model} gave no answer within {self._patience:g} s")
         if self._is_stopped:
             return ModelTestOutcome(False, "the test was stopped")
         works = process.returncode == 0
-        return ModelTestOutcome(
-            works, _last_line(output if works else errors) or f"the test ended with {process.returncode}"
-        )
+        line = _last_line(output if works else errors) or f"the test ended with {process.returncode}"
+        return ModelTestOutcome(works, line, process.returncode == KEY_REJECTED)
 
     def stop(self) -> None:
         """End the call, or prevent it from starting."""
@@ -77,7 +84,8 @@ class ModelTest:
             if self._is_stopped:
                 return None
             pipe = subprocess.PIPE
-            self._process = start(self._command, env=os.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+            stdin = pipe if self._key else subprocess.DEVNULL
+            self._process = start(self._command, env=os.environ, stdin=stdin, stdout=pipe, stderr=pipe)
             return self._process
 
 

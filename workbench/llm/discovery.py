@@ -161,7 +161,7 @@ class ModelSource:
 
 def sources_of_keys(env: Mapping[str, str] = os.environ) -> list[ModelSource]:
     """Return the providers whose key variable is set."""
-    return [ModelSource(f"A key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
+    return [ModelSource(f"{name} found", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
 
 
 def sources_of_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[ModelSource]:
@@ -173,7 +173,7 @@ def sources_of_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = 
         if names:
             models = tuple(f"{server.prefix}{name}" for name in names)
             base = f"http://127.0.0.1:{server.port}{server.base}" if server.base else ""
-            answers[position] = ModelSource(f"{server.title} at 127.0.0.1:{server.port}", models, base)
+            answers[position] = ModelSource(f"{server.title} at localhost:{server.port}", models, base)
 
     asked = [threading.Thread(target=ask, args=each, daemon=True) for each in enumerate(servers)]
     for thread in asked:
@@ -195,15 +195,16 @@ def _models_of(server: LocalServer, limit: float) -> list[str]:
         return []
     finally:
         connection.close()
-    return _names_in(body)
+    return model_names_in(body, _MOST_MODELS)
 
 
-def _names_in(body: Any) -> list[str]:
+def model_names_in(body: Any, most: int) -> list[str]:
+    """Return at most this many names of models from a list in the form of Ollama or OpenAI; none if it is another."""
     rows = (body.get("models") or body.get("data")) if isinstance(body, dict) else None
     if not isinstance(rows, list):
         return []
     named = (row.get("name") or row.get("id") for row in rows if isinstance(row, dict))
-    return [name for name in named if _is_name(name)][:_MOST_MODELS]
+    return [name for name in named if _is_name(name)][:most]
 
 
 def _is_name(name: object) -> TypeGuard[str]:

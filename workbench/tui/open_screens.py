@@ -15,7 +15,6 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.widgets.prompt import Prompt
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
@@ -191,14 +190,17 @@ def open_sessions(
 
 
 def open_first_run(
-    app: App[Any], find_ways: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
+    app: App[Any],
+    find_ways: Callable[[], Sequence[Way]],
+    chosen: Callable[[Way | None], Awaitable[None]],
+    opened: Way | None = None,
+    note: str = "",
 ) -> None:
-    """Offer the models to start with, unless they are shown already."""
+    """Offer the ways to a model, with the form of `opened`, if it is given; do nothing if they are offered already."""
     from workbench.tui.screens.first_run import FirstRunScreen
 
-    screen = app.screen
-    if not isinstance(screen, FirstRunScreen):
-        app.push_screen(FirstRunScreen(find_ways, lambda text: screen.query_one(Prompt).type_in(text)), chosen)
+    if not isinstance(app.screen, FirstRunScreen):
+        app.push_screen(FirstRunScreen(find_ways, opened, note), chosen)
 
 
 def open_settings(app: App[Any], settings_model: SettingsModel) -> None:

@@ -1,7 +1,8 @@
-"""The first-run screen: choose one of the models found, which is tested with a call and saved, or start the demo."""
+"""The first-run screen: the ways to a model, and a form that tests the chosen one with a call; or the demo."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Final
@@ -12,34 +13,39 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.engine.model_test import ModelTest, ModelTestOutcome
+from workbench.errors import WorkbenchError
+from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.settings.providers import Way, read_way, wrong_way
+from workbench.tui.screens.provider_form import ProviderForm
+from workbench.tui.settings.providers import OTHER, Way, is_offered_first, models_of, save_key, wrong_way
+from workbench.tui.widgets.key_field import KeyField, StorageField
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
 
 
 class ModelTests:
-    """Makes test calls; `outcomes` holds the result for each tested model."""
+    """Makes test calls, one at a time; `outcomes` holds the result for each tested model and key."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[Way, ModelTestOutcome] = {}
+        self.outcomes: dict[tuple[Way, str], ModelTestOutcome] = {}
         self._test: ModelTest | None = None
 
-    async def ask(self, way: Way) -> ModelTestOutcome | None:
+    async def run(self, way: Way, key: str) -> ModelTestOutcome | None:
         """Make a test call to a model and return the result, or None if the call was stopped or followed by another."""
         self.stop()
-        test = self._test = ModelTest(way.profile or way.model, way.api_base)
+        name, api_base = (way.profile, "") if way.profile and not key else (way.model, way.api_base)
+        test = self._test = ModelTest(name, api_base, key)
         outcome = await in_daemon(test.result)
         if self._test is not test:
             return None
-        self.outcomes[way] = outcome
+        self.outcomes[way, key] = outcome
         return outcome
 
     def stop(self) -> None:
@@ -49,207 +55,259 @@ class ModelTests:
             test.stop()
 
 
-DEMO: Final = Way("scripted/demo")
+DEMO: Final = Way("scripted/demo", "no key needed", title="Demo")
 """The result with which the screen is dismissed for the demo."""
-_INTRO: Final = "No model configured. Pick one to test it; if it works it is saved to your settings."
+_INTRO: Final = "Welcome to ohw. Connect a model:"
+_SEARCHING: Final = "● Looking for API keys and local servers …"
 _NOTHING: Final = (
-    "Nothing found: no API key in the environment, no server on the default ports of Ollama, LM Studio and "
-    "vLLM. Start one and look again, set a variable such as ANTHROPIC_API_KEY before you start ohw, or name a model."
+    "No API keys in the environment and no local server (Ollama, LM Studio, vLLM) found. Paste a key, start a server "
+    "and rescan, or run the demo."
 )
-_OTHERS: Final = (
-    ("name", "Another model", "by name and URL"),
-    ("again", "Look again", "for keys and servers"),
-    ("demo", "The demo", "a scripted agent fixes a small project"),
-)
-_LINE: Final = "provider/model, then optionally a space and the server's URL"
+_MORE: Final = Way("", title="More providers…")
+_WIDEST_TITLE: Final = 34
 
 
 class FirstRunScreen(ModalScreen[Way | None]):
-    """Dismisses with the chosen model, with `DEMO`, or with None; letters go to the prompt below."""
+    """Dismisses with the way to a model, its key saved; with `DEMO`; or with None. No key reaches the prompt below."""
 
     takes_words = True
-    """Letters go to the prompt: none of them is a key of the app."""
+    """Letters belong to the fields: none of them is a key of the app."""
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Not now", id="setup.close"),
+        Binding("escape", "leave", "Back, or not now", id="setup.close"),
         Binding("ctrl+t", "test", "Make the test call again", id="setup.test"),
+        Binding("ctrl+r", "rescan", "Look for keys and servers again", id="setup.rescan"),
     ]
 
-    def __init__(self, find_ways: Callable[[], Sequence[Way]], typed: Callable[[str], None]) -> None:
-        """`find_ways` is called in a thread to find models; `typed` is called with text for the prompt."""
+    def __init__(self, find_ways: Callable[[], Sequence[Way]], opened: Way | None = None, note: str = "") -> None:
+        """`find_ways` is called in a thread; the form of `opened`, if it is given, is open at once, with the note."""
         super().__init__(id="first-run")
         self._find_ways = find_ways
-        self._typed = typed
         self._ways: Sequence[Way] = ()
+        self._rows: Sequence[Way] = ()
+        self._has_more = True
+        self._opened, self._note = opened, note
         self._model_tests = ModelTests()
+        self._is_listing = self._waits_for_list = False
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
-        """Yield the introduction, the models and other choices, a line for a name, and the result of the test call."""
-        with Vertical(id="first-box") as box:
-            box.border_title = "Welcome to ohw"
-            close, again = key_of(self.app, "setup.close", "escape"), key_of(self.app, "setup.test", "ctrl+t")
-            box.border_subtitle = (
-                f"↑↓ enter · {again} tests again · {close} not now · {key_of(self.app, 'help', 'f1')} help"
-            )
-            yield Static(Content(_INTRO), id="first-intro")
+        """Yield the ways, the form of one of them, and the keys."""
+        with Vertical(id="first-page"):
+            yield Static(Content.styled(_INTRO, "bold"), id="first-intro")
             yield OptionList(id="first-rows")
-            line = Input(placeholder=_LINE, select_on_focus=False, id="first-line")
-            line.display = False
-            yield line
+            yield ProviderForm()
             yield Static(id="first-note")
+        scan, close = key_of(self.app, "setup.rescan", "ctrl+r"), key_of(self.app, "setup.close", "escape")
+        keys = ("↑↓ Move", "Enter Choose", f"{scan} Rescan", f"{close} Not now", "F1 Help")
+        yield Static(Content("   ".join(keys)), id="first-keys")
+
+    @property
+    def _form(self) -> ProviderForm:
+        return self.query_one(ProviderForm)
+
+    @property
+    def _is_editing(self) -> bool:
+        return self.has_class("-form")
 
     def on_mount(self) -> None:
-        """Start looking for models in a thread."""
-        self._wait()
+        """Start looking for models, and for a keyring, in threads."""
         self._fill()
         self.set_focus(self.query_one(OptionList))
+        self._wait()
         self.run_worker(self._find())
+        self.run_worker(self._offer_keyring())
+        if self._opened is not None:
+            self._open(self._opened, self._note)
 
     def on_unmount(self) -> None:
         """Stop the running test call, if any."""
         self._model_tests.stop()
 
     def on_key(self, event: events.Key) -> None:
-        """Pass letters to the prompt, and stop an enter that comes too soon after them."""
-        if event.is_printable and event.character:
-            if not isinstance(self.focused, Input):
-                event.stop()
-                self._wait()
-                self._typed(event.character)
-        elif not self.confirmation.hears(event.key, time.monotonic() - event.time) and event.key == "enter":
+        """Choose a row by its number; stop an enter that comes too soon after the screen has changed."""
+        is_heard = self.confirmation.hears(event.key, time.monotonic() - event.time)
+        number = int(event.key) if event.key.isdecimal() and len(event.key) == 1 else 0
+        if event.key == "enter" and not is_heard and not (self._is_editing and self._form.key):
             event.stop()
+        elif not self._is_editing and 0 < number <= len(self._rows):
+            event.stop()
+            if is_heard or self._rows[number - 1] is not DEMO:  # a form does nothing by itself
+                self._choose(number - 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Record a click, to which the same quiet time applies as to a key."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pass pasted text to the prompt."""
+        """Paste a key into the form of the provider under the cursor, if it needs one."""
         event.stop()
-        self._typed(event.text)
+        at = self.query_one("#first-rows", OptionList).highlighted
+        way = self._rows[at] if at is not None and at < len(self._rows) else DEMO
+        if not self._is_editing and way.provider and way not in (DEMO, _MORE) and not way.is_ready:
+            self._open(way)
+            self._form.query_one(KeyField).paste(event.text)
+
+    async def _offer_keyring(self) -> None:
+        if await in_daemon(keyring_is_usable) and self.is_attached:
+            self.query_one(StorageField).offer_keyring()
 
     async def _find(self) -> None:
-        self._show_note("● Looking for API keys and local servers …")
+        self._show_note(_SEARCHING)
         ways = await in_daemon(lambda: list(self._find_ways()))
         if self.is_attached:
             self._ways = ways
             self._fill()
-            if not ways:
-                self._show_note(_NOTHING)
-                self.query_one(OptionList).action_last()  # the demo, which needs no model
-            else:
-                self._show_note("")
+            self._show_note("" if any(way.is_ready for way in ways) else _NOTHING)
 
     def _fill(self) -> None:
-        rows = self.query_one(OptionList)
-        before = rows.highlighted
+        offered = [way for way in self._ways if is_offered_first(way) or not self._has_more]
+        more = [_MORE] if len(offered) < len(self._ways) else []
+        self._rows = [*offered, *more, OTHER, DEMO]
+        rows = self.query_one("#first-rows", OptionList)
+        before = rows.highlighted or 0
         rows.clear_options()
-        rows.add_options(_options(self._ways))
-        rows.highlighted = before if before and before < rows.option_count and not self._ways else 0
+        rows.add_options(_options(self._rows))
+        rows.highlighted = min(before, len(self._rows) - 1)
 
-    @on(OptionList.OptionSelected)
+    @on(OptionList.OptionSelected, "#first-rows")
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """Test the chosen model, or use it if it has been tested; or run one of the other choices."""
-        name = chosen.option.id or ""
-        if not self.is_current or not self.confirmation.is_answered(self):
-            return
-        if name == "demo":
+        """Open the form of the chosen way, or run one of the other choices."""
+        if self.is_current and self.confirmation.is_answered(self):
+            self._choose(chosen.option_index)
+
+    def _choose(self, number: int) -> None:
+        way = self._rows[number]
+        self.query_one("#first-rows", OptionList).highlighted = number
+        if way is DEMO:
             self.dismiss(DEMO)
-        elif name == "again":
-            self.run_worker(self._find(), exclusive=True)
-        elif name == "name":
-            self._write("")
-        elif not self._ways[int(name)].is_named:
-            self._write(self._ways[int(name)].provider)
+        elif way is _MORE:
+            self._has_more = False
+            self._fill()
         else:
-            self._choose(self._ways[int(name)])
+            self._open(way)
 
-    @on(OptionList.OptionHighlighted)
-    def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
-        """Show the result of the test call to the model under the cursor, if there was one."""
-        name = looked.option.id or ""
-        if name.isdecimal() and self._ways[int(name)] in self._model_tests.outcomes:
-            self._show_outcome(self._ways[int(name)])
+    def _open(self, way: Way, note: str = "") -> None:
+        self.add_class("-form")
+        self.query_one("#first-rows").disabled = True
+        self._form.show(way, note)
+        if note:
+            self._form.reject_key(note)
+        self._wait()
+        self.on_changed()
 
-    @on(Input.Submitted)
-    def on_named(self, event: Input.Submitted) -> None:
-        """Test or use the model named in the line, or show what is wrong with the name."""
-        way = read_way(event.value)
-        if wrong := wrong_way(way):
-            self._show_note(f"✗ {wrong}")
+    @on(ProviderForm.Changed)
+    def on_changed(self) -> None:
+        """Ask the provider or server for its models, if the key or the address has changed."""
+        way, key = self._form.way, self._form.key
+        if self._form.is_new_source() and not way.names and (way.provider or way.api_base):
+            self._is_listing, self._waits_for_list = True, False
+            self.run_worker(self._list_models(way, key), group="models", exclusive=True)
+
+    async def _list_models(self, way: Way, key: str) -> None:
+        models = await in_daemon(lambda: models_of(way, key))
+        form, now = self._form, self._form.way
+        if not self.is_attached or (way.provider, way.api_base, key) != (now.provider, now.api_base, form.key):
+            return
+        self._is_listing = False
+        form.set_names(models.names)
+        if models.is_rejected and key:
+            form.reject_key(_rejected(f"HTTP {models.status}"))
+        elif self._waits_for_list:
+            self.on_submitted()
+
+    @on(ProviderForm.Submitted)
+    def on_submitted(self) -> None:
+        """Test the model, or use it as it is if it has been tested."""
+        way, key = self._form.way, self._form.key
+        outcome = self._model_tests.outcomes.get((way, key))
+        if not (key or self.confirmation.is_answered(self)):
+            return
+        if self._is_listing and not way.name:
+            self._waits_for_list = True
+            self._form.show_note("● Asking for the models …")
+        elif wrong := wrong_way(way):
+            self._form.show_note(f"✗ {wrong}")
+        elif outcome is not None and not outcome.rejects_key:
+            self.run_worker(self._use(way, key), exclusive=True)
         else:
-            self._choose(way)
-
-    def action_leave(self) -> None:
-        """Close the input line if it is open, else the screen."""
-        line = self.query_one(Input)
-        if line.display:
-            line.display = False
-            self._model_tests.stop()
-            self._show_note("")
-            self.set_focus(self.query_one(OptionList))
-        else:
-            self.dismiss(None)
+            self._form.show_note(f"● Testing {way.model} …")
+            self.run_worker(self._test(way, key), exclusive=True)
 
     def action_test(self) -> None:
-        """Make another test call to the model in the line or under the cursor."""
-        way = self._under_cursor()
-        if way is not None and not wrong_way(way):
-            self._model_tests.outcomes.pop(way, None)
-            self._choose(way)
+        """Make another test call to the model in the form."""
+        if self._is_editing:
+            self._model_tests.outcomes.pop((self._form.way, self._form.key), None)
+            self.on_submitted()
 
-    def _under_cursor(self) -> Way | None:
-        line, at = self.query_one(Input), self.query_one(OptionList).highlighted
-        if line.display:
-            return read_way(line.value)
-        return self._ways[at] if at is not None and at < len(self._ways) else None
+    def action_rescan(self) -> None:
+        """Look for keys and servers again."""
+        if not self._is_editing:
+            self.run_worker(self._find(), exclusive=True)
 
-    def _write(self, begin: str) -> None:
-        line = self.query_one(Input)
-        line.value, line.display = begin, True
-        line.cursor_position = len(begin)
-        self.set_focus(line)
-        self._show_note("Enter test · Esc back")
-
-    def _choose(self, way: Way) -> None:
-        """Dismiss with the model if it has been tested; otherwise test it."""
-        if way in self._model_tests.outcomes:
-            self.dismiss(way)
+    def action_leave(self) -> None:
+        """Close the form if it is open, else the screen."""
+        if not self._is_editing:
+            self.dismiss(None)
             return
-        self._show_note(f"● {way.model}: testing one call …")
-        self.run_worker(self._ask(way), exclusive=True)
+        self._model_tests.stop()
+        self.remove_class("-form")
+        rows = self.query_one("#first-rows")
+        rows.disabled = False
+        self.set_focus(rows)
+        self._wait()
 
-    async def _ask(self, way: Way) -> None:
-        if await self._model_tests.ask(way) is not None and self.is_attached:
-            self._wait()
-            self._show_outcome(way)
+    async def _test(self, way: Way, key: str) -> None:
+        outcome = await self._model_tests.run(way, key)
+        if outcome is None or not self.is_attached:
+            return
+        self._wait()
+        if outcome.works:
+            self._form.show_note(f"✓ {outcome.line}")
+            await self._use(way, key)
+        elif outcome.rejects_key:
+            self._form.reject_key(_rejected(outcome.line))
+        else:
+            self._form.show_note(f"✗ {outcome.line}", "Enter starts with it anyway")
 
-    def _show_outcome(self, way: Way) -> None:
-        outcome = self._model_tests.outcomes[way]
-        begin = "Enter starts with it and saves it to your settings"
-        more = begin if outcome.works else f"{begin} anyway"
-        self._show_note(f"{'✓' if outcome.works else '✗'} {outcome.line}", more)
+    async def _use(self, way: Way, key: str) -> None:
+        """Save the key and dismiss with the way; show what is wrong if the key cannot be saved."""
+        storage = self._form.storage
+        try:
+            if key:
+                await in_daemon(lambda: save_key(way, key, storage))
+        except WorkbenchError as error:
+            self._form.show_note(f"✗ The key is not saved: {error}")
+            return
+        if self.is_attached:
+            self.dismiss(way)
 
-    def _show_note(self, line: str, more: str = "") -> None:
-        style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
-        parts = [Content.styled(visible(line, lines=False), style)] + ([Content(more)] if more else [])
-        self.query_one("#first-note", Static).update(Content("\n").join(parts))
+    def _show_note(self, line: str) -> None:
+        style = "$sign-running" if line.startswith("●") else "$dim"
+        self.query_one("#first-note", Static).update(Content.styled(line, style))
 
     def _wait(self) -> None:
         """Begin the quiet time, during which no choice is accepted."""
         self.confirmation.ask(self)
 
 
-def _options(ways: Sequence[Way]) -> Iterator[Option]:
-    width = min(44, max((len(way.model) for way in ways), default=14))
-    for number, way in enumerate(ways):
-        yield Option(_row(way.model, way.what, width), id=str(number))
-    for name, title, words in _OTHERS:
-        yield Option(_row(title, words, width), id=name)
+def _rejected(line: str) -> str:
+    """Return what is wrong with a key, given the line of a test call."""
+    status = re.search(r"HTTP (\d{3})", line)
+    if status is None:
+        return "✗ No key. Paste one"
+    return f"✗ {status[1]}: this key was rejected. Paste another one, or Tab to change it."
 
 
-def _row(name: str, words: str, width: int) -> Content:
-    return Content.assemble(
-        (pad(visible(name, lines=False), width), "bold"), (f"  {visible(words, lines=False)}", "$dim")
-    )
+def _options(rows: Sequence[Way]) -> Iterator[Option]:
+    width = min(_WIDEST_TITLE, max(len(way.title) for way in rows))
+    widest = max(len(way.what) for way in rows)
+    for number, way in enumerate(rows, 1):
+        yield Option(
+            Content.assemble(
+                (f" {number if number < 10 else ' '} ", "$primary"),
+                (pad(visible(way.title, lines=False), width), "bold"),
+                (f"  {pad(visible(way.what, lines=False), min(widest, 44))}", "$dim"),
+                ("  ✓ ready" if way.is_ready else "", "$sign-ok"),
+            )
+        )

@@ -12,7 +12,7 @@ from workbench.config.table import TOOL_SETS
 from workbench.text import visible
 from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tui.keys import ANSWERS, all_bindings
-from workbench.tui.settings.providers import profile_changes, read_way, wrong_way
+from workbench.tui.settings.providers import new_profile, read_way, wrong_way
 from workbench.view.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
 
 def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
     """Return the name of a new saved model, and the changes that add it without making it the default model."""
-    name, changes = profile_changes(read_way(text), names)
-    return name, {path: value for path, value in changes.items() if path != ("model",)}
+    return new_profile(read_way(text), names)
 
 
 def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:

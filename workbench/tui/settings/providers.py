@@ -1,78 +1,176 @@
-"""Finds models to start with (profiles, local servers, providers whose key is set) and saves the chosen one."""
+"""Finds ways to a model (saved models, providers, local servers) and saves the model that the user chose."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from workbench.config.locations import Locations
 from workbench.config.settings import Settings
+from workbench.errors import WorkbenchError
+from workbench.text import counted
 
-_MOST: Final = 4
-"""Maximum number of models that are offered per server."""
+if TYPE_CHECKING:
+    from workbench.llm.key_store import Storage
+    from workbench.llm.provider_models import ModelList
+
 _UNNAMED: Final = "NAME"
+_PATIENCE: Final = 10.0
+"""Seconds to wait for the keyring before the provider is asked for its models."""
+_FIRST: Final = ("anthropic", "openai", "gemini", "openrouter")
+"""The providers that are offered without a key; the others follow on request."""
+_KEY_SOURCES: Final = ("api_key_env", "api_key_file", "api_key_keyring")
 
 
 @dataclass(frozen=True)
 class Way:
-    """One model to start with, and where it was found."""
+    """A way to a model: a saved model, a provider or a server."""
 
     model: str
-    """As `provider/model`; ends in a literal `/NAME` if only the provider is known."""
+    """As `provider/model`; ends in a literal `/NAME` if only the provider is known; empty for a server to be named."""
     what: str = ""
+    """Which key or server there is, or what is missing."""
     api_base: str = ""
     profile: str = ""
-    """The name of the profile that the model has already, if any."""
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the name of the model is known."""
-        return not self.model.endswith(f"/{_UNNAMED}")
+    """The name of the saved model, if it is one."""
+    title: str = ""
+    is_ready: bool = False
+    """Whether it can be tested as it is."""
+    names: tuple[str, ...] = ()
+    """The models of a server, without the provider."""
+    has_new_key: bool = False
+    """Whether the user has just entered a key for it, which replaces the one that its saved model names."""
 
     @property
     def provider(self) -> str:
-        """The provider and a slash, to which the user adds the model's name, if that is not known; else empty."""
-        return self.model.removesuffix(_UNNAMED) if not self.is_named else ""
+        """The provider; empty if it is not known."""
+        return self.model.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The model without the provider; empty if it is not known."""
+        name = self.model.partition("/")[2]
+        return "" if name == _UNNAMED else name
+
+
+OTHER: Final = Way("", "by its URL", title="Other (OpenAI-compatible)…")
+"""A server, or any model that litellm supports, that the user names."""
 
 
 def ways(settings: Settings) -> Iterator[Way]:
-    """Yield the models found in the settings, on the default ports and in the environment; takes up to a second."""
-    from workbench.llm.discovery import sources_of_keys, sources_of_servers
+    """Yield the ways in the order of the first run: what is ready first, then providers without a key; takes up to a
+    second.
+    """
+    from workbench.llm.discovery import sources_of_servers
 
     for name in settings.models:
-        yield Way(settings.profile(name).model, f"Saved model {name}", profile=name)
+        profile = settings.profile(name)
+        yield Way(profile.model, profile.model, profile.api_base or "", name, title=name, is_ready=True)
+    providers = list(_providers())
+    yield from (way for way in providers if way.is_ready)
     for source in sources_of_servers():
-        yield from (Way(model, source.what, source.api_base) for model in source.models[:_MOST])
-    yield from (Way(source.models[0], source.what) for source in sources_of_keys())
+        title, _, host = source.what.partition(" at ")
+        provider = source.models[0].partition("/")[0]
+        names = tuple(model.removeprefix(f"{provider}/") for model in source.models)
+        what = f"{host} · {counted(len(names), 'model')}"
+        yield Way(source.models[0], what, source.api_base, title=title, is_ready=True, names=names)
+    yield from (way for way in providers if not way.is_ready)
+
+
+def _providers() -> Iterator[Way]:
+    """Yield a way for each provider, with the key that it has."""
+    from workbench.llm.key_store import KeyStore, key_in_environment, key_name
+    from workbench.llm.provider_models import PROVIDERS, default_model
+
+    store = KeyStore(Locations.from_environment())
+    for provider, about in PROVIDERS.items():
+        model = f"{provider}/{default_model(provider) or _UNNAMED}"
+        variable, stored = key_in_environment(model), store.find(key_name(model))
+        if variable:
+            what = f"{variable} found"
+        elif stored is not None:
+            what = f"key in {'the system keyring' if stored.storage == 'keyring' else 'a private file'}"
+        else:
+            what = "paste a key…"
+        yield Way(model, what, title=about.title, is_ready=bool(variable or stored))
+
+
+def is_offered_first(way: Way) -> bool:
+    """Return whether the list shows this way at once; it shows other providers without a key on request."""
+    return way.is_ready or way.provider in _FIRST
+
+
+def save_key(way: Way, key: str, storage: Storage) -> None:
+    """Save a key for a way's provider or server, in place of the one in the environment. Raises WorkbenchError."""
+    from workbench.llm.key_store import KeyStore, key_in_environment, key_name
+
+    api_base = way.api_base or None
+    replaced = os.environ.get(key_in_environment(way.model, api_base), "")
+    KeyStore(Locations.from_environment()).save(key_name(way.model, api_base), key, storage, replaced)
+
+
+def models_of(way: Way, key: str) -> ModelList:
+    """Return the models that a way's provider or server lists, with this key or the one that it has; takes seconds."""
+    from workbench.llm.key_store import KeyStore, key_in_environment, key_name
+    from workbench.llm.provider_models import offered_models
+
+    api_base = way.api_base or None
+    if not key and way.is_ready:
+        key = os.environ.get(key_in_environment(way.model, api_base), "")
+        with suppress(WorkbenchError):  # a locked keyring: the list is then the one of the price table
+            key = key or KeyStore(Locations.from_environment()).read(key_name(way.model, api_base), _PATIENCE) or ""
+    return offered_models(way.provider, way.api_base, key)
 
 
 def read_way(text: str) -> Way:
-    """Parse a model and, after a space, the optional URL of its server, as the user writes them."""
+    """Parse a model and, after a space, the optional URL of its server, as the user writes them in the settings."""
     model, _, api_base = text.strip().partition(" ")
     return Way(model, "", api_base.strip())
 
 
 def wrong_way(way: Way) -> str:
-    """Return why a model cannot be called as written; empty if it can."""
-    provider, _, name = way.model.partition("/")
-    if not provider or not name or not way.is_named:
-        return "write it as PROVIDER/NAME, such as openai/gpt-5"
+    """Return why a model cannot be called as it is named; empty if it can."""
     if way.api_base and not re.match(r"https?://[^/\s]", way.api_base):
-        return "write the URL after a space, such as http://localhost:8000/v1"
+        return "The URL must start with http:// or https://, such as http://localhost:8000/v1"
+    if not way.name or not way.provider or " " in way.model:
+        return "Name the model as provider/model, such as openai/gpt-5"
     return ""
 
 
-def profile_changes(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """Return the name of the model's profile, a new one if it has none, and the changes that make it the default.
+def profile_changes(way: Way, models: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """Return the name of the model's saved model, and the changes that make it the default.
 
-    `taken` holds the names that a new profile must not have.
+    `models` are the saved models: one with the same model and server is used again; otherwise a new one is added.
     """
-    if way.profile:
-        return way.profile, {("model",): way.profile}
-    usual = re.sub(r"[^\w.:@+-]", "-", way.model.rpartition("/")[2])[:50] or "mine"
-    name = next(each for each in (usual, *(f"{usual}-{number}" for number in range(2, 1000))) if each not in taken)
-    changes: dict[tuple[str, ...], Any] = {("model",): name, ("models", name, "model"): way.model}
+    name = way.profile or next((each for each, table in models.items() if _is_same(way, table)), "")
+    if not name:
+        name, changes = new_profile(way, models)
+        return name, {("model",): name, **changes}
+    changes, table = {("model",): name}, models.get(name, {})
+    if way.has_new_key:
+        changes |= {("models", name, source): None for source in _KEY_SOURCES if source in table}
+    fields = {"model": way.model, "api_base": way.api_base}
+    changes |= {
+        ("models", name, field): value or None
+        for field, value in fields.items()
+        if table and (table.get(field) or "") != value
+    }
+    return name, changes
+
+
+def new_profile(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """Return a name for a new saved model, which is not among the `taken` ones, and the changes that add it."""
+    plain = re.sub(r"[^\w.:@+-]", "-", way.model.rpartition("/")[2])[:50] or "mine"
+    name = next(each for each in (plain, *(f"{plain}-{number}" for number in range(2, 1000))) if each not in taken)
+    changes: dict[tuple[str, ...], Any] = {("models", name, "model"): way.model}
     if way.api_base:
         changes["models", name, "api_base"] = way.api_base
     return name, changes
+
+
+def _is_same(way: Way, table: Mapping[str, Any]) -> bool:
+    return table.get("model") == way.model and (table.get("api_base") or "") == way.api_base

@@ -1,0 +1,157 @@
+"""The models that a provider offers: from its own list over HTTP, and without one from litellm's price table.
+
+litellm itself is not imported: front ends use this module.
+"""
+
+from __future__ import annotations
+
+import http.client
+import importlib.util
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.llm.discovery import KEYS, base_in_environment, is_own_domain, model_names_in
+
+LIMIT: Final = 5.0
+"""Seconds to wait for a provider's list."""
+_MOST_BYTES: Final = 5_000_000
+_MOST_MODELS: Final = 500
+_TABLE: Final = "model_prices_and_context_window_backup.json"
+_CHAT: Final = ("chat", "responses")
+
+
+@dataclass(frozen=True)
+class ListedProvider:
+    """A provider's name for the user, and the base URL below which it lists its models; empty if it has no list."""
+
+    title: str
+    base: str = ""
+
+
+PROVIDERS: Final = {
+    "anthropic": ListedProvider("Anthropic", "https://api.anthropic.com/v1"),
+    "openai": ListedProvider("OpenAI", "https://api.openai.com/v1"),
+    "gemini": ListedProvider("Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    "openrouter": ListedProvider("OpenRouter", "https://openrouter.ai/api/v1"),
+    "mistral": ListedProvider("Mistral", "https://api.mistral.ai/v1"),
+    "deepseek": ListedProvider("DeepSeek", "https://api.deepseek.com"),
+    "groq": ListedProvider("Groq", "https://api.groq.com/openai/v1"),
+    "xai": ListedProvider("xAI", "https://api.x.ai/v1"),
+    "cerebras": ListedProvider("Cerebras", "https://api.cerebras.ai/v1"),
+    "moonshot": ListedProvider("Moonshot", "https://api.moonshot.ai/v1"),
+    "zai": ListedProvider("Z.ai", "https://api.z.ai/api/paas/v4"),
+    "dashscope": ListedProvider("DashScope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"),
+    "together_ai": ListedProvider("Together AI"),
+    "fireworks_ai": ListedProvider("Fireworks AI", "https://api.fireworks.ai/inference/v1"),
+    "cohere_chat": ListedProvider("Cohere"),
+    "perplexity": ListedProvider("Perplexity"),
+    "azure": ListedProvider("Azure OpenAI"),
+}
+"""The providers for which the first run has a row, in its order."""
+
+
+def default_model(provider: str) -> str:
+    """Return the name of the model that is suggested for a provider; empty if there is none."""
+    names = (form.partition("/") for form in KEYS.values())
+    return next((name for each, _, name in names if each == provider and name != "NAME"), "")
+
+
+@dataclass(frozen=True)
+class ModelList:
+    """The names of models, without the provider; the suggested one first."""
+
+    names: tuple[str, ...] = ()
+    status: int = 0
+    """The HTTP status with which the provider or server answered; 0 if it did not."""
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the key was rejected."""
+        return self.status in (401, 403)
+
+
+def offered_models(provider: str, api_base: str = "", key: str = "", limit: float = LIMIT) -> ModelList:
+    """Return the models that the provider, or the server at `api_base`, lists for this key.
+
+    Without an answer, those of litellm's table are returned; of a server of the user's own, none.
+    """
+    base = api_base or base_in_environment(provider) or PROVIDERS.get(provider, ListedProvider("")).base
+    is_own = bool(base) and not is_own_domain(base, provider)
+    live = _live(provider, base, key, limit) if base and (key or is_own) else ModelList()
+    if live.names:
+        return ModelList(tuple(_suggested_first(provider, live.names)), live.status)
+    return ModelList(() if is_own else catalogue(provider), live.status)
+
+
+@cache
+def catalogue(provider: str) -> tuple[str, ...]:
+    """Return the names of a provider's chat models that call tools, from litellm's table, without deprecated ones."""
+    today = date.today().isoformat()
+    prefix = f"{provider}/"
+    fit = dict.fromkeys(
+        name.removeprefix(prefix)
+        for name, entry in _table().items()
+        if entry.get("litellm_provider") == provider
+        and entry.get("mode") in _CHAT
+        and entry.get("supports_function_calling")
+        and str(entry.get("deprecation_date") or "9999") > today
+        and not name.startswith("ft:")
+    )
+    return tuple(_suggested_first(provider, fit))[:_MOST_MODELS]
+
+
+@cache
+def _table() -> Mapping[str, dict[str, Any]]:
+    spec = importlib.util.find_spec("litellm")
+    for directory in (spec.submodule_search_locations or ()) if spec is not None else ():
+        try:
+            table = json.loads((Path(directory) / _TABLE).read_bytes())
+        except (OSError, ValueError):
+            continue
+        return {name: entry for name, entry in table.items() if isinstance(entry, dict)}
+    return {}
+
+
+def _suggested_first(provider: str, names: tuple[str, ...] | Mapping[str, None]) -> Iterator[str]:
+    """Yield the chat models among the names, the suggested one first."""
+    first = default_model(provider)
+    if first in names:
+        yield first
+    for name in names:
+        entry = _table().get(name) or _table().get(f"{provider}/{name}") or {}
+        if name != first and entry.get("mode", "chat") in _CHAT:
+            yield name
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Follow no redirect: the key is for this server alone."""
+
+
+def _live(provider: str, base: str, key: str, limit: float) -> ModelList:
+    """Return the models that a server lists, with the status of its answer."""
+    try:
+        request = urllib.request.Request(f"{base.rstrip('/')}/models", headers=_headers(provider, key))
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=limit) as answer:
+            body = json.loads(answer.read(_MOST_BYTES))
+            names = model_names_in(body, _MOST_MODELS)
+            return ModelList(tuple(name.removeprefix("models/") for name in names), answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return ModelList(status=error.code)
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
+        return ModelList()
+
+
+def _headers(provider: str, key: str) -> dict[str, str]:
+    accept = {"Accept": "application/json", "User-Agent": "ohw"}
+    if provider == "anthropic":
+        return accept | {"x-api-key": key, "anthropic-version": "2023-06-01"}
+    return accept | ({"Authorization": f"Bearer {key}"} if key else {})

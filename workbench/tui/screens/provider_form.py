@@ -1,0 +1,224 @@
+"""The form of the first run: the key, the address and the model of one provider, with the outcome of its test call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.suggester import SuggestFromList
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+
+from workbench.llm.key_store import Storage
+from workbench.text import counted, visible
+from workbench.tui.settings.providers import Way
+from workbench.tui.widgets.key_field import KeyField, StorageField
+
+_MOST_NAMES: Final = 200
+_KEYS: Final = "Enter Test and start   Tab Next field   Esc Back"
+
+
+class ModelInput(Input):
+    """The name of a model; up and down go through the names that fit what was typed."""
+
+    BINDINGS = [  # noqa: RUF012
+        Binding("down", "go(1)", "Next model", show=False, id="model-input.down"),
+        Binding("up", "go(-1)", "Previous model", show=False, id="model-input.up"),
+    ]
+
+    class Went(Message):
+        """Posted to go to another name."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    def action_go(self, step: int) -> None:
+        """Go to the next or previous name."""
+        self.post_message(self.Went(step))
+
+
+class ProviderForm(Vertical):
+    """Edits a way to a model; `way` and `key` are what the fields contain."""
+
+    class Submitted(Message):
+        """Posted when the user has pressed enter in a field."""
+
+    class Changed(Message):
+        """Posted when another list of models may be available: a key was pasted, or its field was left."""
+
+    def __init__(self) -> None:
+        super().__init__(id="first-form")
+        self._way = Way("")
+        self._names: Sequence[str] = ()
+        self._fitting: Sequence[str] = ()
+        self._typed = ""
+        self._asked: tuple[str, str] | None = None
+        self.border_subtitle = _KEYS
+
+    def compose(self) -> ComposeResult:
+        """Yield the fields, the names of models, and the outcome."""
+        with Horizontal(id="form-address-row", classes="form-row"):
+            yield Static("URL", classes="form-label")
+            yield Input(placeholder="https://…/v1", select_on_focus=False, compact=True, id="form-address")
+        with Horizontal(id="form-key-row", classes="form-row"):
+            yield Static("API key", classes="form-label")
+            yield KeyField(id="form-key")
+            yield StorageField(id="form-storage")
+        with Horizontal(classes="form-row"):
+            yield Static("Model", classes="form-label")
+            yield ModelInput(select_on_focus=False, compact=True, id="form-model")
+            yield Static(id="form-count")
+        names = OptionList(id="form-names")
+        names.can_focus = False
+        yield names
+        yield Static(id="form-note")
+
+    @property
+    def way(self) -> Way:
+        """The way as the fields describe it."""
+        name, url = self.query_one(ModelInput).value.strip(), self._url.value.strip()
+        provider = self._way.provider
+        if not provider and url:
+            provider = "openai"
+            name = name.removeprefix("openai/")
+        model = f"{provider}/{name}" if provider else name
+        has_new_key = bool(self.key)
+        is_same = (model, url) == (self._way.model, self._way.api_base)
+        profile = self._way.profile if is_same or self._way.profile else ""
+        return replace(self._way, model=model, api_base=url, profile=profile, has_new_key=has_new_key)
+
+    @property
+    def key(self) -> str:
+        """The key that was entered; empty if there is none."""
+        return self.query_one(KeyField).key if self.query_one("#form-key-row").display else ""
+
+    @property
+    def storage(self) -> Storage:
+        """Where the key is to be saved."""
+        return self.query_one(StorageField).storage
+
+    @property
+    def _url(self) -> Input:
+        return self.query_one("#form-address", Input)
+
+    def show(self, way: Way, note: str = "") -> None:
+        """Show the fields of a way, and focus the first that is needed."""
+        self._way, self._asked = way, None
+        self.border_title = visible(way.title or way.model, lines=False)
+        is_local = bool(way.names) and not way.profile
+        self.query_one("#form-key-row").display = not is_local
+        self.query_one("#form-address-row").display = bool(way.api_base) or way.provider in ("", "azure")
+        has_key = way.is_ready and not way.names and not way.profile
+        self.query_one(KeyField).start(f"{way.what} · paste another to replace it" if has_key else "type or paste it")
+        self._url.value = way.api_base
+        self.set_names(way.names)
+        model = self.query_one(ModelInput)
+        model.value = way.name
+        model.placeholder = "its name" if way.provider or way.api_base else "its name; without a URL, provider/model"
+        self.show_note(note)
+        first: Widget = self.query_one(KeyField) if not (way.is_ready or is_local) or note else model
+        self.screen.set_focus(self._url if not way.provider and not way.api_base else first)
+
+    def set_names(self, names: Sequence[str], note: str = "") -> None:
+        """Offer these names; an empty field gets the first of a short list."""
+        self._names = names[:_MOST_NAMES]
+        model = self.query_one(ModelInput)
+        model.suggester = SuggestFromList(self._names, case_sensitive=False) if names else None
+        if names and not model.value and (len(names) == 1 or not self._way.provider):
+            model.value = names[0]
+            model.cursor_position = len(model.value)
+        self.query_one("#form-count", Static).update(
+            Content.styled(f"▾ {counted(len(names), 'model')}" if names else note, "$dim")
+        )
+        self._typed = model.value
+        self._show_fitting(everything=True)
+
+    def show_note(self, line: str, more: str = "") -> None:
+        """Show an outcome, with what follows from it in a second line."""
+        style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
+        parts = [Content.styled(visible(line, lines=False), style)] + ([Content(more)] if more else [])
+        self.query_one("#form-note", Static).update(Content("\n").join(parts))
+
+    def reject_key(self, line: str) -> None:
+        """Show that the key was rejected; the next one replaces it."""
+        field = self.query_one(KeyField)
+        field.reject()
+        self.query_one("#form-key-row").display = True
+        self.show_note(line)
+        self.screen.set_focus(field)
+
+    def is_new_source(self) -> bool:
+        """Return whether the key and the address have changed since the last call: another list may be available."""
+        now = (self.key, self._url.value.strip())
+        is_new, self._asked = now != self._asked, now
+        return is_new
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Show the names while the model is edited."""
+        self._show_fitting(everything=True)
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        """Report that a field was left."""
+        if event.widget in (self._url, self.query_one(KeyField)):
+            self.post_message(self.Changed())
+
+    @on(KeyField.Changed)
+    def on_key_changed(self, event: KeyField.Changed) -> None:
+        """Report a pasted key."""
+        event.stop()
+        if event.is_pasted:
+            self.post_message(self.Changed())
+
+    @on(Input.Submitted)
+    @on(KeyField.Submitted)
+    def on_field_submitted(self, event: Message) -> None:
+        """Submit the form."""
+        event.stop()
+        self.post_message(self.Submitted())
+
+    @on(Input.Changed, "#form-model")
+    def on_model_changed(self, event: Input.Changed) -> None:
+        """Show the names that fit."""
+        event.stop()
+        at = self.query_one("#form-names", OptionList).highlighted
+        if at is None or event.value != self._fitting[at]:
+            self._typed = event.value
+            self._show_fitting()
+
+    @on(ModelInput.Went)
+    def on_went(self, event: ModelInput.Went) -> None:
+        """Put the next or previous name into the field."""
+        names = self.query_one("#form-names", OptionList)
+        if self._fitting:
+            at = -1 if names.highlighted is None else names.highlighted
+            names.highlighted = max(0, min(len(self._fitting) - 1, at + event.step))
+            self._use(self._fitting[names.highlighted])
+
+    @on(OptionList.OptionSelected)
+    def on_clicked(self, event: OptionList.OptionSelected) -> None:
+        """Use a clicked name."""
+        event.stop()
+        self._use(self._fitting[event.option_index])
+
+    def _use(self, name: str) -> None:
+        model = self.query_one(ModelInput)
+        model.value = name
+        model.cursor_position = len(name)
+
+    def _show_fitting(self, everything: bool = False) -> None:
+        """List the names that contain what was typed; all if it is one of them."""
+        box, typed = self.query_one("#form-names", OptionList), self._typed.lower().strip()
+        every = everything and (not typed or self._typed in self._names)
+        self._fitting = [name for name in self._names if every or typed in name.lower()]
+        box.clear_options()
+        box.add_options([Content(visible(name, lines=False)) for name in self._fitting])
+        box.highlighted = self._fitting.index(self._typed) if self._typed in self._fitting else None
+        box.display = bool(self._fitting) and self.query_one(ModelInput).has_focus
