@@ -258,7 +258,7 @@ def test_key_on_the_action_page_restores_the_copy(sandbox: Sandbox):
     with Terminal(arguments, 120, 34, sandbox.env) as terminal:
         terminal.never_ask()
         terminal.wait_for("✓ Finished")
-        terminal.press("f2", "up", "up")
+        terminal.press("f2", "up")
         terminal.wait_for("›✓ $ rm")
         terminal.press("enter")
         terminal.wait_for("b restore the copy")
