@@ -270,12 +270,12 @@ class Round:
         question = self.log.question()
         if "enter reject" in text:
             self._terminal.press("enter")
-        elif "y approve" in text and question and f"echo {question} " in text:
+        elif "y Approve" in text and question and f"echo {question} " in text:
             self._answer(question)
         elif question and "F8 answer" in text:
             self._terminal.press("f8")
             time.sleep(0.3)
-        elif quiet > 2.5 and (not question or _STOPPED in text) and "y approve" not in text:
+        elif quiet > 2.5 and (not question or _STOPPED in text) and "y Approve" not in text:
             self._go_on()
         else:
             return False

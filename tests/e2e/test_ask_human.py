@@ -33,7 +33,7 @@ def test_options_and_free_text_are_valid_answers(sandbox: Sandbox):
     with Terminal(args, 110, 34, sandbox.env) as terminal:
         terminal.wait_until(lambda screen: "Which order?" in screen and "1–2 choose" in screen, "the first question")
         terminal.press("2")
-        terminal.wait_until(lambda screen: "Which file?" in screen and "enter send" in screen, "the second question")
+        terminal.wait_until(lambda screen: "Which file?" in screen and "Enter Send" in screen, "the second question")
         terminal.type("2 of them")
         terminal.wait_for("2 of them")
         terminal.press("enter")

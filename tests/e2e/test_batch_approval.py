@@ -27,7 +27,7 @@ def test_three_calls_survive_a_kill_and_two_of_them_are_approved(sandbox: Sandbo
     )
     with ModelServer([three, finish("As you wish.")]) as server:
         with Terminal(args(sandbox, server), 110, 44, sandbox.env) as terminal:
-            terminal.wait_until(lambda screen: "1 of 3" in screen and "y approve" in screen, "three questions")
+            terminal.wait_until(lambda screen: "1 of 3" in screen and "y Approve" in screen, "three questions")
             wait_for(lambda: kinds(sandbox).count("action_assessed") == 3, "all of them to be in the log")
             engine_of(sandbox).kill()
             wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
@@ -35,7 +35,7 @@ def test_three_calls_survive_a_kill_and_two_of_them_are_approved(sandbox: Sandbo
             assert terminal.wait_exit() == 143
         assert (file.read_text(), (sandbox.project / "marked").exists()) == ("one\ntwo\n", False)
         with Terminal(["resume", "--last"], 110, 44, sandbox.env) as terminal:
-            terminal.wait_until(lambda screen: "1 of 3" in screen and "y approve" in screen, "the same questions")
+            terminal.wait_until(lambda screen: "1 of 3" in screen and "y Approve" in screen, "the same questions")
             assert all(
                 part in terminal.text() for part in ("◆ MEDIUM", "▲ HIGH", "$ rmdir kept", "$ echo ran >> marked")
             )
@@ -43,7 +43,7 @@ def test_three_calls_survive_a_kill_and_two_of_them_are_approved(sandbox: Sandbo
             terminal.wait_for("Y approve all 2")
             terminal.press("Y")
             wait_for(lambda: (sandbox.project / "marked").exists(), "what was approved to run")
-            terminal.wait_until(lambda screen: "rmdir kept" in screen and "y approve" in screen, "the third alone")
+            terminal.wait_until(lambda screen: "rmdir kept" in screen and "y Approve" in screen, "the third alone")
             assert "of 3" not in terminal.text()
             terminal.press("n")
             terminal.wait_for("Reason for the agent")

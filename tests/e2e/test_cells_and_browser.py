@@ -114,10 +114,10 @@ def test_cell_page_form_and_commit_are_each_approved_by_their_risk(sandbox: Sand
             arguments = ["--workspace", str(sandbox.project), *model, "reach out"]
             with Terminal(arguments, 120, 40, sandbox.env) as screen:
                 for _, shown in steps:
-                    screen.wait_until(lambda text, mark=shown: "y approve" in text and mark in text, shown, 120)
+                    screen.wait_until(lambda text, mark=shown: "y Approve" in text and mark in text, shown, 120)
                     screen.press("y")
                     screen.wait_until(
-                        lambda text, mark=shown: "y approve" not in text or mark not in text, "the answer"
+                        lambda text, mark=shown: "y Approve" not in text or mark not in text, "the answer"
                     )
                 screen.wait_for("All done.", 120)
                 screen.press("ctrl+q")

@@ -47,7 +47,7 @@ def test_keys_at_the_moment_of_a_change_never_approve_what_was_not_shown(
     turns = [editor(command="str_replace", path=str(file), old_str="line 2\n", new_str="two\n"), finish("As you wish.")]
     sandbox.env |= {"OPENAI_API_KEY": "sk-of-the-test"}
     with ModelServer(turns) as server, Terminal(args(sandbox, server), *size, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         write(file, MINE)
         for _ in range(20):
             terminal.press("y")
@@ -59,7 +59,7 @@ def test_keys_at_the_moment_of_a_change_never_approve_what_was_not_shown(
 
         terminal.wait_until(shows_the_new_content, "the new content")
         assert file.read_text() == MINE
-        terminal.wait_until(lambda screen: "y approve" in screen, "the answer to count")
+        terminal.wait_until(lambda screen: "y Approve" in screen, "the answer to count")
         terminal.press("y")
         leave(terminal)
     assert file.read_text() == MINE.replace("line 2\n", "two\n")

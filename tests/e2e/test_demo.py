@@ -31,7 +31,7 @@ def changes_on_disk(directory: Path) -> list[str]:
 
 def test_rejection_gets_an_answer_and_an_approved_edit_is_written_as_shown(sandbox: Sandbox):
     with Terminal(["demo"], 130, 44, sandbox.env) as terminal:
-        terminal.wait_until(lambda screen: "325000)" in screen and "y approve" in screen, "the first question", 60)
+        terminal.wait_until(lambda screen: "325000)" in screen and "y Approve" in screen, "the first question", 60)
         (session,) = list_sessions(sandbox.locations)
         directory = Path(session.workspace)
         assert changes_on_disk(directory) == []
@@ -40,13 +40,13 @@ def test_rejection_gets_an_answer_and_an_approved_edit_is_written_as_shown(sandb
         terminal.type("the test is right")
         terminal.press("enter")
         terminal.wait_until(
-            lambda screen: 'found["sign"]' in screen and "y approve" in screen, "the second question", 60
+            lambda screen: 'found["sign"]' in screen and "y Approve" in screen, "the second question", 60
         )
         changes = shown_changes(terminal.text())
         assert len(changes) == 3
         assert changes_on_disk(directory) == []
         terminal.press("y")
-        terminal.wait_until(lambda screen: "rm -rf" in screen and "y approve" in screen, "the third question", 60)
+        terminal.wait_until(lambda screen: "rm -rf" in screen and "y Approve" in screen, "the third question", 60)
         assert changes_on_disk(directory) == changes
         assert re.search(r"deletes \d+ files? in ", terminal.text())  # what the analysis here says of it
         terminal.press("y")

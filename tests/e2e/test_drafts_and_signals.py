@@ -107,13 +107,13 @@ def test_two_new_screens_of_a_directory_keep_separate_drafts(sandbox: Sandbox):
 def test_dead_engine_is_reported_above_a_question_and_the_answer_starts_another(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         engine_of(sandbox).kill()
         began = time.monotonic()
         screen_text = terminal.wait_for("The agent process stopped", 10)
         assert time.monotonic() - began < 2
         assert "Your next answer or message restarts it" in screen_text
-        assert "y approve" in screen_text
+        assert "y Approve" in screen_text
         time.sleep(1)
         terminal.press("y")
         terminal.wait_for("All done.")
@@ -124,13 +124,13 @@ def test_dead_engine_is_reported_above_a_question_and_the_answer_starts_another(
 def test_stopped_engine_is_reported_above_a_question_until_it_continues(sandbox: Sandbox):
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         engine = engine_of(sandbox)
         engine.suspend()
         try:
             screen_text = terminal.wait_for("The agent process was stopped and does not respond", 10)
             assert f"kill -CONT {engine.pid}" in screen_text.splitlines()[0]
-            assert "y approve" in screen_text
+            assert "y Approve" in screen_text
         finally:
             engine.resume()
         wait_for(lambda: "does not respond" not in terminal.text().splitlines()[0], "the line to go away")
@@ -146,7 +146,7 @@ def test_sigterm_restores_the_terminal_whatever_is_open(sandbox: Sandbox, open_f
     model = sandbox.script(first, finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
         before = termios.tcgetattr(terminal.process.child_fd)
-        terminal.wait_for("y approve" if open_first == "question" else "All done.")
+        terminal.wait_for("y Approve" if open_first == "question" else "All done.")
         raw = termios.tcgetattr(terminal.process.child_fd)
         assert raw != before or not terminal.screen.is_alternate
         if open_first == "stopped engine":

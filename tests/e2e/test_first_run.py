@@ -36,12 +36,12 @@ class Newcomer:
 
     def approves(self, words: str) -> None:
         """Approve the question with these words once all of it was seen; wait until it is gone or replaced."""
-        self.sees(words, "esc later")
+        self.sees(words, "Esc Not now")
         self.terminal.press("end")
         self.sees(words, "y approve")
         self.presses(
             "y",
-            lambda screen: "approve?" not in screen or words.lower() not in screen,
+            lambda screen: "esc not now" not in screen or words.lower() not in screen,
             "the question to be answered",
         )
 
@@ -79,7 +79,7 @@ def first_screen(user: Newcomer) -> None:
 
 
 def demo(user: Newcomer, sandbox: Sandbox) -> Path:
-    user.sees("325000)", "y approve", "esc later")
+    user.sees("325000)", "y Approve", "Esc Not now")
     (session,) = list_sessions(sandbox.locations)
     user.presses("n", lambda screen: "reason for the agent" in screen, "the line for a reason")
     user.terminal.type("the test is right")

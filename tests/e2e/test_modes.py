@@ -26,7 +26,7 @@ def deciders(sandbox: Sandbox) -> list[str]:
 
 def test_no_mode_key_or_command_decides_a_postponed_question(sandbox: Sandbox):
     with Terminal(ask(sandbox), 140, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("escape")
         terminal.wait_for("needs approval")
         for _ in range(3 * len(MODE_CYCLE)):  # slowly enough for each to count, and fast
@@ -48,7 +48,7 @@ def test_no_mode_key_or_command_decides_a_postponed_question(sandbox: Sandbox):
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
     with Terminal(["resume", "--last", "--mode", "never"], 140, 34, sandbox.env) as terminal:
         terminal.never_ask()
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         assert deciders(sandbox) == []
         terminal.press("y")
         terminal.wait_for("As you wish.")
@@ -71,7 +71,7 @@ def test_never_ask_mode_starts_a_session_only_after_confirmation(sandbox: Sandbo
         terminal.wait_for("Don't ask in this session?")
         assert [each for each in sandbox.processes() if "workbench.engine" in each.cmdline()] == []
         terminal.press("n")
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         started = next(event for event in log(sandbox) if isinstance(event, SessionStarted))
         assert started.mode == "medium"
         assert "action_decided" not in kinds(sandbox)

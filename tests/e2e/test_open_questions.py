@@ -44,7 +44,7 @@ def engine_of(sandbox: Sandbox) -> psutil.Process:
 
 def test_killed_engine_is_reported_and_resume_asks_its_question_again(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
@@ -52,7 +52,7 @@ def test_killed_engine_is_reported_and_resume_asks_its_question_again(sandbox: S
         assert terminal.wait_exit() == 143
     assert kinds(sandbox)[-1] == "action_assessed"
     with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         assert "echo ran >> made-it" in terminal.text()
         assert not (sandbox.project / "made-it").exists()
         terminal.press("y")
@@ -65,10 +65,10 @@ def test_killed_engine_is_reported_and_resume_asks_its_question_again(sandbox: S
 
 def test_answer_after_the_engine_was_killed_is_applied_once(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("y")
         terminal.wait_for("As you wish.")
         assert (sandbox.project / "made-it").read_text() == "ran\n"
@@ -78,7 +78,7 @@ def test_answer_after_the_engine_was_killed_is_applied_once(sandbox: Sandbox):
 
 def test_messages_sent_during_a_question_never_run_the_action(sandbox: Sandbox):
     with Terminal(ask(sandbox), 80, 24, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("escape")
         terminal.wait_until(lambda screen: "Approve?" not in screen, "the question to be put off")
         say(terminal, "stop, do not do that")

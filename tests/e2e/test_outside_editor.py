@@ -42,17 +42,17 @@ def test_command_is_edited_in_a_real_editor_and_runs_as_saved(sandbox: Sandbox) 
     model = sandbox.script(bash("echo ran >> made-it", risk="MEDIUM"), finish("As you wish."))
     args = ("make the file", "--model", model, "--workspace", str(sandbox.project))
     with Terminal(args, 110, 34, editor_of(sandbox)) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         assert "E $EDITOR" in terminal.text()
 
         use_editor(terminal, "no")
         terminal.wait_for("ended with code 3")
         assert (sandbox.home / "was-given").read_text() == "echo ran >> made-it"
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         assert "echo ran >> made-it" in terminal.text()
 
         use_editor(terminal, "keep")
-        terminal.wait_for("y approve as edited")
+        terminal.wait_for("y Approve as edited")
         assert "echo two >> made-it" in terminal.text()
         made_it = Path(sandbox.project / "made-it")
         assert not made_it.exists()

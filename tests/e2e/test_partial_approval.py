@@ -44,7 +44,7 @@ def test_two_of_three_hunks_are_skipped_and_one_is_edited(sandbox: Sandbox):
     turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
     sandbox.env |= {"OPENAI_API_KEY": "sk-of-the-test", "VISUAL": "sed -i s/^twenty/about-twenty/"}
     with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.type(" ")
         terminal.wait_for("2 of 3 hunks accepted")
         terminal.press("j")
@@ -53,7 +53,7 @@ def test_two_of_three_hunks_are_skipped_and_one_is_edited(sandbox: Sandbox):
         terminal.press("j")
         terminal.press("E")
         terminal.wait_until(
-            lambda screen: "✓ 3 edited" in screen and "y approve 1 of 3" in screen, "the answer to count"
+            lambda screen: "✓ 3 edited" in screen and "y Approve 1 of 3" in screen, "the answer to count"
         )
         terminal.press("y")
         leave(terminal)
@@ -75,7 +75,7 @@ def test_change_by_another_program_is_merged_and_reported(sandbox: Sandbox):
     turns = [editor(command="view", path=str(file)), lambda request: _after_a_change(file, edit), finish("Done.")]
     sandbox.env["OPENAI_API_KEY"] = "sk-of-the-test"
     with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.wait_for("notes.txt has changed since the agent read it  +1 −1")
         terminal.wait_for("+ 25, by somebody else")
         terminal.press("y")
@@ -97,9 +97,9 @@ def test_partial_change_is_logged_once_and_attributed_to_the_agent(sandbox: Sand
     turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
     sandbox.env["OPENAI_API_KEY"] = "sk-of-the-test"
     with ModelServer(turns) as server, Terminal(args(sandbox, server), 110, 60, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.type(" ")
-        terminal.wait_for("y approve 2 of 3")
+        terminal.wait_for("y Approve 2 of 3")
         terminal.press("y")
         leave(terminal)
     written = AFTER.replace("two\n", "line 2\n")

@@ -38,16 +38,16 @@ def test_200_keys_a_second_answer_no_question_and_reach_the_prompt(sandbox: Sand
 
 def test_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.type("\x1b[O\x1b[I\x1b[<0;40;17M\x1b[<0;40;17m")  # the window comes to the front by a click
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.type("\x1b[200~y\r\x1b[201~")
         terminal.wait_until(lambda screen: "Approve?" not in screen, "the paste to go to the prompt")
         assert "action_decided" not in kinds(sandbox)
         terminal.press("backspace")
         terminal.press("backspace")
         terminal.press("f8")
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("y")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
@@ -62,13 +62,13 @@ def test_approval_after_the_file_was_swapped_asks_again(sandbox: Sandbox):
     edit = {"tool": "str_replace_editor", "risk": "MEDIUM", "arguments": arguments}
     start = ("make it", "--model", sandbox.script(edit, finish("As you wish.")), "--workspace", str(sandbox.project))
     with Terminal(start, 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         file.write_text("# theirs\nsize = 1\n")
         terminal.press("y")
         wait_for(lambda: kinds(sandbox).count("action_assessed") == 2, "the question to be asked again")
         terminal.wait_for("# theirs")
         assert file.read_text() == "# theirs\nsize = 1\n"
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("y")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")

@@ -79,7 +79,7 @@ def test_agents_process_gets_no_control_when_the_screen_disconnects(sandbox: San
     model = sandbox.script(bash(command), bash("touch owned", risk="HIGH"), finish("As you wish."))
     start = ("go", "--model", model, "--mode", "ask", "--workspace", str(sandbox.project))
     with Terminal(start, 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("y")
         wait_for(lambda: out.exists() and "touch owned" in terminal.text(), "the attack and the second question")
         os.kill(terminal.pid, signal.SIGKILL)

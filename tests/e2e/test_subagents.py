@@ -42,7 +42,7 @@ def test_headless_question_of_a_sub_agent_ends_the_run_and_is_answered_later(san
     assert f"may execute_bash run for the sub-agent writer? Answer it with `ohw resume {own}`" in done.stderr
     assert not (sandbox.project / "one.txt").exists()
     with Terminal(["resume", own], 130, 40, sandbox.env) as terminal:
-        terminal.wait_until(lambda screen: "y approve" in screen and "sub-agent writer" in screen, "the question")
+        terminal.wait_until(lambda screen: "y Approve" in screen and "sub-agent writer" in screen, "the question")
         terminal.press("y")
         terminal.wait_for("✓ Finished")
         terminal.wait_for("I wrote it.")
@@ -54,7 +54,7 @@ def test_headless_question_of_a_sub_agent_ends_the_run_and_is_answered_later(san
 
 def test_screen_shows_a_sub_agents_question_with_its_name(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
-        terminal.wait_until(lambda screen: "y approve" in screen and "sub-agent writer" in screen, "the question")
+        terminal.wait_until(lambda screen: "y Approve" in screen and "sub-agent writer" in screen, "the question")
         assert not (sandbox.project / "one.txt").exists()
         terminal.press("y")
         terminal.wait_for("✓ Finished")
@@ -68,15 +68,15 @@ def test_screen_shows_a_sub_agents_question_with_its_name(sandbox: Sandbox):
 
 def test_sub_agents_question_survives_its_engine_and_the_call_continues(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
-        terminal.wait_until(lambda screen: "y approve" not in screen, "the question to be put off")
+        terminal.wait_until(lambda screen: "y Approve" not in screen, "the question to be put off")
         say(terminal, "what happened?")
         terminal.wait_for("queued")
         terminal.press("f8")
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         assert not (sandbox.project / "one.txt").exists()
         terminal.press("y")
         terminal.wait_for("✓ Finished")
@@ -88,9 +88,9 @@ def test_sub_agents_question_survives_its_engine_and_the_call_continues(sandbox:
 
 def test_screen_closed_during_a_sub_agents_question_leaves_no_process(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("escape")
-        terminal.wait_until(lambda screen: "y approve" not in screen, "the question to be put off")
+        terminal.wait_until(lambda screen: "y Approve" not in screen, "the question to be put off")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     wait_for(lambda: not sandbox.processes(), "every process to be gone")

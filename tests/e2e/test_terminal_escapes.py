@@ -128,17 +128,17 @@ def test_no_surface_passes_escape_sequences_through(sandbox: Sandbox):
 
 def show_questions(terminal: Terminal) -> None:
     """Show the three questions and the conversation behind them."""
-    terminal.wait_for("y approve", 40)
+    terminal.wait_for("y Approve", 40)
     for mark in ("Change", safe("new"), safe("line")):
         terminal.wait_for(mark)
     terminal.press("y")
     terminal.wait_for("│ $ " + safe("echo 'danger"))  # on the left side of its box
-    asked = re.compile(r"says HIGH\.(?:.*\n){1,5}.*y approve   n reject")  # its own keys, none of the question before
+    asked = re.compile(r"▲ HIGH(?:.*\n){1,30}.*y Approve   n Reject")  # its own keys, none of the question before
     terminal.wait_until(asked.search, "the second question to take keys")
     terminal.press("n")
     terminal.wait_for("Reason for the agent")
     terminal.press("enter")
-    for mark in ("The agent asks", safe("query"), safe("option"), "enter send"):
+    for mark in ("The agent asks", safe("query"), safe("option"), "Enter Send"):
         terminal.wait_for(mark)
     terminal.press("1")
     terminal.wait_until(lambda screen: "The agent asks" not in screen, "the question to be answered")

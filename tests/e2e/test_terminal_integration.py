@@ -62,7 +62,7 @@ def test_title_progress_and_notice_for_a_window_in_the_background(sandbox: Sandb
         sent(terminal, f"\x1b]9;ohw {name}: a question needs your answer\x07")
         sent(terminal, f"\x1b]2;ohw {name} - needs approval\x07")
         terminal.type("\x1b[I")
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.press("y")
         terminal.wait_for("All done.")
         sent(terminal, f"\x1b]2;ohw {name}\x07")
@@ -87,7 +87,7 @@ def test_disabled_sequences_are_not_sent(sandbox: Sandbox):
 
 def test_no_color_sends_no_colors(sandbox: Sandbox):
     with screen(sandbox, bash("touch made-it", risk="HIGH"), finish(), NO_COLOR="1") as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.wait_for("HIGH")
         assert not _colours(terminal.raw)
         assert b"\x1b[1m" in terminal.raw
@@ -197,7 +197,7 @@ def test_two_hundred_resizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
     between = Random(6)
     sizes = [edges[n % 8] if n % 2 else (between.randint(1, 500), between.randint(1, 200)) for n in range(200)]
     with screen(sandbox, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         assert any(terminal.resize_often(sizes, 1.0) < 2.0 for _ in range(5))
         terminal.resize(110, 34)
         approves(terminal)
@@ -211,7 +211,7 @@ def test_two_hundred_resizes_in_two_seconds_keep_the_question(sandbox: Sandbox):
 def approves(terminal: Terminal) -> None:
     """Press the key until it is accepted; a frame of a size at which the text was cut off may still be shown."""
     for _ in range(10):
-        terminal.wait_until(lambda screen: "y approve" in screen or "All done." in screen, "the question", 60)
+        terminal.wait_until(lambda screen: "y Approve" in screen or "All done." in screen, "the question", 60)
         terminal.press("y")
         try:
             terminal.wait_until(lambda screen: "Approve?" not in screen, "the question to be answered", 10)
@@ -223,7 +223,7 @@ def approves(terminal: Terminal) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signal_restores_the_window(sandbox: Sandbox, number: signal.Signals):
     with screen(sandbox, bash("touch made-it", risk="HIGH"), finish()) as terminal:
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         before = len(terminal.raw)
         os.kill(terminal.pid, number)
         if number == signal.SIGINT:
@@ -245,7 +245,7 @@ def test_screen_survives_a_thousand_random_sizes_and_ends_on_a_signal(sandbox: S
             terminal.resize_often(sizes, 2.0)
         terminal.resize(110, 34)
         terminal.wait_for("touch made-it")
-        terminal.wait_for("y approve")
+        terminal.wait_for("y Approve")
         terminal.resize_often([(chance.choice(columns), chance.choice(rows)) for _ in range(30)], 0.5)
         os.kill(terminal.pid, signal.SIGTERM)
         assert terminal.wait_exit(10) == 143

@@ -65,11 +65,11 @@ def painted_part(app: ScreenApp, part: str) -> str:
 async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
     await until(pilot, lambda: question(app).quiet.arming._quiet_since is not None, "visible")
     await until(
-        pilot, lambda: app.pushed.query_one("#what").size.height > 0 and painted_part(app, "#what") != "", "painted"
+        pilot, lambda: app.pushed.query_one("#why").size.height > 0 and painted_part(app, "#why") != "", "painted"
     )
 
 
 async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
     await visible_now(pilot, app)
     clock.now += 60
-    await until(pilot, lambda: "in a moment" not in keys_shown(app), "armed")
+    await until(pilot, lambda: "ready in" not in keys_shown(app), "armed")

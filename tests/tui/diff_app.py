@@ -47,12 +47,16 @@ class ScreenApp(App[None]):
         self.results: list[object] = []
         self.behind: list[int] = []
         self.typed: list[str] = []
+        self.help: Screen[None] = Screen()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults(True)
 
     def on_mount(self) -> None:
         self.push_screen(self.pushed, self.results.append)
+
+    def action_help(self) -> None:
+        self.push_screen(self.help)
 
     def on_behind_scrolled(self, scrolled: BehindScrolled) -> None:
         self.behind.append(scrolled.lines)

@@ -44,13 +44,13 @@ def hints(app: ScreenApp) -> str:
 
 
 async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
-    await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and "esc later" in hints(app), "visible")
+    await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and "Esc Not now" in hints(app), "visible")
 
 
 async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
     await visible_now(pilot, app)
     clock.now += 60
-    await until(pilot, lambda: "in a moment" not in hints(app), "armed")
+    await until(pilot, lambda: "ready in" not in hints(app), "armed")
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 5)])
@@ -90,9 +90,9 @@ async def test_question_is_shown_completely_as_markdown_and_options_as_plain_tex
             ["1", "[bold]a[/x]"],
             ["2", "b\\u202ec"],
         ]
-        assert "in a moment" in hints(app)
+        assert "ready in" in hints(app)
         clock.now += 60
-        await until(pilot, lambda: "1–2 choose" in hints(app))
+        await until(pilot, lambda: "1–2 Choose" in hints(app))
 
 
 async def test_keys_and_pastes_before_the_quiet_time_go_to_the_prompt() -> None:

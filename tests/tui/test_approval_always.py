@@ -28,7 +28,7 @@ def message(app: ScreenApp) -> str:
 
 async def opened(pilot, app: ScreenApp, clock) -> None:
     await arm(pilot, app, clock)
-    await until(pilot, lambda: "a always" in keys_shown(app))
+    await until(pilot, lambda: "a Always…" in keys_shown(app))
     await pilot.press("a")
     await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and message(app), "the screen")
 
@@ -62,7 +62,7 @@ async def test_chosen_rules_are_shown_and_saved_in_the_chosen_scope(keys: list[s
         await pilot.press(*keys)
         await until(pilot, lambda: all(line in message(app) for line in rule.splitlines()), "the rule")
         clock.now += 60
-        await until(pilot, lambda: "y save the rule" in str(app.screen.query_one("#keys").render()))
+        await until(pilot, lambda: "y Save the rule" in str(app.screen.query_one("#keys").render()))
         await pilot.press("y")
         await until(pilot, lambda: app.results == [Always(rule, scope)])  # type: ignore[arg-type]
 
@@ -72,7 +72,7 @@ async def test_y_counts_again_only_after_the_quiet_time_of_the_last_key() -> Non
     async with app.run_test(size=(100, 40)) as pilot:
         await opened(pilot, app, clock)
         clock.now += 60
-        await until(pilot, lambda: "y save the rule" in str(app.screen.query_one("#keys").render()))
+        await until(pilot, lambda: "y Save the rule" in str(app.screen.query_one("#keys").render()))
         await pilot.press("3", "y")
         await pilot.pause()
         assert app.results == []
@@ -110,7 +110,7 @@ async def test_reason_is_shown_if_nothing_can_be_offered_and_nothing_is_saved() 
         await pilot.press("y", "1", "down", "tab", "y")
         await pilot.pause()
         assert app.results == []
-        assert "y save" not in str(app.screen.query_one("#keys").render())
+        assert "y Save" not in str(app.screen.query_one("#keys").render())
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.pushed, "back")
 
@@ -121,18 +121,18 @@ async def test_always_is_not_offered_before_the_end_was_seen() -> None:
         app, clock = ask(action)
         async with app.run_test(size=(80, 24)) as pilot:
             await arm(pilot, app, clock)
-            assert "always" not in keys_shown(app)
+            assert not question(app)._keys.may_always
             await pilot.press("a")
             assert app.screen is app.pushed
 
 
 async def test_always_is_not_offered_for_an_edited_action() -> None:
     app, clock = ask(replace(edit("a\n", "b\n"), always=choices("allow edits in a.py")))
-    async with app.run_test(size=(100, 40)) as pilot:
+    async with app.run_test(size=(160, 40)) as pilot:
         await arm(pilot, app, clock)
-        await until(pilot, lambda: "a always" in keys_shown(app))
+        await until(pilot, lambda: "a Always…" in keys_shown(app))
         await pilot.press("space")
-        await until(pilot, lambda: "a always" not in keys_shown(app))
+        await until(pilot, lambda: "a Always… (you edited it)" in keys_shown(app))
         await pilot.press("a")
         assert app.screen is app.pushed
 

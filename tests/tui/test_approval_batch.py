@@ -9,7 +9,6 @@ from tests.tui.approval_app import arm, ask, command, edit, keys_shown, painted_
 from tests.tui.diff_app import Decision, ScreenApp, painted, question
 from tests.tui.waiting import until
 from workbench.tui.screens.confirmations import ApproveAllScreen
-from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.view.approval.questions import All, Later, Turn, together
 from workbench.view.formatting.approval import all_of
@@ -83,7 +82,7 @@ async def test_approve_all_shows_everything_and_has_its_own_quiet_time() -> None
         await pilot.press("Y", "y", "enter")
         assert app.results == []
         clock.now += 60
-        await until(pilot, lambda: "Y approve all 2" in str(app.screen.query_one("#keys").render()))
+        await until(pilot, lambda: "Y Approve all 2" in str(app.screen.query_one("#keys").render()))
         await pilot.press("Y")
         await until(pilot, lambda: app.results == [All((("low", "f1", 0), ("edit", "f2", 0)))])
 
@@ -98,11 +97,11 @@ async def test_approve_all_must_be_scrolled_to_its_end() -> None:
         quiet = app.screen.quiet  # type: ignore[attr-defined]
         await until(pilot, lambda: quiet.is_armed is False and quiet.arming._quiet_since is not None)
         clock.now += 60
-        await until(pilot, lambda: "scroll to the end" in str(app.screen.query_one("#keys").render()))
+        await until(pilot, lambda: "you have not seen" in str(app.screen.query_one("#keys").render()))
         await pilot.press("Y")
         assert app.results == []
         await pilot.press("end")
-        await until(pilot, lambda: "Y approve all" in str(app.screen.query_one("#keys").render()))
+        await until(pilot, lambda: "Y Approve all" in str(app.screen.query_one("#keys").render()))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.pushed, "back")
         assert app.results == []
@@ -114,7 +113,7 @@ async def test_single_action_has_neither_list_nor_approve_all() -> None:
     app, clock = ask(DELETE, 1, 1, (DELETE,))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
-        assert "all" not in keys_shown(app)
+        assert "Y All" not in keys_shown(app)
         assert not app.pushed.query_one("#batch").display
         await pilot.press("Y", "right")
         assert app.screen is app.pushed
@@ -155,10 +154,10 @@ async def test_action_that_starts_to_wait_is_added_to_the_list() -> None:
     app, clock = ask(LIST, 1, 1, (LIST,))
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
-        assert "Y all" not in keys_shown(app)
+        assert "Y All" not in keys_shown(app)
         question(app).update_waiting(WAITING)
-        await until(pilot, lambda: "Y all" in keys_shown(app))
+        await until(pilot, lambda: "Y All" in keys_shown(app))
         assert batch(app).splitlines()[0].startswith("▌ 1")
-        assert "1 of 3" in str(app.pushed.query_one(QuestionBox).border_title)
+        assert "1 of 3" in str(app.pushed.query_one("#title").render())
         await pilot.press("left")
         await until(pilot, lambda: app.results == [Turn("high")])

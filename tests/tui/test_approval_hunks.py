@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def decided(app: ScreenApp) -> Decision:
 
 
 def hunks_said(app: ScreenApp) -> str:
-    return str(app.pushed.query_one("#hunks").render())
+    return str(app.pushed.query_one("#title").render())
 
 
 def diff(app: ScreenApp) -> DiffView:
@@ -40,7 +41,7 @@ async def seen(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
     """Scroll until everything was in sight and answers are accepted."""
     await arm(pilot, app, clock)
     await pilot.press("end", "end")
-    await until(pilot, lambda: "scroll to the end" not in keys_shown(app), "seen to its end")
+    await until(pilot, lambda: "you have not seen" not in keys_shown(app), "seen to its end")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 50)])
@@ -48,13 +49,16 @@ async def test_two_of_three_hunks_are_skipped(size: tuple[int, int]) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=size) as pilot:
         await seen(pilot, app, clock)
-        await pilot.press("home", "j", "k", "k", "space")
-        await until(pilot, lambda: "2 of 3 hunks accepted" in hunks_said(app))
+        await pilot.press("home", "k", "k", "space")
+        await until(pilot, lambda: "2 accepted" in hunks_said(app))
         await pilot.press("j", "j", "space")
-        await until(pilot, lambda: "1 of 3 hunks accepted" in hunks_said(app))
-        assert all(part in hunks_said(app) for part in ("× 1", "✓ 2", "× 3"))
-        assert "× fifty" in painted(diff(app))
-        assert "y approve 1 of 3" in keys_shown(app)
+        await until(pilot, lambda: "1 accepted" in hunks_said(app))
+        text = painted(diff(app))
+        assert "✓2" in text
+        assert "+ twenty" in text
+        assert re.search(r"×3▌ +51 +· line 50 +skipped · Space includes it", text)
+        assert "fifty" not in text
+        assert "y Approve 1 of 3" in keys_shown(app)
         await pilot.press("y")
         await until(pilot, lambda: bool(app.results))
     text = BEFORE.replace("line 20\n", "twenty\n")
@@ -62,16 +66,60 @@ async def test_two_of_three_hunks_are_skipped(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
-@pytest.mark.parametrize(("key", "hunk"), [("j", 0), ("k", 2)])
-async def test_the_first_step_goes_to_an_end_wherever_the_diff_was_scrolled_to(
-    size: tuple[int, int], key: str, hunk: int
-) -> None:
+async def test_the_first_hunk_is_chosen_and_steps_go_on_from_there(size: tuple[int, int]) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=size) as pilot:
-        await seen(pilot, app, clock)
-        await pilot.press(key)
-        await until(pilot, lambda: diff(app).current == hunk)
-        assert diff(app).current == hunk
+        await arm(pilot, app, clock)
+        assert diff(app).current == 0
+        for key, hunk in (("j", 1), ("j", 2), ("j", 2), ("k", 1), ("k", 0), ("k", 0)):
+            await pilot.press(key)
+            assert await until(pilot, lambda hunk=hunk: f"{hunk + 1}▌" in painted(diff(app)))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+async def test_chosen_hunk_is_always_in_sight_when_the_user_scrolls(size: tuple[int, int]) -> None:
+    lines = [f"line {number}\n" for number in range(90)]
+    changed = [line.upper() if number % 30 < 10 else line for number, line in enumerate(lines)]
+    app, clock = ask(edit("".join(lines), "".join(changed)))
+    async with app.run_test(size=size) as pilot:
+        await arm(pilot, app, clock)
+        for key in ("end", "home", "pagedown", "pagedown", "pageup"):
+            await pilot.press(key)
+            assert await until(pilot, lambda: "▌" in painted(diff(app)))
+        await pilot.press("end", "space")
+        assert await until(pilot, lambda: question(app).proposal.out == {2})
+
+
+async def test_hunk_skipped_unread_must_be_read_when_it_is_included() -> None:
+    lines = [f"line {number}\n" for number in range(200)]
+    app, clock = ask(edit("".join(lines), "".join(line.upper() for line in lines)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await arm(pilot, app, clock)
+        await until(pilot, lambda: "you have not seen" in keys_shown(app))
+        await pilot.press("space")
+        await until(pilot, lambda: "no hunk accepted" in keys_shown(app))
+        await pilot.press("space")
+        await until(pilot, lambda: "you have not seen" in keys_shown(app))
+        await pilot.press("y")
+        assert app.results == []
+        await pilot.press("end", "y")
+        assert await until(pilot, lambda: app.results == [Decision("approved")])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_full_screen_decides_with_the_same_keys(size: tuple[int, int]) -> None:
+    app, clock = ask(edit(BEFORE, AFTER))
+    async with app.run_test(size=size) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("d")
+        await until(pilot, lambda: question(app).box.size.height == size[1], "the full screen")
+        await pilot.press("j", "space")
+        await until(pilot, lambda: "2 accepted" in hunks_said(app))
+        await pilot.press("end", "end")
+        await until(pilot, lambda: "y Approve 2 of 3" in keys_shown(app))
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.results))
+    assert decided(app).hunks == (0, 2)
 
 
 async def test_hunk_skipped_and_included_again_is_a_plain_approval() -> None:
@@ -87,10 +135,10 @@ async def test_action_without_any_included_hunk_cannot_be_approved() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
         await pilot.press("space")
-        await until(pilot, lambda: "no hunk selected" in keys_shown(app))
+        await until(pilot, lambda: "no hunk accepted" in keys_shown(app))
         await pilot.press("y")
         assert app.results == []
-        assert "space include" in keys_shown(app)
+        assert "Space Include" in keys_shown(app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -100,14 +148,14 @@ async def test_hunk_is_edited_inside_the_question(size: tuple[int, int]) -> None
         await seen(pilot, app, clock)
         await pilot.press("home", "j", "k", "k", "k", "e")
         await until(pilot, lambda: isinstance(app.focused, TextArea), "the editor")
-        assert "ctrl+s keep the text" in keys_shown(app)
+        assert "Ctrl+S Keep the text" in keys_shown(app)
         await pilot.press("end", *" yn", "ctrl+s")
-        await until(pilot, lambda: "✓ 1 edited" in hunks_said(app))
+        await until(pilot, lambda: "1 edited by you" in hunks_said(app))
         await until(pilot, lambda: "+ three yn" in painted(diff(app)))
         await pilot.press("y")
         assert app.results == [], "the quiet time begins again after typing"
         clock.now += 60
-        await until(pilot, lambda: "y approve as edited" in keys_shown(app))
+        await until(pilot, lambda: "y Approve as edited" in keys_shown(app))
         await pilot.press("y")
         await until(pilot, lambda: bool(app.results))
     text = AFTER.replace("three\n", "three yn\n")
@@ -124,7 +172,7 @@ async def test_escape_discards_the_edit_and_the_question_stays() -> None:
         await until(pilot, lambda: question(app).box.editor is None)
         assert app.results == []
         clock.now += 60
-        await until(pilot, lambda: "y approve" in keys_shown(app))
+        await until(pilot, lambda: "y Approve" in keys_shown(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results == [Decision("approved")])
 
@@ -162,7 +210,7 @@ async def test_included_hunks_are_remembered_when_postponed(tmp_path: Path) -> N
     first = question(app)
     again = ScreenApp(ApprovalScreen(Asked(first.item, proposal=first.proposal)))
     async with again.run_test(size=(120, 40)) as pilot:
-        assert await until(pilot, lambda: "2 of 3 hunks accepted" in hunks_said(again))
+        assert await until(pilot, lambda: "2 accepted" in hunks_said(again))
 
 
 async def test_keys_typed_right_after_opening_the_editor_are_in_the_text() -> None:
@@ -187,7 +235,7 @@ async def test_keys_typed_right_after_opening_the_note_are_in_the_note() -> None
 
 
 @pytest.mark.parametrize("key", ["v", "d"])
-async def test_details_and_viewer_show_the_users_edits(key: str) -> None:
+async def test_details_and_full_screen_show_the_users_edits(key: str) -> None:
     app, clock = ask(edit(BEFORE, AFTER))
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
@@ -197,7 +245,10 @@ async def test_details_and_viewer_show_the_users_edits(key: str) -> None:
         await until(pilot, lambda: "+ three own" in painted(diff(app)))
         await arm(pilot, app, clock)
         await pilot.press("j", "space", key)
-        await until(pilot, lambda: app.screen is not app.pushed, "another screen")
+        if key == "v":
+            await until(pilot, lambda: app.screen is not app.pushed, "another screen")
+        else:
+            await until(pilot, lambda: question(app).box.size.height == 40, "the full screen")
         text = app.screen.query_one(TextLines if key == "v" else DiffView)
         await until(pilot, lambda: "three own" in painted(text))
         lines = painted(text)

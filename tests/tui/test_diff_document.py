@@ -16,7 +16,7 @@ from workbench.diff.line_matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
 from workbench.plain.narration import change_lines
 from workbench.secrets.masker import SecretMasker
-from workbench.view.diff.document import DiffDocument, split_rows, unified_rows
+from workbench.view.diff.document import DiffDocument
 from workbench.view.diff.geometry import Geometry, LayoutOptions
 from workbench.view.diff.lines import Lexed, cut_cells, line_cells, paint_line, wrap_offsets
 from workbench.view.diff.rows import DiffRow
@@ -49,7 +49,7 @@ def test_rows_reproduce_both_texts(before: str | None, after: str | None) -> Non
     if not diff.hunks:
         assert (before or "") == (after or "")
         return
-    for rows in (unified_rows([diff]), split_rows([diff])):
+    for rows in (DiffDocument([diff]).rows((), beside=beside) for beside in (False, True)):
         assert lines_of(rows, diff, "old") == (before or "")
         assert lines_of(rows, diff, "new") == (after or "")
 
@@ -128,17 +128,17 @@ def test_new_deleted_and_changed_files_are_labeled(before: str | None, after: st
 
 
 def test_missing_final_newline_has_a_row() -> None:
-    rows = unified_rows([compare("f", "a\nb", "a\nb\n")])
+    rows = DiffDocument([compare("f", "a\nb", "a\nb\n")]).rows((), beside=False)
     assert [row.kind for row in rows] == ["same", "removed", "no-newline", "added"]
 
 
 def test_unchanged_lines_fold_and_unfold() -> None:
     before = "".join(f"{number}\n" for number in range(40))
     diff = compare("f", before, before.replace("20\n", "twenty\n"))
-    rows = unified_rows([diff])
+    rows = DiffDocument([diff]).rows((), beside=False)
     folds = [row for row in rows if row.kind == "fold"]
     assert [fold.size for fold in folds] == [17, 16]
-    opened = unified_rows([diff], {(0, folds[0].old)})
+    opened = DiffDocument([diff]).rows({(0, folds[0].old)}, beside=False)
     assert [row.size for row in opened if row.kind == "fold"] == [16]
     assert opened[0] == DiffRow("same", 0, 0, 0)
 

@@ -225,18 +225,24 @@ async def test_viewer_accepts_new_contents() -> None:
 
 
 @pytest.mark.parametrize("beside", [False, True])
-async def test_skipped_hunk_shows_kept_and_omitted_lines(beside: bool) -> None:
-    app = DiffApp([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\n3\n")])
+async def test_skipped_hunk_takes_one_line_and_is_whole_again_when_included(beside: bool) -> None:
+    before = "one\ntwo\nthree\nfour\nfive\n"
+    app = DiffApp([compare("a.py", before, before.replace("one", "1").replace("three\nfour", "3\n4"))])
     async with app.run_test(size=(100, 40)) as pilot:
         view = app.query_one(DiffView)
         view.page.beside = beside
         view.lay_out()
         await until(pilot, lambda: "− one" in painted(view))
-        view.excluded = {1}
+        whole = painted(view)
+        view.page.skipped = {1}
+        view.lay_out()
         text = painted(view)
-        assert all(part in text for part in ("− one", "+ 1", "= three", "× 3"))
-        view.show_edited([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\nIII\n")])
-        assert "× III" in painted(view)
+        assert all(part in text for part in ("− one", "+ 1", "· three", "skipped"))
+        assert not any(part in text for part in ("− three", "four", "+ 3", "+ 4"))
+        assert view.geometry.hunk_count == 2
+        view.page.skipped = set()
+        view.lay_out()
+        assert painted(view) == whole
 
 
 async def test_narrow_two_column_view_keeps_the_hunk_in_sight_and_cuts_no_line() -> None:

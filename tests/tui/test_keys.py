@@ -113,9 +113,9 @@ async def test_rejected_key_leaves_the_default_in_the_footer():
 async def test_question_shows_the_users_keys():
     script = Script().start().user("go")
     script.ask("execute_bash", command="make")
-    app = workbench_app(FakeClient(script.events), set={"keys": {"approval.full": "t", "approval.edit": "w"}})
+    app = workbench_app(FakeClient(script.events), set={"keys": {"approval.note": "t", "approval.edit": "w"}})
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed)
-        await wait_until(pilot, lambda: "w edit" in text_on(app))
-        assert "t full text" in text_on(app)
-        await wait_until(pilot, lambda: "y approve" in text_on(app))
+        await wait_until(pilot, lambda: "w Edit" in text_on(app))
+        assert "t Note" in text_on(app)
+        await wait_until(pilot, lambda: "y Approve" in text_on(app))

@@ -51,7 +51,7 @@ def test_question(state, look, picture):
     async def show(pilot):
         client.bring(live.EngineState(state="deciding"))
         await wait_until(pilot, lambda: app.state.work == "deciding" and isinstance(app.screen, AnswerScreen))
-        await wait_until(pilot, lambda: "enter send" in str(app.screen.query_one("#keys").render()))
+        await wait_until(pilot, lambda: "Enter Send" in str(app.screen.query_one("#keys").render()))
         if state is put_off:
             await pilot.press("escape")
             await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))

@@ -87,7 +87,7 @@ def test_what_a_server_asks(state, words, look, directory, picture):
     async def show(pilot):
         client.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: words in text_on(app))
-        await wait_until(pilot, lambda: takes_answers(app) or "enter send" in text_on(app))
+        await wait_until(pilot, lambda: takes_answers(app) or "Enter Send" in text_on(app))
 
     assert picture(app, look, show)
 

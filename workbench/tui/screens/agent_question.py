@@ -20,10 +20,10 @@ from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.markdown_stream import MarkdownStream
-from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.question_box import hint_line
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import Later, TextAnswer
-from workbench.view.formatting.approval import Hint
+from workbench.view.formatting.question import KeyHint
 from workbench.view.state import ActionItem
 
 
@@ -192,14 +192,13 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         if armed and self._passed_on and self.is_current:
             self.finish(Later(self._line.value, aside=True))
             return
-        lines = packed(self._hints(armed), self._width - 4)
-        self._keys.update(Content("\n").join(lines))
+        self._keys.update(hint_line(self._hints(armed), self._width - 4))
 
-    def _hints(self, armed: bool) -> tuple[Hint, ...]:
+    def _hints(self, armed: bool) -> tuple[KeyHint, ...]:
         count = 0 if self._line.value else len(self._question.options)
-        choose: tuple[Hint, ...] = ((f"1–{count}" if count > 1 else "1", "choose"),) if count else ()
-        ready: tuple[Hint, ...] = (*choose, ("enter", "send")) if armed else (("", "in a moment…"),)
-        return (*ready, ("esc", "later"))
+        choose = (KeyHint(f"1–{count}" if count > 1 else "1", "Choose", 1),) if count else ()
+        ready = (*choose, KeyHint("Enter", "Send", 0)) if armed else (KeyHint("", "ready in 0.5s", 0),)
+        return (*ready, KeyHint("Esc", "Not now", 2))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the option that was clicked."""

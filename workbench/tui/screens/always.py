@@ -9,7 +9,6 @@ from typing import ClassVar, Final, NamedTuple
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -17,13 +16,13 @@ from workbench.config.locations import Locations
 from workbench.protocol.events import AlwaysChoice
 from workbench.rules.rule import parse_rule
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.question_box import DockedPanel, hint_line
 from workbench.tui.widgets.rule_lab import RuleLab
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.always import SCOPES, always_lines, reason_lines
-from workbench.view.formatting.approval import Hint
+from workbench.view.formatting.question import KeyHint
 
 _SIDES: Final = 4
 _AROUND: Final = 4
@@ -75,15 +74,15 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         self._previews: dict[int, RulePreview] = {}
         self._current = 0
         self._scope = 0
-        self._box = Vertical(id="box")
+        self._box = DockedPanel(id="box")
         self._summary = Static(id="said")
         self._lab = RuleLab(Locations.from_environment(), id="lab")
         self._keys = Static(id="keys")
 
     def compose(self) -> ComposeResult:
         """Yield the text and the key hints."""
-        self._box.border_title = Content.styled(" Always allow ", "bold")
         with self._box:
+            yield Static(Content.styled("Always allow", "bold"), id="title")
             yield self._summary
             yield self._lab
             yield self._keys
@@ -127,14 +126,12 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        back: Hint = ("esc", "back")
-        if not self._choices:
-            self._keys.update(Content("\n").join(packed((back,), self.size.width - 8)))
-            return
-        save: Hint = ("y", "save the rule and approve") if self.quiet.check() else ("", "y in a moment…")
-        breadth: tuple[Hint, ...] = (("↑ ↓", "how broadly"),) if len(self._choices) > 1 else ()
-        keys = (save, *breadth, ("tab", "where"), back)
-        self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
+        keys = [KeyHint("Esc", "Back", 1)]
+        if self._choices:
+            save = KeyHint("y", "Save the rule and approve") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
+            breadth = [KeyHint("↑ ↓", "How broadly", 2)] if len(self._choices) > 1 else []
+            keys = [save, *breadth, KeyHint("Tab", "Where", 3), *keys]
+        self._keys.update(hint_line(keys, self.size.width - _SIDES))
 
     def action_choose(self, index: int) -> None:
         """Select the choice of this index."""

@@ -29,32 +29,35 @@ _REASON_HINT: Final = "Reason for the agent (optional)"
 _PAGE: Final = 10
 """Lines that space scrolls if there is no diff."""
 
+_KEYS: Final[list[BindingType]] = [
+    Binding("y", "approve", "Approve", id="approval.approve"),
+    Binding("n", "note(True)", "Reject", id="approval.reject"),
+    Binding("tab", "note(False)", "Note", id="approval.note"),
+    Binding("a", "always", "Always allow this", id="approval.always"),
+    Binding("Y", "approve_all", "Approve all up to this risk", id="approval.all"),
+    Binding("right", "turn(1)", "Next action", show=False, id="approval.next-action"),
+    Binding("left", "turn(-1)", "Previous action", show=False, id="approval.previous-action"),
+    Binding("escape", "later", "Not now", id="approval.later"),
+    Binding("e", "edit", "Edit", id="approval.edit"),
+    Binding("E", "edit_outside", "Edit in $EDITOR", id="approval.edit-outside"),
+    Binding("space", "toggle_hunk", "Skip or include the hunk", id="approval.take"),
+    Binding("v", "full", "Details", id="approval.full"),
+    Binding("d", "full_screen", "Full screen", id="approval.viewer"),
+    Binding("question_mark", "app.help", "All keys", id="approval.keys"),
+    Binding("s", "diff('split')", "Side by side", id="approval.split"),
+    Binding("j", "diff('step(1)')", "Next hunk", id="approval.next"),
+    Binding("k", "diff('step(-1)')", "Previous hunk", id="approval.previous"),
+    Binding("enter", "diff('fold')", "Expand context", id="approval.fold"),
+    *scroll_bindings("approval"),
+    *behind_bindings("approval"),
+]
+
 
 class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Always]):
     """Asks about one action, with the edits in `proposal`; dismisses with the decision, or how else the user left."""
 
     DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "approve", "Approve", id="approval.approve"),
-        Binding("n", "note(True)", "Reject", id="approval.reject"),
-        Binding("tab", "note(False)", "Note", id="approval.note"),
-        Binding("a", "always", "Always allow this", id="approval.always"),
-        Binding("Y", "approve_all", "Approve all up to this risk", id="approval.all"),
-        Binding("right", "turn(1)", "Next action", show=False, id="approval.next-action"),
-        Binding("left", "turn(-1)", "Previous action", show=False, id="approval.previous-action"),
-        Binding("escape", "later", "Later", id="approval.later"),
-        Binding("e", "edit", "Edit", id="approval.edit"),
-        Binding("E", "edit_outside", "Edit in your editor", id="approval.edit-outside"),
-        Binding("space", "toggle_hunk", "Skip or include the hunk", id="approval.take"),
-        Binding("v", "full", "Details", id="approval.full"),
-        Binding("d", "viewer", "Diff viewer", id="approval.viewer"),
-        Binding("s", "diff('split')", "Side by side", id="approval.split"),
-        Binding("j", "diff('step(1)')", "Next hunk", id="approval.next"),
-        Binding("k", "diff('step(-1)')", "Previous hunk", id="approval.previous"),
-        Binding("enter", "diff('fold')", "Expand context", id="approval.fold"),
-        *scroll_bindings("approval"),
-        *behind_bindings("approval"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = _KEYS
 
     def __init__(
         self,
@@ -64,12 +67,16 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         clock: Callable[[], float] = time.monotonic,
         type_in_prompt: Callable[[str], None] = lambda text: None,
         try_rule: Callable[[str], RulePreview] = lambda rule: RulePreview(),
+        reserve_rows: Callable[[int], None] = lambda rows: None,
     ) -> None:
-        """`changed` holds the ids of other actions that the user edited; `try_rule` returns what a rule would match."""
+        """`changed` holds the ids of other actions that the user edited; `try_rule` returns what a rule would match.
+
+        `reserve_rows` is called with the number of rows at the bottom of the screen that the question covers.
+        """
         super().__init__(clock)
         self.item = asked.action
         self.proposal = asked.proposal or proposal_of(asked.action)
-        self.box = QuestionBox(asked, self.proposal)
+        self.box = QuestionBox(asked, self.proposal, reserve_rows)
         self._editor = ProposalEditor(self.item, self.proposal, self.box)
         self._batch = Batch(self.item, asked.waiting, changed)
         put_off = partial(self.finish, Later())
@@ -113,6 +120,9 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         if self.is_finished and event.is_printable and event.character:
             self._keys.pass_on(event.character)
             return
+        if self.app.screen is not self:  # pressed before the screen above was there, and meant for neither
+            event.stop()
+            return
         bound = self.active_bindings.get(event.key)
         if not self._keys.handle(event, bound.binding.action if bound is not None else ""):
             self.call_after_refresh(self.show_keys)
@@ -137,6 +147,8 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         """Open the screen that shows the rule and saves it."""
         if self._keys.may_always:
             self._above.show_rule()
+        elif not self._fields.is_open and (reason := self._keys.not_always):
+            self.notify(f"Always is not possible: {reason}", severity="warning", markup=False)
 
     def action_approve_all(self) -> None:
         """Open the screen that approves every waiting action up to this risk."""
@@ -166,11 +178,13 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         self.show_keys()
 
     def action_later(self) -> None:
-        """Close the note without saving it or, if none is open, postpone the question."""
+        """Close the note without saving it, or leave the full screen, or else postpone the question."""
         if self.box.is_writing:
             self.box.close_note(None)
             self._renewal.is_due()
             self.show_keys()
+        elif self.box.is_full:
+            self.action_full_screen()
         else:
             self.finish(Later())
 
@@ -225,6 +239,8 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         """Show all details as one searchable text."""
         self._above.show_details()
 
-    def action_viewer(self) -> None:
-        """Show the diff with the user's edits in the full-screen viewer."""
-        self._above.show_diff()
+    def action_full_screen(self) -> None:
+        """Take the whole screen, with the same keys, or only its lower part again."""
+        if not self._fields.is_open:
+            self.box.toggle_full()
+            self.call_after_refresh(self.show_keys)

@@ -94,7 +94,7 @@ class ProposalEditor:
         if hunk >= 0:
             self._proposal.toggle(hunk)
             if self._box.diff is not None:
-                self._box.diff.refresh()
+                self._box.diff.show_skipped()
         return hunk >= 0
 
     async def open(self) -> str:
@@ -130,12 +130,8 @@ class ProposalEditor:
         return True
 
     def _chosen_hunk(self) -> int:
-        """Return the chosen hunk, choosing the first visible one if none is chosen; -1 if there is no hunk."""
-        diff = self._box.diff
-        if diff is None or not self._proposal.count:
-            return -1
-        diff.choose_in_view()
-        return diff.current
+        """Return the chosen hunk; -1 if there is no hunk."""
+        return self._box.diff.current if self._box.diff is not None else -1
 
     def _select(self) -> tuple[str, str]:
         """Select the chosen hunk or, without one, the arguments for editing; return a title and the text to edit."""

@@ -17,7 +17,6 @@ from workbench.tui.key_names import key_of
 from workbench.tui.screens.always import AlwaysAnswer, AlwaysScreen
 from workbench.tui.screens.approval_editor import TextFields, may_edit
 from workbench.tui.screens.confirmations import ApproveAllScreen
-from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen, QuietTime, close_with
 from workbench.tui.widgets.question_box import QuestionBox
@@ -25,13 +24,14 @@ from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import All, Always, Renewed, together
 from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_preview import RulePreview
-from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, writing_keys
+from workbench.view.formatting.approval import on_one_line
 from workbench.view.formatting.detail import full_text
-from workbench.view.state import ActionItem, FileState
+from workbench.view.formatting.question import EDITING, KeyHint, Moment, answer_keys, writing_keys
+from workbench.view.state import ActionItem
 
-ANSWERS: Final = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
+ANSWERS: Final = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right", "question_mark"})
 """Keys that have no effect before the quiet time is over."""
-_LETTERS: Final = frozenset("ynavdsjkeE ")
+_LETTERS: Final = frozenset("ynavdsjkeE ?")
 """Letters that are keys of the question: a single one, pressed too early, does not count as the start of a word."""
 _OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
 """Actions that open a text field."""
@@ -105,7 +105,14 @@ class DecisionKeys:
         is_unchanged = self._box.check_read() and not self._proposal.is_changed
         return bool(self._item.always or self._item.no_always) and is_unchanged and not self.fields.is_open
 
-    def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[Hint, ...]:
+    @property
+    def not_always(self) -> str:
+        """Why no rule can be saved for this action; empty if one can be, at least when all was read."""
+        if not self._item.always:
+            return on_one_line(self._item.no_always) or "no rule covers it"
+        return "you edited it" if self._proposal.is_changed else ""
+
+    def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[KeyHint, ...]:
         """Return the active keys, each with its effect."""
         if self._box.is_writing:
             return writing_keys(rejecting=is_rejecting)
@@ -117,11 +124,14 @@ class DecisionKeys:
             self._quiet.check(),
             diff.current if diff else -1,
             len(self._batch.waiting),
-            may_always=self.may_always,
+            may_always=self.may_always and bool(self._item.always),
+            not_always=self.not_always,
             may_edit=may_edit(self._item),
+            may_grow=self._box.may_grow,
+            is_full=self._box.is_full,
             key=partial(key_of, app),
         )
-        return answer_keys(self._proposal, now, has_diff=bool(self._item.preview))
+        return answer_keys(self._proposal, now)
 
     def handle(self, event: events.Key, action: str) -> bool:
         """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
@@ -239,10 +249,3 @@ class ScreensAbove:
         """Show all details of the action as one text."""
         text = full_text(self._item, self._proposal)
         self._question.app.push_screen(PagerScreen(Content("Action details"), text))
-
-    def show_diff(self) -> None:
-        """Open the diff viewer on the files as they would be written now."""
-        if self._item.preview:
-            contents = dict(self._proposal.written())
-            files = [FileState(delta.path, delta.before, contents[delta.path]) for delta in self._item.preview]
-            self._question.app.push_screen(DiffViewerScreen(files, self._item.working_dir))

@@ -15,13 +15,14 @@ from textual.widgets import Static
 
 from workbench.config.modes import NEVER_MEANS
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.question_box import DockedPanel, hint_line
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.tui.widgets.strips import css_beside
-from workbench.view.formatting.approval import all_keys, all_of
+from workbench.view.formatting.approval import all_of
+from workbench.view.formatting.question import all_keys, styled_rows
 from workbench.view.state import ActionItem
 
-_AROUND = 5  # border, gap and keys
+_AROUND = 4  # title, gaps and keys
 
 
 class ApproveAllScreen(QuestionScreen[bool]):
@@ -45,16 +46,17 @@ class ApproveAllScreen(QuestionScreen[bool]):
         """`omitted` is the number of actions that are not shown because the user has edited them."""
         super().__init__(clock)
         self._count = len(actions)
-        self._text = QuestionText(all_of(actions, omitted), id="all")
+        lines = all_of(actions, omitted)
+        self._text = QuestionText(lambda width: styled_rows(lines, width), id="all")
         self._keys = Static(id="keys")
-        self._box = Vertical(id="box")
+        self._box = DockedPanel(id="box")
         self._rows = 0
         self._is_read = False
 
     def compose(self) -> ComposeResult:
         """Yield the text and the key hints."""
-        self._box.border_title = Content.styled(f"Approve all {self._count}?", "bold")
         with self._box:
+            yield Static(Content.styled(f"Approve all {self._count}?", "bold"), id="title")
             yield self._text
             yield self._keys
 
@@ -64,11 +66,10 @@ class ApproveAllScreen(QuestionScreen[bool]):
 
     def on_resize(self) -> None:
         """Adapt to the size of the screen."""
-        width = min(104, self.size.width - (2 if self.size.width < 100 else 8))
-        self._rows = max(1, min(self._text.rows_at(width - 6), self.size.height - _AROUND))
-        self._box.styles.width = width
+        width = max(4, self.size.width - 4)
+        self._rows = max(1, min(self._text.rows_at(width), self.size.height - _AROUND))
         self._text.styles.height = self._rows
-        self._text.lay_out(width - 6)
+        self._text.lay_out(width)
         self.call_after_refresh(self.show_keys)
 
     def on_key(self, event: events.Key) -> None:
@@ -82,8 +83,8 @@ class ApproveAllScreen(QuestionScreen[bool]):
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._is_read = True
-        lines = packed(all_keys(self._count, is_read=self._is_read, armed=self.quiet.check()), self.size.width - 8)
-        self._keys.update(Content("\n").join(lines))
+        hints = all_keys(self._count, is_read=self._is_read, armed=self.quiet.check())
+        self._keys.update(hint_line(hints, self.size.width - 4))
 
     def action_approve(self) -> None:
         """Approve all actions, if the user has scrolled to the end."""
@@ -100,8 +101,8 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self._text.scroll_to(y=self._text.scroll_offset.y + lines, animate=False)
 
 
-_ARMED = "y never ask · n keep asking"
-_QUIET = "y in a moment… · n keep asking"
+_ARMED = "y Never ask   n Keep asking"
+_QUIET = "y (ready in 0.5s)   n Keep asking"
 
 
 class NeverAskScreen(QuestionScreen[bool]):

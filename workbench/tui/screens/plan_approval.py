@@ -22,7 +22,7 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.plan import RUN_PLAN, PlanChoice, plan_choices, plan_ready
-from workbench.view.formatting.approval import Hint
+from workbench.view.formatting.question import KeyHint
 from workbench.view.state import Changed, SessionState
 
 _TEXT: Final = "Approve this plan? It then runs in the mode that you choose; or write what to change."
@@ -70,11 +70,11 @@ class PlanScreen(QuestionScreen[str]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        answers: list[Hint] = [("", "y in a moment…")]
+        answers = [KeyHint("", "y (ready in 0.5s)")]
         if self.quiet.check():
-            answers = [(choice.key, choice.label) for choice in self._choices.values()]
-            answers.append(("n", "keep planning"))
-        hints = (*answers, ("esc", "not now, F8 asks again"))
+            answers = [KeyHint(choice.key, choice.label) for choice in self._choices.values()]
+            answers.append(KeyHint("n", "keep planning"))
+        hints = (*answers, KeyHint("Esc", "not now, F8 asks again"))
         self._keys.update(Content("\n").join(packed(hints, max(8, self.size.width - 4))))
 
     def on_key(self, event: events.Key) -> None:

@@ -57,9 +57,21 @@ class QuestionOpener:
         action_id = self._queue.next_to_open(waiting, prompt_text=self._prompt.text, is_covered=is_covered)
         if action_id is not None and self._open is None:  # one that has left the screen may still have to be handled
             self._show(action_id, waiting, is_called=self._queue.is_called)
+        if self._open is None:
+            self._reserve_rows(0)
         is_unseen = self._open is None or not app.app_focus
         if waiting and is_unseen and self._queue.rings(waiting):
             self._screen.post_message(QuestionRang())
+
+    def _reserve_rows(self, rows: int) -> None:
+        """Let the conversation end above the lowest `rows` rows of the screen, and hide the prompt's cursor there."""
+        body = self._screen.query_one("#body")
+        lower = self._screen.children[self._screen.children.index(body) + 1 :]
+        parts = [widget for widget in lower if widget.display and not widget.has_class("-textual-system")]
+        covered = min(rows, self._screen.size.height - 1) - sum(widget.outer_size.height for widget in parts)
+        if max(0, covered) != body.styles.margin.bottom:
+            body.styles.margin = (0, 0, max(0, covered), 0)
+        self._prompt.show_cursor = not rows
 
     def open(self, action_id: str) -> bool:
         """Open the question of this action; return False if it is not waiting or another question is open."""
@@ -115,10 +127,21 @@ class QuestionOpener:
         position = waiting.index(item.action_id) + 1
         others = [(each[0], proposal) for each, proposal in self._proposals.items() if each[0] != item.action_id]
         screen = ApprovalScreen(
-            Asked(item, position, len(waiting), self._state.mode, actions, self._proposals.get(key), note, news),
+            Asked(
+                item,
+                position,
+                len(waiting),
+                self._state.mode,
+                actions,
+                self._proposals.get(key),
+                note,
+                self._state.workspace,
+                news,
+            ),
             changed=[other for other, proposal in others if proposal.is_changed],
             type_in_prompt=lambda text: self._prompt.type_in(text),
             try_rule=lambda rule: try_rule(rule, self._state),
+            reserve_rows=self._reserve_rows,
         )
         self._proposals = {each: proposal for each, proposal in self._proposals.items() if each[0] in waiting}
         self._proposals[key] = screen.proposal

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from workbench.diff.hunks import FileDiff
-from workbench.view.diff.document import DiffDocument
+from workbench.view.diff.document import CONTEXT, DiffDocument, Folds
 from workbench.view.diff.geometry import Geometries, Geometry, LayoutOptions
 from workbench.view.diff.lines import Marks, line_of
 from workbench.view.diff.rows import DiffRow, FoldId, LineId
@@ -26,6 +26,11 @@ class DiffLayout:
         """Whether old and new are side by side; None lets the width of the screen decide."""
         self.comments: dict[LineId, str] = {}
         self.opened: set[FoldId] = set()
+        self.skipped: Collection[int] = ()
+        """The hunks shown as one row, counted across all files."""
+        self.context = CONTEXT
+        self.is_numbered = False
+        """Whether the hunks are numbered at the left."""
         self._last_layout: LayoutOptions | None = None
         self._geometries = Geometries()
 
@@ -35,13 +40,17 @@ class DiffLayout:
 
     def at(self, width: int, screen_width: int) -> Geometry:
         """Return the geometry of the diff at a width of the view."""
-        layout = LayoutOptions(width, self.is_beside(screen_width), self.wrapped)
+        layout = LayoutOptions(width, self.is_beside(screen_width), self.wrapped, self.is_numbered, self._folds)
         return self._geometries.at(layout, self.document, self.opened, self.comments)
 
     def is_longer(self, most: int, width: int, screen_width: int) -> bool:
         """Return whether the diff takes over `most` rows at a width; counts unwrapped rows first, which is cheap."""
-        rows = self.document.rows(self.opened, beside=self.is_beside(screen_width))
+        rows = self.document.rows(self.opened, beside=self.is_beside(screen_width), folds=self._folds)
         return len(rows) > most or self.at(width, screen_width).height > most
+
+    @property
+    def _folds(self) -> Folds:
+        return Folds(self.context, frozenset(self.skipped))
 
     def restart(self, *, rows_changed: bool) -> None:
         """Start a new layout; `rows_changed` says whether the rows differ from those of the last one."""

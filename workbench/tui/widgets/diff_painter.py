@@ -34,14 +34,14 @@ LOOKS: Final = {
     "sign-same": "$diff-gutter",
     "sign-added": "bold $sign-ok on $diff-added",
     "sign-removed": "bold $sign-failed on $diff-removed",
-    "stays": "$dim",
-    "left-out": "strike $dim",
-    "gutter-stays": "$diff-gutter",
-    "gutter-left-out": "$diff-gutter",
-    "sign-stays": "$dim",
-    "sign-left-out": "bold $sign-failed",
+    "accepted": "bold $sign-ok",
+    "edited": "bold $primary",
+    "skipped": "$dim",
+    "skipped-sign": "bold $sign-failed",
+    "skipped-hint": "italic $dim",
     "nothing": "on $panel",
     "fold": "$diff-gutter on $panel",
+    "fold-line": "$diff-gutter",
     "file": "bold $panel-title on $panel",
     "note": "italic $diff-gutter",
     "mark": "bold $primary",
@@ -58,8 +58,7 @@ LOOKS: Final = {
 }
 """Styles by name: characters, numbers (`gutter`) and sign of each kind of line, then marks, then syntax."""
 
-_MARKERS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
-_EXCLUDED = {"removed": "stays", "added": "left-out"}
+_MARKERS = {"removed": "−", "added": "+"}
 _STATES = {"A": "new file", "D": "deleted", "M": "changed", "=": "unchanged"}
 _Painted = list[tuple[int, int, str]]
 
@@ -92,21 +91,51 @@ class Painter:
         self.offset = offset
         self.current = current
         """The current hunk, marked in the gutter."""
-        self._index = 0
         self.marks = marks or Marks()
 
     def paint(self, index: int, part: int) -> list[Segment]:
         """Return the segments of one screen line: part `part` of a row."""
         row = self.geometry.rows[index]
-        self._index = index
         here = index == self.marks.cursor
         marked = self.current >= 0 and self.geometry.hunk_at(index) == self.current
+        lead = self._lead(row, index, part) if self.geometry.lead else []
         if row.kind in ("file", "fold", "remark"):
             text = self._fold_text(row) if row.kind == "fold" else self._file_text(row)
             text = self._comment_text(row) if row.kind == "remark" else text
             mark = "❯" if here else "▌" if marked else " "
-            return [Segment(mark, self.style("mark")), *self._whole(text, row.kind)]
-        return self._row(row, part, marked, here)
+            return [
+                *lead,
+                Segment(mark, self.style("mark")),
+                *self._whole(text, "fold-line" if lead and row.kind == "fold" else row.kind),
+            ]
+        if row.kind == "skipped":
+            return [*lead, *self._skipped(row, marked)]
+        return [*lead, *self._row(row, part, marked, here)]
+
+    def _lead(self, row: DiffRow, index: int, part: int) -> list[Segment]:
+        """Return the cells at the left: the state and the number of a hunk on its first line."""
+        width = self.geometry.lead
+        if row.kind == "fold":
+            return [Segment("─" * width, self.style("fold-line"))]
+        hunk = self.geometry.hunk_at(index)
+        if hunk < 0 or part or index != self.geometry.hunk_row(hunk):
+            return [Segment(" " * width, self.style("gutter"))]
+        sign, name = ("✎", "edited") if hunk in self.marks.edited else ("✓", "accepted")
+        sign, name = ("×", "skipped-sign") if row.kind == "skipped" else (sign, name)
+        return [Segment(f"{sign}{hunk + 1:<{width - 1}}", self.style(name))]
+
+    def _skipped(self, row: DiffRow, marked: bool) -> list[Segment]:
+        """Return the one line of a skipped hunk: its first line, and what brings the hunk back."""
+        side: Side = "old" if row.old >= 0 else "new"
+        width = self.geometry.options.width - self.geometry.lead - 1
+        hint = f"skipped · {self.marks.include}" if marked and self.marks.include else "skipped"
+        painted = self.geometry.document.painted(row.file, side, max(row.old, row.new))
+        text = f"{self._numbers(row, side, 0)}· {painted.text}"
+        free = max(0, width - cell_len(hint) - 2)
+        mark = Segment("▌" if marked else " ", self.style("mark"))
+        cut = set_cell_size(text[: self.geometry.options.width], free)
+        tail = set_cell_size(f"  {hint}", width - free)
+        return [mark, Segment(cut, self.style("skipped")), Segment(tail, self.style("skipped-hint"))]
 
     def _row(self, row: DiffRow, part: int, marked: bool, here: bool) -> list[Segment]:
         if not self.geometry.options.beside:
@@ -128,7 +157,7 @@ class Painter:
         return [Segment(mark, self.style("mark")), Segment(numbers.text, self.style("cursor")), *rest]
 
     def _whole(self, text: str, name: str) -> list[Segment]:
-        return [Segment(set_cell_size(text, self.geometry.options.width - 1), self.style(name))]
+        return [Segment(set_cell_size(text, self.geometry.options.width - self.geometry.lead - 1), self.style(name))]
 
     def _file_text(self, row: DiffRow) -> str:
         diff = self.geometry.document.files[row.file]
@@ -140,7 +169,11 @@ class Painter:
         return f"{diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
 
     def _fold_text(self, row: DiffRow) -> str:
-        return f"{'⋯':>{self.geometry.digits}} {row.size} unchanged lines"
+        if not self.geometry.lead:
+            return f"{'⋯':>{self.geometry.digits}} {row.size} unchanged lines"
+        text = f"{row.size} unchanged lines ──"
+        is_near = self.current >= 0 and (row.file, row.old) in self.geometry.folds_around(self.current)
+        return f"{text} {self.marks.expand}" if is_near and self.marks.expand else text
 
     def _comment_text(self, row: DiffRow) -> str:
         side: Side = "old" if row.new < 0 else "new"
@@ -155,7 +188,7 @@ class Painter:
         mark = Segment("▌" if marked else " ", self.style("mark"))
         if line < 0:
             return [mark, Segment(" " * (self.geometry.column - 1), self.style("nothing"))]
-        kind = self._kind_of(row, side)
+        kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
         if row.kind == "no-newline":
             padding = " " * (self.geometry.numbers * (self.geometry.digits + 1))
             text = set_cell_size("\\ No newline at end of file", self.geometry.text_width + 2)
@@ -169,12 +202,6 @@ class Painter:
         used = 3 + geometry.numbers * (geometry.digits + 1) + geometry.text_width
         spare = geometry.column - used
         return [Segment(" " * spare)] if spare > 0 else []
-
-    def _kind_of(self, row: DiffRow, side: Side) -> str:
-        kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
-        if self.marks.excluded and self.geometry.hunk_at(self._index) in self.marks.excluded:
-            return _EXCLUDED.get(kind, kind)
-        return kind
 
     def _numbers(self, row: DiffRow, side: Side, part: int) -> str:
         digits = self.geometry.digits
@@ -211,8 +238,6 @@ class Painter:
         return first, end, indent, end < len(text)
 
     def _spans(self, row: DiffRow, side: Side, line: int, kind: str) -> _Painted:
-        if kind in ("stays", "left-out"):
-            return []
         document = self.geometry.document
         spans: _Painted = [*document.syntax(row.file, side, line)]
         if row.hunk >= 0:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
@@ -57,8 +56,7 @@ class DiffRenderer:
         base, top = style(""), y + int(view.scroll_offset.y)
         if top >= geometry.height:
             return Strip.blank(width, base)
-        marks = replace(view.marks, excluded=view.excluded)
-        painter = Painter(geometry, style, int(view.scroll_offset.x), view.current, marks)
+        painter = Painter(geometry, style, int(view.scroll_offset.x), view.current, view.marks)
         segments = [Segment(text, base + part) for text, part, _ in painter.paint(*geometry.at(top))]
         if view.page.document.has_work and self._timer is None:
             self._timer = view.set_interval(1 / 60, partial(self._highlight, view))
@@ -82,7 +80,6 @@ class DiffView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.page = DiffLayout(files, wrapped=wrapped)
         self.current = -1
-        self.excluded: Collection[int] = ()  # excluded hunks, counted across all files
         self.marks = Marks()
         self._renderer = DiffRenderer()
 

@@ -1,103 +1,191 @@
-"""The box of a question: title, what will run, its diff, why it is asked, a line for a note, the current keys."""
+"""The panel of a question at the bottom of the screen: title, reasons, what will run, its diff, note, key hints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.widgets import Input, Static
 
 from workbench.text import visible
+from workbench.tui.key_names import key_of
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.inline_editor import InlineEditor
-from workbench.tui.widgets.question_text import BatchList, HunkLine, QuestionText
-from workbench.tui.widgets.strips import css_beside, update_content
+from workbench.tui.widgets.question_text import QuestionText
+from workbench.tui.widgets.strips import as_content, css_beside, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
-from workbench.view.formatting.approval import RISK_ICONS, Hint, StyledLine, what_runs, why_asked
+from workbench.view.diff.document import CONTEXT
+from workbench.view.formatting.approval import StyledLine
+from workbench.view.formatting.question import (
+    KeyHint,
+    batch_lines,
+    body_rows,
+    fitting,
+    is_titled,
+    reason_lines,
+    risk_badge,
+    styled_rows,
+    title_facts,
+    title_words,
+)
 from workbench.view.state import ActionItem
+from workbench.view.wrapping import Line, clip, wrapped
 
-# Columns of border, padding and scrollbar. A diff counts its own scrollbar, so it is laid out `_SPARE` columns wider
-# than a text.
-_SIDES = 6
-_SPARE = 2
-_WIDEST_TEXT = 104
-_WIDEST_DIFF = 190
-_SMALLEST_DIFF = 4
-_ROWS_FOR_BOTH = 14
+_SIDES: Final = 4
+"""Columns of the bar, the margins and the scrollbar of a text; a diff counts its own scrollbar."""
+_LOW: Final = 24
+"""The most rows of a screen on which a question has no blank lines."""
+_LOWEST_DOCKED: Final = 18
+"""The fewest rows of a screen on which the conversation is shown above a question."""
+_FEWEST_ABOVE: Final = 7
+_AGENT_ROWS: Final = 2
+_LEAST_TITLE: Final = 12
+_SMALLEST_DIFF: Final = 4
+_LEAST_CONTEXT: Final = 1
+_ROWS_FOR_BOTH: Final = 14
 """Number of free rows needed to keep the text being edited in sight above the editor."""
 
 
 class QuestionDiff(DiffView):
-    """The diff of a question: the first step goes to the first or last hunk, wherever the diff was scrolled to."""
+    """The diff of a question: hunks have numbers and states, one is always chosen, and a skipped one takes one line."""
 
-    def action_step(self, by: int) -> None:
-        """Go to the next or previous hunk."""
-        if self.current < 0 and self.geometry.hunk_count:
-            self.current, by = (0 if by > 0 else self.geometry.hunk_count - 1), 0
-        super().action_step(by)
+    def __init__(self, proposal: Proposal) -> None:
+        super().__init__(proposal.edited_files(), wrapped=True, id="diff")
+        self.can_focus = False
+        self._proposal = proposal
+        self.page.is_numbered = True
+        self.page.skipped = frozenset(proposal.out)
+        self.current = 0 if proposal.count else -1
 
-    def choose_in_view(self) -> None:
-        """Make the hunk in view the current one, unless there is a current one."""
-        if self.current < 0:
-            super().action_step(1)
+    def on_mount(self) -> None:
+        """Name the user's own keys in the diff."""
+        expand, include = key_of(self.app, "approval.fold", "enter"), key_of(self.app, "approval.take", "space")
+        self.marks = replace(
+            self.marks,
+            edited=self._proposal.edited,
+            expand=f"{expand.capitalize()} expand",
+            include=f"{include.capitalize()} includes it",
+        )
+
+    def show_skipped(self) -> None:
+        """Show which hunks are skipped now."""
+        self._change(lambda: setattr(self.page, "skipped", frozenset(self._proposal.out)))
+
+    def show_proposal(self) -> None:
+        """Show which hunks are skipped, and the texts that the user edited."""
+        self.marks = replace(self.marks, edited=self._proposal.edited)
+        self.page.skipped = frozenset(self._proposal.out)
+        self.show_edited(self._proposal.edited_files())
+
+    def set_context(self, lines: int) -> None:
+        """Set how many unchanged lines are shown around a hunk; lay out afterwards."""
+        if self.page.context != lines:
+            self.page.context = lines
+            self.page.restart(rows_changed=False)
+            self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Choose a hunk in sight if the chosen one is not, so that no key concerns one that the user cannot see."""
+        super().watch_scroll_y(old_value, new_value)
+        geometry, top = self.geometry, int(new_value)
+        rows = {geometry.at(y)[0] for y in range(top, min(top + self.size.height, geometry.height))}
+        visible_hunks = {geometry.hunk_at(row) for row in rows} - {-1}
+        if visible_hunks and self.current not in visible_hunks:
+            self.current = min(visible_hunks, key=lambda hunk: abs(hunk - self.current))
+            self.refresh()
+            self.post_message(self.Stepped(self.current, geometry.hunk_count))
 
 
-class QuestionBox(Vertical):
-    """Shows one waiting action in full, with parts that scroll if they do not fit. It decides nothing itself."""
+class ReadingProgress:
+    """Which parts of a question the user has seen to their end, by id."""
+
+    def __init__(self) -> None:
+        self._done: set[str] = set()
+        self._unread: set[int] = set()
+        """The hunks that were skipped before their lines had been seen."""
+        self._skipped: frozenset[int] = frozenset()
+
+    def check(self, scrollers: Sequence[ScrollView], rows: Mapping[str, int]) -> bool:
+        """Record which parts have been seen to their end; return whether all have. `rows` are their heights."""
+        for scroller in scrollers:
+            name, height = scroller.id or "", scroller.size.height
+            is_settled = 0 < height <= rows.get(name, 0) and scroller.virtual_size.height > 0
+            if is_settled and scroller.scroll_offset.y + height >= scroller.virtual_size.height:
+                self._done.add(name)
+        return all(scroller.id in self._done for scroller in scrollers)
+
+    def note_skipped(self, skipped: frozenset[int]) -> None:
+        """Require the diff to be read again if a hunk is included that was skipped before its lines had been seen."""
+        if "diff" not in self._done:
+            self._unread |= skipped
+        if included := self._unread & (self._skipped - skipped):
+            self._unread -= included
+            self._done.discard("diff")
+        self._skipped = skipped
+
+
+class DockedPanel(Vertical):
+    """A panel at the bottom of the screen, over its whole width; the bar at its left has the color of the risk."""
 
     DEFAULT_CSS = css_beside(__file__)
 
-    def __init__(self, asked: Asked, proposal: Proposal) -> None:
+
+class QuestionBox(DockedPanel):
+    """Shows one waiting action in full, with parts that scroll if they do not fit. It decides nothing itself."""
+
+    DEFAULT_CSS = ""
+
+    def __init__(
+        self, asked: Asked, proposal: Proposal, reserve_rows: Callable[[int], None] = lambda rows: None
+    ) -> None:
+        """`reserve_rows` is called with the number of rows that the panel covers."""
         action = asked.action
         super().__init__(classes=f"-{action.risk.lower()}")
+        self._asked = asked
         self._action = action
         self._proposal = proposal
-        self._position = _position(asked.position, asked.total)
-        self._batch = BatchList(asked.waiting, asked.position - 1)
-        self._hunks = HunkLine(proposal)
-        self._news = [StyledLine(line, "command") for line in asked.news.splitlines()]
-        self._what = QuestionText(self._what_lines(), id="what")
-        self._why = QuestionText(why_asked(action, asked.mode), by_word=True, id="why")
-        self._files = proposal.edited_files()
+        self._reserve_rows = reserve_rows
+        self._waiting = tuple(asked.waiting)
+        self._at, self._total = asked.position, asked.total
+        self._is_titled = is_titled(action)
+        self._agent, self._title, self._batch = Static(id="agent"), Static(id="title"), Static(id="batch")
+        self._why = QuestionText(self._why_rows, id="why")
+        self._what = QuestionText(self._what_rows, id="what")
+        self.diff = QuestionDiff(proposal) if action.preview else None
+        """The diff of the files to be written, or None if the action writes none."""
         self._keys = Static(id="keys")
-        self._hints: tuple[Hint, ...] = ()
-        self._titled = 0
+        self._hints: tuple[KeyHint, ...] = ()
+        self._context_for: tuple[Size, bool] | None = None
+        self._inner = 4
         self._rows: dict[str, int] = {}
-        self._done: set[str] = set()
+        self._progress = ReadingProgress()
+        self.is_full = False
+        """Whether the panel takes the whole screen."""
         self.note = asked.note
         """The current note for the model."""
 
     def compose(self) -> ComposeResult:
         """Yield the parts from top to bottom."""
+        yield self._agent
+        yield self._title
+        yield self._why
         yield self._batch
         yield self._what
-        if self._files:
-            diff = QuestionDiff(self._files, wrapped=True, id="diff")
-            diff.can_focus = False
-            diff.excluded = self._proposal.out
-            yield diff
-            yield self._hunks
-        yield self._why
+        if self.diff is not None:
+            yield self.diff
         yield Static(id="note-said")
         yield self._keys
 
     def on_mount(self) -> None:
         """Lay out before the first frame, with the final sizes."""
         self.fit(self.app.size)
-
-    @property
-    def diff(self) -> QuestionDiff | None:
-        """The diff of the files to be written, or None if the action writes none."""
-        try:
-            return self.query_one("#diff", QuestionDiff)
-        except NoMatches:
-            return None
 
     @property
     def is_writing(self) -> bool:
@@ -146,103 +234,186 @@ class QuestionBox(Vertical):
 
     def show_proposal(self) -> None:
         """Show the proposal as the user changed it."""
-        self._what.set_lines(self._what_lines())
+        self._what.forget()
         if self.diff is not None:
-            self.diff.show_edited(self._proposal.edited_files())
+            self.diff.show_proposal()
         self.fit(self.screen.size)
-
-    def _what_lines(self) -> list[StyledLine]:
-        return [*self._news, *what_runs(self._action, self._proposal.arguments)]
 
     def show_batch(self, waiting: Sequence[ActionItem]) -> None:
         """Show the actions that are waiting now."""
-        at = [item.action_id for item in waiting].index(self._action.action_id)
-        self._batch.show_waiting(waiting, at)
-        self._position, self._titled = _position(at + 1, len(waiting)), 0
+        self._waiting, self._total = tuple(waiting), len(waiting)
+        self._at = [item.action_id for item in waiting].index(self._action.action_id) + 1
         self.fit(self.screen.size)
 
-    def show_keys(self, hints: tuple[Hint, ...]) -> None:
+    def show_keys(self, hints: tuple[KeyHint, ...]) -> None:
         """Show the active keys."""
         if hints != self._hints:
             self._hints = hints
             if self.is_mounted:
-                self.fit(self.screen.size)
+                update_content(self._keys, hint_line(hints, self._inner))
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether more would be seen on the whole screen."""
+        return self.is_full or self.diff is not None or self._what.rows_at(self._inner) > self._rows.get("what", 0)
+
+    def toggle_full(self) -> None:
+        """Take the whole screen, or only its lower part again."""
+        self.is_full = not self.is_full
+        self.fit(self.screen.size)
 
     def fit(self, screen: Size) -> None:
-        """Resize the box to its content, at most to the size of the screen."""
-        widest = _WIDEST_DIFF if self._files else _WIDEST_TEXT
-        width = min(screen.width - (2 if screen.width < 100 else 8), widest)
-        inner = width - _SIDES
-        lines = packed(self._hints, inner)
-        update_content(self._keys, Content("\n").join(lines))
+        """Resize the panel to its content, at most to the rows that it may cover."""
+        inner = self._inner = max(4, screen.width - _SIDES)
+        self._progress.note_skipped(frozenset(self._proposal.out))
+        update_content(self._keys, hint_line(self._hints, inner))
         update_content(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
-        fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
-        fixed += self._batch.lay_out(inner) + (self._hunks.lay_out(self.diff.current) if self.diff else 0)
-        rows_free = max(6, screen.height - (2 if screen.height > 24 else 0) - fixed)
-        self.styles.width = width
-        if width != self._titled:
-            self._titled = width
-            self.border_title = _title(self._action.risk, self._position, width)
+        self._show_title(screen.width - 1)
+        fixed = 2 + int(bool(self.note) or self.is_writing) + self._show_agent(screen, inner)
+        fixed += self._show_batch(screen, inner)
+        rows_free = max(3, _most_rows(screen.height, is_full=self.is_full) - fixed)
         is_editing = self.editor is not None
         self._why.display = not is_editing
-        for part in (self._what, *([self.diff] if self.diff else [])):
-            part.display = not is_editing
-        if is_editing:
-            self._share_with_editor(rows_free, inner)
-        else:
-            self._share(rows_free, inner)
+        self._what.display = not is_editing and self._what.rows_at(inner) > 0
+        if self.diff is not None:
+            self.diff.display = not is_editing
+        used = self._share_with_editor(rows_free, inner) if is_editing else self._share(rows_free, inner, screen)
+        self._reserve_rows(min(screen.height, fixed + used))
 
-    def _share_with_editor(self, rows_free: int, inner: int) -> None:
-        """Share the rows between the editor and, if both fit, the text being edited above it."""
+    def _show_title(self, width: int) -> None:
+        """Show the title; if it cuts off the path, the path is among what will be done."""
+        position = f"{self._at} of {self._total}  " if self._total > 1 else ""
+        line, is_whole = title_line(self._action, self._proposal, position, width)
+        if self._is_titled != (is_titled(self._action) and is_whole):
+            self._is_titled = not self._is_titled
+            self._what.forget()
+        update_content(self._title, line)
+
+    def _show_agent(self, screen: Size, width: int) -> int:
+        """Show the agent's words if the conversation is covered; return the rows that they take."""
+        is_covered = (
+            _most_rows(screen.height, is_full=self.is_full) == screen.height and screen.height >= 2 * _AGENT_ROWS + 6
+        )
+        rows = agent_rows(self._action, width) if is_covered else []
+        self._agent.display = bool(rows)
+        update_content(self._agent, Content("\n".join(rows)))
+        return len(rows)
+
+    def _show_batch(self, screen: Size, width: int) -> int:
+        """Show the waiting actions if there are several; return the rows that this takes."""
+        self._batch.display = len(self._waiting) > 1 and self.editor is None and screen.height >= _LOWEST_DOCKED
+        if not self._batch.display:
+            return 0
+        lines = batch_lines(self._waiting, self._at - 1, width)
+        gap = int(screen.height > _LOW)
+        self._batch.styles.margin = (gap, 1, 0, 1)
+        update_content(self._batch, as_content(lines))
+        return len(lines) + gap
+
+    def _why_rows(self, width: int) -> list[Line]:
+        directory, workspace = self._action.working_dir, self._asked.workspace
+        is_named = directory != workspace or self.app.size.height > _LOW
+        return reason_lines(self._action, self._asked.mode, width, directory=directory if is_named else "")
+
+    def _what_rows(self, width: int) -> list[Line]:
+        news = styled_rows([StyledLine(line, "command") for line in self._asked.news.splitlines()], width)
+        path: list[Line] = []
+        if is_titled(self._action) and not self._is_titled:
+            path = styled_rows([StyledLine(title_words(self._action), "command")], width)
+        titled = is_titled(self._action)
+        return [*news, *path, *body_rows(self._action, self._proposal.arguments, width, is_titled=titled)]
+
+    def _share_with_editor(self, rows_free: int, inner: int) -> int:
+        """Share the rows between the editor and, if both fit, the text being edited above it; return their number."""
         editor, above = self.editor, self.diff or self._what
         if editor is None:
-            return
+            return 0
         above.display = rows_free >= _ROWS_FOR_BOTH
-        rows = min(rows_free // 2, above.rows_at(inner)) if above.display else 0
+        rows = max(1, min(rows_free // 2, above.rows_at(inner))) if above.display else 0
         above.styles.height = max(1, rows)
-        editor.styles.height = min(rows_free - rows, max(5, editor.document.line_count + 3))
+        editor_rows = min(rows_free - rows, max(5, editor.document.line_count + 3))
+        editor.styles.height = editor_rows
+        return rows + editor_rows
 
-    def _share(self, rows_free: int, inner: int) -> None:
-        """Share the rows between the command, the diff and the reasons."""
-        why = min(self._why.rows_at(inner), max(2, rows_free // 3))
-        what = self._what.rows_at(inner)
-        gaps = 1 + int(bool(self._files) and rows_free > 12)
-        diff = self.diff
-        rest = rows_free - why - gaps
-        what_rows = min(what, rest if diff is None else max(1, rest - _SMALLEST_DIFF))
-        self._set_rows(self._what, what_rows, inner)
-        self._set_rows(self._why, why, inner)
-        self._why.styles.margin = (1, 0, 1 if rows_free > 8 else 0, 0)
-        self._what.styles.margin = (0, 0, gaps - 1, 0)
+    def _share(self, rows_free: int, inner: int, screen: Size) -> int:
+        """Share the rows between the reasons, the command and the diff; return how many they take."""
+        gap = int(screen.height > _LOW)
+        why, what = self._why.rows_at(inner), self._what.rows_at(inner)
+        why = min(why, max(1, rows_free // 3))
+        gaps = gap * (1 + int(what > 0) + int(self.diff is not None))
+        rest = max(1, rows_free - why - gaps)
+        what_rows = min(what, rest if self.diff is None else max(1, rest - _SMALLEST_DIFF))
+        _set_rows(self._why, why, inner)
+        _set_rows(self._what, what_rows, inner)
+        self._why.styles.margin = (0, 1)
+        self._what.styles.margin = (gap, 1, 0, 1)
+        self._keys.styles.margin = (gap, 1, 0, 1)
         self._rows = {"what": what_rows}
-        if diff is not None:
-            self._rows["diff"] = diff.foresee(inner + _SPARE, max(_SMALLEST_DIFF, rest - what_rows))
-            diff.styles.height = self._rows["diff"]
+        used = why + what_rows + gaps
+        if self.diff is not None:
+            self.diff.styles.margin = (gap, 1, 0, 1)
+            used += self._share_diff(self.diff, max(_SMALLEST_DIFF, rest - what_rows), inner + 1, screen)
+        if self.is_full:
+            self._keys.styles.margin = (gap + max(0, rows_free - used), 1, 0, 1)
+        return used
 
-    def _set_rows(self, text: QuestionText, rows: int, width: int) -> None:
-        text.styles.height = rows
-        text.lay_out(width)
+    def _share_diff(self, diff: QuestionDiff, most: int, width: int, screen: Size) -> int:
+        """Give the diff its rows, with fewer unchanged lines if it does not fit; return the rows that it takes."""
+        if self._context_for != (screen, self.is_full):  # the lines stay when a hunk is skipped
+            self._context_for = (screen, self.is_full)
+            diff.set_context(CONTEXT)
+            if diff.page.is_longer(most, width, screen.width):
+                diff.set_context(_LEAST_CONTEXT)
+        self._rows["diff"] = diff.foresee(width, most)
+        diff.styles.height = self._rows["diff"]
+        return self._rows["diff"]
 
     def scrollers(self) -> Iterator[ScrollView]:
         """Yield the parts that the user must have seen to their end, from top to bottom."""
-        yield self._what
+        if self._what.rows_at(self._inner):
+            yield self._what
         if self.diff is not None:
             yield self.diff
 
     def check_read(self) -> bool:
         """Record which parts have been seen to their end; return whether all have."""
-        scrollers = list(self.scrollers())
-        for scroller in scrollers:
-            name, height = scroller.id or "", scroller.size.height
-            is_settled = 0 < height <= self._rows.get(name, 0) and scroller.virtual_size.height > 0
-            if is_settled and scroller.scroll_offset.y + height >= scroller.virtual_size.height:
-                self._done.add(name)
-        return all(scroller.id in self._done for scroller in scrollers)
+        return self._progress.check(list(self.scrollers()), self._rows)
 
     def scroll_on(self, lines: int) -> None:
         """Scroll down the first part that is not at its end, or up the last one that is not at its top."""
         _scroll(list(self.scrollers()), lines)
+
+
+def title_line(action: ActionItem, proposal: Proposal, position: str, width: int) -> tuple[Content, bool]:
+    """Return `2 of 3  Edit src/pricing.py     +6 −3 · 3 hunks   ◆ MEDIUM`, and whether nothing of it is cut off."""
+    badge = f" {risk_badge(action.risk)} "
+    facts, title = title_facts(action, proposal), title_words(action)
+    free = width - 3 - len(position) - len(badge)
+    facts = facts if len(facts) + _LEAST_TITLE <= free else ""
+    cut = clip(title, max(4, free - len(facts) - 2))
+    start = Content.assemble((position, "$dim"), (cut, "bold"))
+    end = Content.assemble((facts, "$dim"), "  ", (badge, f"bold $background on $risk-{action.risk.lower()}"))
+    gap = " " * max(1, width - 2 - start.cell_length - end.cell_length)
+    return Content.assemble(start, gap, end), cut == title
+
+
+def agent_rows(action: ActionItem, width: int) -> list[str]:
+    """Return the first lines of what the agent wrote before the action."""
+    thought = visible(" ".join(action.thought.split()), lines=False)
+    rows = wrapped(thought[: width * (_AGENT_ROWS + 1)], width) if thought else []
+    first = [row.rstrip() for row in rows[:_AGENT_ROWS]]
+    return [*first[:-1], clip(f"{first[-1]} …", width)] if len(rows) > _AGENT_ROWS else first
+
+
+def _most_rows(height: int, *, is_full: bool) -> int:
+    """Return how many of the rows of the screen a question may cover."""
+    return height if is_full or height < _LOWEST_DOCKED else height - max(_FEWEST_ABOVE, height // 4)
+
+
+def _set_rows(text: QuestionText, rows: int, width: int) -> None:
+    text.styles.height = rows
+    text.lay_out(width)
 
 
 def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
@@ -253,27 +424,26 @@ def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
             return
 
 
-def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
-    """Return the hints on as few lines as possible, without splitting any of them."""
+def hint_line(hints: Sequence[KeyHint], width: int) -> Content:
+    """Return the hints that fit on one line; a key that has no effect now is dim."""
+    return Content("   ").join(_hint(hint) for hint in fitting(hints, width))
+
+
+def packed(hints: Sequence[KeyHint], width: int) -> list[Content]:
+    """Return all hints on as few lines as possible, without splitting any of them."""
     lines = [Content("")]
-    for key, words in hints:
-        part = Content.assemble((key, "bold $primary"), f" {words}") if key else Content.styled(words, "$sign-waiting")
-        if lines[-1].cell_length and lines[-1].cell_length + 3 + part.cell_length > width:
-            lines.append(part)
+    for part in map(_hint, hints):
+        if not lines[-1].cell_length:
+            lines[-1] = part
+        elif lines[-1].cell_length + 3 + part.cell_length <= width:
+            lines[-1] = Content("   ").join([lines[-1], part])
         else:
-            lines[-1] = Content("   ").join([lines[-1], part]) if lines[-1].cell_length else part
+            lines.append(part)
     return lines
 
 
-def _position(number: int, total: int) -> str:
-    return f"{number} of {total}" if total > 1 else ""
-
-
-def _title(risk: str, position: str, width: int) -> Content:
-    """Return `Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
-    end = f" {RISK_ICONS[risk]} {risk}"
-    position = f" {position} ──" if position else ""
-    fill = "─" * max(1, width - 8 - len("Approve? ") - len(position) - len(end))
-    return Content.assemble(
-        ("Approve? ", "bold"), (fill, f"$risk-{risk.lower()}"), position, (end, f"bold $risk-{risk.lower()}")
-    )
+def _hint(hint: KeyHint) -> Content:
+    if not hint.key:
+        return Content.styled(hint.words, "$sign-waiting")
+    key = "bold $footer-key-foreground" if hint.is_possible else "$dim"
+    return Content.assemble((hint.key, key), (f" {hint.words}", "$dim" if not hint.is_possible else "$foreground"))

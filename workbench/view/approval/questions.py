@@ -29,6 +29,8 @@ class Asked(Struct, frozen=True):
     """The user's earlier changes to the action, if any."""
     note: str = ""
     """The note that the user has written about it."""
+    workspace: str = ""
+    """The directory of the session; an action's own directory is named in any case if it is another one."""
     news: str = ""
     """What has become of the question that this one replaces; empty if it replaces none."""
 

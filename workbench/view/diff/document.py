@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import overload
+from typing import NamedTuple, overload
 
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.diff.words import Spans, changed_words, is_paired_by_order, line_pairs
@@ -12,54 +12,70 @@ from workbench.view.diff.lines import Lexed, PaintedLine, Standing, SyntaxSpan, 
 from workbench.view.diff.rows import DiffRow, FoldId, LineId, Rows, Side
 
 CONTEXT = 3
+"""The unchanged lines shown before and after each hunk."""
 _MAX_UNFOLDED = 3
 _MOST_LIKENED = 2_000
-_NO_LINES = ("file", "fold", "no-newline")
+_NO_LINES = ("file", "fold", "no-newline", "skipped")
 
 
-def unified_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> Rows:
-    """Return the rows of the unified form: removed lines above added ones."""
-    return _all_rows(diffs, opened, beside=False)
+class Folds(NamedTuple):
+    """What a diff does not show: unchanged lines further than `context` from a hunk, and the lines of skipped hunks."""
+
+    context: int = CONTEXT
+    skipped: frozenset[int] = frozenset()
+    """The hunks that take one row, counted across all files."""
+    opened: Collection[FoldId] = frozenset()
+    """The folds that the user has opened."""
 
 
-def split_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> Rows:
-    """Return the rows of the split form: removed lines beside added ones."""
-    return _all_rows(diffs, opened, beside=True)
+DEFAULT_FOLDS = Folds()
 
 
-def _all_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId], *, beside: bool) -> Rows:
-    rows = Rows()
+def _all_rows(diffs: Sequence[FileDiff], folds: Folds, *, beside: bool) -> Rows:
+    """Return the rows of the split form (`beside`), or of the unified one, with removed lines above added ones."""
+    rows, first = Rows(), 0
     for file, diff in enumerate(diffs):
         if len(diffs) > 1 or not diff.hunks or diff.note or diff.sign in "AD":
             rows.add(DiffRow("file", file))
         if diff.hunks:
-            _add_file(rows, diff, file, opened, beside)
+            skipped = {hunk - first for hunk in folds.skipped}
+            _add_file(rows, diff, file, folds._replace(skipped=frozenset(skipped)), beside)
+        first += len(diff.hunks)
     return _with_ends(rows, diffs)
 
 
-def _add_file(rows: Rows, diff: FileDiff, file: int, opened: Collection[FoldId], beside: bool) -> None:
+def _add_file(rows: Rows, diff: FileDiff, file: int, folds: Folds, beside: bool) -> None:
+    """Add the rows of a file; `folds.skipped` counts its own hunks only."""
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
         if hunk.old - old <= _MAX_UNFOLDED:  # the common case in a file with many hunks, so it is kept fast
             rows.add(("same", file, old, new, -1, 0), hunk.old - old)
         else:
-            _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
-        if beside:
+            _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), folds)
+        if index in folds.skipped:
+            rows.add(_skipped_row(file, index, hunk))
+        elif beside:
             _add_beside(rows, diff, file, index, likened)
         else:
             rows.add(("removed", file, hunk.old, -1, index, 0), hunk.old_end - hunk.old)
             rows.add(("added", file, -1, hunk.new, index, 0), hunk.new_end - hunk.new)
         old, new = hunk.old_end, hunk.new_end
-    _add_unchanged(rows, diff, file, Hunk(old, len(diff.old), new, len(diff.new)), opened)
+    _add_unchanged(rows, diff, file, Hunk(old, len(diff.old), new, len(diff.new)), folds)
 
 
-def _add_unchanged(rows: Rows, diff: FileDiff, file: int, part: Hunk, opened: Collection[FoldId]) -> None:
+def _skipped_row(file: int, index: int, hunk: Hunk) -> DiffRow:
+    """Return the row of a skipped hunk, which shows the first line that stays or, if it only adds, that is left out."""
+    old, new = (hunk.old, -1) if hunk.old_end > hunk.old else (-1, hunk.new)
+    return DiffRow("skipped", file, old, new, index)
+
+
+def _add_unchanged(rows: Rows, diff: FileDiff, file: int, part: Hunk, folds: Folds) -> None:
     size = part.old_end - part.old
-    head = CONTEXT if part.old or part.new else 0
-    tail = CONTEXT if part.old_end < len(diff.old) or part.new_end < len(diff.new) else 0
+    head = folds.context if part.old or part.new else 0
+    tail = folds.context if part.old_end < len(diff.old) or part.new_end < len(diff.new) else 0
     hidden = size - head - tail
-    if hidden <= _MAX_UNFOLDED or (file, part.old + head) in opened:
+    if hidden <= _MAX_UNFOLDED or (file, part.old + head) in folds.opened:
         rows.add(DiffRow("same", file, part.old, part.new), size)
         return
     rows.add(DiffRow("same", file, part.old, part.new), head)
@@ -133,7 +149,7 @@ def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
         ended.add(head, count)
         row = head.after(count - 1)
         old, new = (row.file, "old", row.old) in last, (row.file, "new", row.new) in last
-        if row.kind != "fold" and (old or new):
+        if row.kind not in ("fold", "skipped") and (old or new):
             ended.add(DiffRow("no-newline", row.file, row.old if old else -1, row.new if new else -1, row.hunk))
     return ended
 
@@ -189,7 +205,7 @@ class DiffDocument:
         self.painted = lru_cache(2_048)(self._painted)
         self.cells = lru_cache(None)(self._cells)
         self.is_plain = lru_cache(None)(self._is_plain)
-        self._rows_of = lru_cache(2)(self._build_rows)
+        self._rows_of = lru_cache(4)(self._build_rows)
 
     def lines(self, file: int, side: Side) -> list[str]:
         """Return the lines of one side of a file."""
@@ -211,12 +227,12 @@ class DiffDocument:
         cells = self.cells(file, side)
         return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
 
-    def rows(self, opened: Collection[FoldId], *, beside: bool) -> Rows:
-        """Return the rows of the split form (`beside`) or the unified one; the last two results are cached."""
-        return self._rows_of(frozenset(opened), beside)
+    def rows(self, opened: Collection[FoldId], *, beside: bool, folds: Folds = DEFAULT_FOLDS) -> Rows:
+        """Return the rows of the split form (`beside`) or the unified one; the last four results are cached."""
+        return self._rows_of(folds._replace(opened=frozenset(opened)), beside)
 
-    def _build_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
-        return (split_rows if beside else unified_rows)(self.files, opened)
+    def _build_rows(self, folds: Folds, beside: bool) -> Rows:
+        return _all_rows(self.files, folds, beside=beside)
 
     def _is_plain(self, file: int, side: Side) -> bool:
         """Return whether every character of a side takes one cell."""

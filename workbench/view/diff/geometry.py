@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from workbench.text import visible
-from workbench.view.diff.document import DiffDocument, with_comments
+from workbench.view.diff.document import DEFAULT_FOLDS, DiffDocument, Folds, with_comments
 from workbench.view.diff.lines import wrap_offsets
 from workbench.view.diff.rows import DiffRow, FoldId, LineId, Side
 from workbench.view.wrapping import wrapped
 
 NARROW = 60
-_ONE_LINE = ("file", "fold", "no-newline", "remark")
+_ONE_LINE = ("file", "fold", "no-newline", "remark", "skipped")
 LONGEST = 4_000
 """The most characters of a line shown without wrapping; wrapping shows all."""
 
@@ -26,6 +26,9 @@ class LayoutOptions:
     width: int
     beside: bool
     wrapped: bool
+    numbered: bool = False
+    """Whether a column at the left has the number and the state of each hunk."""
+    folds: Folds = DEFAULT_FOLDS
 
 
 class Geometry:
@@ -40,12 +43,16 @@ class Geometry:
     ) -> None:
         self.document = document
         self.options = options
-        rows = document.rows(opened, beside=options.beside)
-        digits = len(str(max(1, document.most_lines)))
+        rows = document.rows(opened, beside=options.beside, folds=options.folds)
+        digits = len(str(max(1, document.most_lines))) + int(options.numbered)
         self.digits = digits
         self.numbers = 1 if options.beside or options.width < NARROW else 2
+        hunks = sum(len(diff.hunks) for diff in document.files)
+        self.lead = 1 + len(str(hunks)) if options.numbered and hunks else 0
+        """The cells at the left that hold the state and the number of each hunk."""
         gutter = 1 + self.numbers * (digits + 1) + 2
-        column = (options.width - 1) // 2 if options.beside else options.width
+        inner = options.width - self.lead
+        column = (inner - 1) // 2 if options.beside else inner
         self.column = column
         self.text_width = max(4, column - gutter)
         self.comments = {

@@ -31,8 +31,12 @@ class Marks:
     """The search matches in each line, as start and end."""
     here: tuple[LineId, int] | None = None
     """The current match: its line and its start."""
-    excluded: Collection[int] = ()
-    """Rejected hunks: the lines that they would remove stay, and the lines that they would add are left out."""
+    edited: Collection[int] = ()
+    """The hunks whose text the user has edited."""
+    expand: str = ""
+    """The key that expands the folds around the current hunk, and what it does; empty if it is not named."""
+    include: str = ""
+    """The key that includes the current hunk again if it is skipped, and what it does."""
 
 
 def line_of(row_file: int, old: int, new: int) -> LineId | None:

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline", "remark"]
+RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline", "remark", "skipped"]
 Side: TypeAlias = Literal["old", "new"]
 FoldId: TypeAlias = tuple[int, int]
 """A fold, by its file and the old line at which it begins."""
@@ -20,7 +20,8 @@ LineId: TypeAlias = tuple[int, Side, int]
 class DiffRow(NamedTuple):
     """One row: line numbers from 0, or -1 if a side has none; `size` is how many lines a fold hides.
 
-    Only the side-by-side form has rows of kind "changed", which hold a removed and an added line.
+    Only the side-by-side form has rows of kind "changed", which hold a removed and an added line. A row of kind
+    "skipped" takes the place of all rows of a hunk.
     """
 
     kind: RowKind

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,11 +18,9 @@ from workbench.diff.hunks import FileDiff, compare
 from workbench.text import revealed, visible_path
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import kind_of
-from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import paint_line
-from workbench.view.formatting.actions import action_line, plus_minus, presentation, short_path, tool_sign
+from workbench.view.formatting.actions import plus_minus, presentation, short_path, tool_sign
 from workbench.view.state import ActionItem
-from workbench.view.wrapping import Line, Piece, clip
 
 if TYPE_CHECKING:
     pass
@@ -200,39 +197,6 @@ def on_one_line(text: str) -> str:
 
 
 RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
-_MOST = 5
-_LARGE = 200_000
-"""The size in characters above which a change is not compared only to count its lines in a list."""
-
-
-def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line]:
-    """Return one line for each waiting action, with the one at `at` marked; if there are many, only those around it."""
-    first = max(0, min(at - _MOST // 2, len(waiting) - _MOST))
-    return [_line(item, number, number == at, width) for number, item in enumerate(waiting)][first : first + _MOST]
-
-
-def _line(item: ActionItem, number: int, is_current: bool, width: int) -> Line:
-    risk = f"{RISK_ICONS[item.risk]} {item.risk:<7}"
-    words = f"{tool_sign(item)} {action_line(item, item.working_dir)}{_counted(item)}"
-    style = "bold" if is_current else "dim"
-    return [
-        Piece("▌" if is_current else " ", "accent"),
-        Piece(f"{number + 1:>2}  ", style),
-        Piece(f"{risk}  ", f"risk-{item.risk.lower()}"),
-        Piece(clip(words, max(4, width - 16)), style),
-    ]
-
-
-def _counted(item: ActionItem) -> str:
-    """Return the counts of lines that a small change adds and removes; empty for a large one.
-
-    They tell changes of the same file apart.
-    """
-    size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
-    if not item.preview or size > _LARGE:
-        return ""
-    diffs = files_written(item)
-    return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
 
 
 def all_of(items: Sequence[ActionItem], excluded: int = 0) -> list[StyledLine]:
@@ -260,83 +224,3 @@ def _changed_lines(item: ActionItem) -> Iterator[StyledLine]:
             yield from (
                 StyledLine(f"  + {paint_line(line).text}", "added") for line in diff.new[hunk.new : hunk.new_end]
             )
-
-
-Hint = tuple[str, str]
-"""A key and what it does; a hint without a key is a remark."""
-
-EDITING: tuple[Hint, ...] = (("ctrl+s", "keep the text"), ("esc", "discard it"))
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What the keys depend on: whether all was read, whether answers count yet, and the current hunk (-1 for none)."""
-
-    is_read: bool
-    armed: bool
-    current: int = -1
-    waiting: int = 1
-    """How many actions are waiting."""
-    may_always: bool = False
-    may_edit: bool = True
-    """Whether the arguments are the agent's and may be changed."""
-    key: Callable[[str, str], str] = lambda name, usual: usual
-    """Returns the key of a binding, given its id and default: the user's own key or the default."""
-
-
-def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
-    """Return the keys that are active while a note is written."""
-    return (("enter", "reject" if rejecting else "keep the note"), ("esc", "back"))
-
-
-def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
-    """Return the active keys; while `y` is not active, a remark in its place says why."""
-    key = now.key
-    edits: tuple[Hint, ...] = (key("approval.edit", "e"), "edit"), (key("approval.edit-outside", "E"), "$EDITOR")
-    edits = edits if now.may_edit else ()
-    keys = (_approve(proposal, now), ("n", "reject"), *_hunk_keys(proposal, now), *edits)
-    diff: tuple[Hint, ...] = ()
-    if has_diff:
-        diff = (key("approval.split", "s"), "split"), (key("approval.viewer", "d"), "viewer")
-    others: tuple[Hint, ...] = ((_others(now), "others"), ("Y", "all…")) if now.waiting > 1 else ()
-    always: tuple[Hint, ...] = (("a", "always…"),) if now.may_always and now.armed else ()
-    return (
-        *keys,
-        *always,
-        *diff,
-        *others,
-        (key("approval.full", "v"), "full text"),
-        (key("approval.note", "tab"), "note"),
-        ("esc", "later"),
-    )
-
-
-def all_keys(count: int, *, is_read: bool, armed: bool) -> tuple[Hint, ...]:
-    """Return the keys that are active while several actions are approved at once."""
-    approve: Hint = ("Y", f"approve all {count}") if is_read else ("", "↓ scroll to the end, then Y")
-    return (approve if armed else ("", "Y in a moment…"), ("esc", "back"))
-
-
-def _approve(proposal: Proposal, now: Moment) -> Hint:
-    if not now.armed:
-        return "", "y in a moment…"
-    if proposal.is_empty:
-        return "", "no hunk selected"
-    if not now.is_read:
-        return "", "↓ scroll to the end, then y"
-    if proposal.out:
-        return "y", f"approve {len(proposal.accepted)} of {proposal.count}"
-    return "y", "approve as edited" if proposal.is_changed else "approve"
-
-
-def _hunk_keys(proposal: Proposal, now: Moment) -> tuple[Hint, ...]:
-    if not proposal.count:
-        return ()
-    steps, space = (now.key("approval.next", "j"), now.key("approval.previous", "k")), now.key("approval.take", "space")
-    verb = "include" if now.current in proposal.out else "skip"
-    return ((f"{steps[0]} {steps[1]}", "hunks"), (space, verb)) if proposal.count > 1 else ((space, verb),)
-
-
-def _others(now: Moment) -> str:
-    keys = now.key("approval.previous-action", "left"), now.key("approval.next-action", "right")
-    return " ".join({"left": "←", "right": "→"}.get(key, key) for key in keys)

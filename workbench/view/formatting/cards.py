@@ -13,10 +13,9 @@ from itertools import islice
 from typing import Final
 
 from workbench.diff.hunks import changed_lines
-from workbench.text import counted, visible
+from workbench.text import visible
 from workbench.tools.ask_human.question import read_question
 from workbench.tools.manifest import kind_of
-from workbench.view.approval.proposal import Proposal
 from workbench.view.formatting.actions import (
     PHASE_ICONS,
     duration_text,
@@ -110,8 +109,8 @@ def _folded(item: ActionItem, width: int) -> Line:
 def _body(item: ActionItem, width: int) -> list[Line]:
     if item.phase in ("rejected", "lost", "skipped"):
         return _bars([[Piece(clip(_one(item.note), width - 4), "dim")]], item) if item.note else []
-    if item.phase == "waiting" and kind_of(item.tool) == "question":
-        return _asked(item, width)
+    if item.phase == "waiting":  # the question shows what an action would do
+        return _asked(item, width) if kind_of(item.tool) == "question" else []
     form = presentation(item)
     match form.result:
         case "subject":
@@ -165,27 +164,3 @@ def _bars(lines: Sequence[Line], item: ActionItem) -> list[Line]:
 
 def _one(text: str) -> str:
     return visible(text[:LONGEST_LINE].expandtabs(4), lines=False)
-
-
-_MOST_MARKS = 12
-
-
-def hunk_line(proposal: Proposal, current: int) -> Line:
-    """Return a line like `2 of 3 hunks accepted ✓ 1 × 2 ✓ 3 edited`; with many hunks, only the current one is named."""
-    count = proposal.count
-    taken = count - len(proposal.out)
-    words = f"{taken} of {counted(count, 'hunk')} accepted"
-    line = [Piece(words, "bold" if taken == count else "waiting")]
-    if count <= _MOST_MARKS:
-        for hunk in range(count):
-            line += [Piece("  "), *_mark(proposal, hunk, current)]
-    elif current >= 0:
-        line += [Piece("  "), *_mark(proposal, current, current)]
-    return line
-
-
-def _mark(proposal: Proposal, hunk: int, current: int) -> Line:
-    is_out = hunk in proposal.out
-    words = f"{'×' if is_out else '✓'} {hunk + 1}{' edited' if hunk in proposal.edited else ''}"
-    pointer = Piece("▌" if hunk == current else " ", "accent")
-    return [pointer, Piece(words, "removed" if is_out else "added")]

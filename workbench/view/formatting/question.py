@@ -1,0 +1,375 @@
+"""The panel that asks for an approval, part by part: title, reasons, parts of a command, batch, key hints.
+
+All text is safe to show: what comes from outside has passed through `on_one_line` or `visible_path`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+from rich.cells import cell_len
+
+from workbench.protocol.events import Segment
+from workbench.text import counted, visible_path
+from workbench.tools.ask_human.question import who_asks
+from workbench.tools.manifest import kind_of
+from workbench.view.approval.proposal import Proposal
+from workbench.view.diff.lines import wrap_offsets
+from workbench.view.formatting.actions import action_line, plus_minus, presentation, short_path, tool_sign
+from workbench.view.formatting.approval import (
+    LONGEST_QUOTE,
+    RISK_ICONS,
+    StyledLine,
+    changed_by_others,
+    files_written,
+    on_one_line,
+    what_runs,
+)
+from workbench.view.state import ActionItem
+from workbench.view.wrapping import Line, Piece, clip, line_width, pad, row_starts, wrapped
+
+_EDITS: Final = {"create": "Create", "insert": "Insert into", "undo_edit": "Undo the last edit of"}
+_ORDER: Final = ("HIGH", "UNKNOWN", "MEDIUM", "LOW")
+_WIDEST_PART = 0.6
+"""The share of the width that the parts of a command may take in their table."""
+_NARROWEST_REASON = 20
+"""The columns that a reason needs beside its part; with fewer, it goes below."""
+_RISK_CELLS = 9
+_GAP = 3
+_MODE: Final = re.compile(r'mode "(.*?)(?: \((.*)\))?"')
+
+
+def is_titled(action: ActionItem) -> bool:
+    """Return whether the title says all that the action does besides its diff, because it edits the file it names."""
+    return bool(action.preview) and presentation(action).result == "changes" and kind_of(action.tool) == "edit"
+
+
+def title_words(action: ActionItem) -> str:
+    """Return what the action does, in a few words."""
+    if is_titled(action):
+        path = short_path(str(action.arguments.get("path", "")) or action.preview[0].path, action.working_dir)
+        return f"{_EDITS.get(str(action.arguments.get('command')), 'Edit')} {path}"
+    if kind_of(action.tool) != "command":
+        return f"Call {on_one_line(action.tool)}"
+    is_input = str(action.arguments.get("is_input", "")).lower() == "true"
+    return "Send input to the running command" if is_input else "Run a command"
+
+
+def title_facts(action: ActionItem, proposal: Proposal) -> str:
+    """Return the size of the change and how much of it is accepted: `+6 −3 · 3 hunks · 2 accepted`."""
+    facts = []
+    if action.preview:
+        diffs = proposal.edited_files()
+        facts.append(plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)))
+    if proposal.count:
+        facts.append(counted(proposal.count, "hunk"))
+    if proposal.out:
+        facts.append(f"{len(proposal.accepted)} accepted")
+    if edited := len(proposal.edited):
+        facts.append(f"{edited} edited by you")
+    return " · ".join(facts)
+
+
+def risk_badge(risk: str) -> str:
+    """Return the sign and the word of a risk."""
+    return f"{RISK_ICONS[risk]} {risk}"
+
+
+def reason_lines(action: ActionItem, mode: str, width: int, *, directory: str = "") -> list[Line]:
+    """Return who asks, the model's words, why the user is asked, and the working directory if given."""
+    others = _reasons(action)
+    first = others[0] if others else _by_itself(action)
+    label = on_one_line(_MODE.sub(_mode_words, action.rule or f'mode "{mode}"'))
+    flow = [*_quote(action), [Piece("asked because: ", "dim"), Piece(first), Piece(f" ({label})", "dim")]]
+    lines = [[Piece(on_one_line(f"Asked for {who_asks(action.agent)}."), "bold")]] if action.agent else []
+    if directory:
+        flow.append([Piece("in ", "dim"), Piece(on_one_line(visible_path(directory)), "dim")])
+    lines += _flowing(flow, width)
+    for reason in others[1:]:
+        lines += [[Piece(f"{'  ' if at else '· '}{row}")] for at, row in enumerate(wrapped(reason, max(8, width - 2)))]
+    return lines
+
+
+def _reasons(action: ActionItem) -> list[str]:
+    """Return the reasons that the table of parts does not have."""
+    of_parts = {part.reason for part in action.segments} if is_tabled(action) else set()
+    return [on_one_line(reason) for reason in action.reasons if reason not in of_parts]
+
+
+def _by_itself(action: ActionItem) -> str:
+    if is_titled(action) and action.risk == "MEDIUM":
+        return "changes a file" if len(action.preview) == 1 else f"changes {len(action.preview)} files"
+    return "the risk is not known" if action.risk == "UNKNOWN" else f"the risk is {action.risk}"
+
+
+def _quote(action: ActionItem) -> list[Line]:
+    summary = on_one_line(" ".join(action.summary.strip()[:LONGEST_QUOTE].split("\n")))
+    rates = action.model_risk not in {"UNKNOWN", action.risk}
+    quote = [Piece(f'"{summary}"')] if summary else []
+    if rates:
+        quote.append(Piece(f"{' · ' if quote else ''}the agent says {action.model_risk}", "dim"))
+    return [quote] if quote else []
+
+
+def _mode_words(match: re.Match[str]) -> str:
+    """Return `Ask, medium and up` for the mode "Ask (medium+)"."""
+    name, scope = match[1], (match[2] or "").replace("+", " and up")
+    return f"{name}, {scope}" if scope else name
+
+
+def _flowing(parts: Sequence[Line], width: int) -> list[Line]:
+    """Return the parts on as few rows as possible; a part too long for a row is wrapped at spaces."""
+    rows: list[Line] = []
+    for part in parts:
+        if rows and line_width(rows[-1]) + _GAP + line_width(part) <= width:
+            rows[-1] = [*rows[-1], Piece(" " * _GAP), *part]
+        elif line_width(part) <= width:
+            rows.append(part)
+        else:
+            rows += _wrapped_line(part, width)
+    return rows
+
+
+def _wrapped_line(line: Line, width: int) -> Iterator[Line]:
+    text = "".join(piece.text for piece in line)
+    for first, end in pairwise([*row_starts(text, width), len(text)]):
+        row, at = [], 0
+        for piece in line:
+            part = piece.text[max(0, first - at) : max(0, end - at)]
+            row += [Piece(part, piece.style)] if part else []
+            at += len(piece.text)
+        yield row
+
+
+def is_tabled(action: ActionItem) -> bool:
+    """Return whether a table of parts says more than the command and the reasons."""
+    parts = action.segments
+    if len(parts) != 1:
+        return bool(parts)
+    return parts[0].text.strip() != str(action.arguments.get("command", "")).strip()
+
+
+def part_rows(parts: Sequence[Segment], width: int) -> list[Line]:
+    """Return a table of the parts of a command (part, risk, why), the worst first; nothing in it is cut off."""
+    ordered = sorted(parts, key=lambda part: _ORDER.index(part.risk))
+    broken = [[on_one_line(line) for line in part.text.split("\n")] for part in ordered]
+    widest = max((cell_len(line) for lines in broken for line in lines), default=0)
+    column = min(widest, int(width * _WIDEST_PART))
+    rest = width - column - _RISK_CELLS - 2 * _GAP
+    if rest < _NARROWEST_REASON:
+        column = width
+    rows: list[Line] = []
+    for part, lines in zip(ordered, broken, strict=True):
+        cells = [row for line in lines for row in _broken(line, max(4, column))]
+        rows += _beside(part, cells, column, rest) if rest >= _NARROWEST_REASON else _stacked(part, cells, width)
+    return rows
+
+
+def _beside(part: Segment, cells: Sequence[str], column: int, rest: int) -> Iterator[Line]:
+    reason = wrapped(on_one_line(part.reason), rest)
+    for number, (cell, why) in enumerate(zip_longest(cells, reason, fillvalue="")):
+        risk = risk_badge(part.risk) if number == 0 else ""
+        gap = Piece(" " * _GAP)
+        yield [
+            Piece(pad(cell, column), _part_style(part)),
+            gap,
+            Piece(pad(risk, _RISK_CELLS), f"risk-{part.risk.lower()}"),
+            gap,
+            Piece(why, "dim" if part.risk == "LOW" else ""),
+        ]
+
+
+def _stacked(part: Segment, cells: Sequence[str], width: int) -> Iterator[Line]:
+    yield from ([Piece(cell, _part_style(part))] for cell in cells)
+    badge, style = risk_badge(part.risk), f"risk-{part.risk.lower()}"
+    indent = "    "
+    for number, row in enumerate(wrapped(f"{badge}  {on_one_line(part.reason)}", max(8, width - len(indent)))):
+        yield [Piece(f"{indent}{row}", style if number == 0 else "")]
+
+
+def _part_style(part: Segment) -> str:
+    return "dim" if part.risk == "LOW" else f"risk-{part.risk.lower()}" if part.risk != "MEDIUM" else "bold"
+
+
+def _broken(text: str, width: int) -> list[str]:
+    return [text[first:end] for first, end in pairwise([*wrap_offsets(text, width), len(text)])]
+
+
+def body_rows(action: ActionItem, edited: Mapping[str, Any] | None, width: int, *, is_titled: bool) -> list[Line]:
+    """Return everything that will run besides the diff: the command or the arguments, and the parts of a command.
+
+    `edited` holds arguments that the user edited. With `is_titled` the title says what is edited.
+    """
+    if edited is not None:
+        return styled_rows(what_runs(action, edited), width)
+    if is_titled:
+        others = [StyledLine(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
+        return styled_rows(others, width)
+    rows = styled_rows(what_runs(replace(action, segments=())), width)
+    return [*rows, [], *part_rows(action.segments, width)] if is_tabled(action) else rows
+
+
+_LEAST_INDENT: Final = 4
+
+
+def styled_rows(lines: Sequence[StyledLine], width: int) -> list[Line]:
+    """Wrap lines to a width: an indented line and a label at spaces, any other line anywhere."""
+    return [row for line in lines for row in _styled(line, max(4, width))]
+
+
+def _styled(line: StyledLine, width: int) -> Iterator[Line]:
+    text, style, indent = line
+    starts = row_starts if indent or style == "label" else wrap_offsets
+    breaks = [*starts(text, width), len(text)]
+    if indent and len(breaks) > 2:
+        indent = indent if indent * 2 <= width else _LEAST_INDENT
+        rest = breaks[1]
+        breaks = [0, rest, *(rest + offset for offset in starts(text[rest:], width - indent)[1:]), len(text)]
+    for first, end in pairwise(breaks):
+        yield [Piece(f"{' ' * indent if first else ''}{text[first:end]}", style)]
+
+
+_MOST = 5
+_LARGE = 200_000
+"""The size in characters above which a change is not compared only to count its lines in a list."""
+
+
+def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line]:
+    """Return one line for each waiting action, with the one at `at` marked; if there are many, only those around it."""
+    first = max(0, min(at - _MOST // 2, len(waiting) - _MOST))
+    return [_line(item, number, number == at, width) for number, item in enumerate(waiting)][first : first + _MOST]
+
+
+def _line(item: ActionItem, number: int, is_current: bool, width: int) -> Line:
+    words = f"{tool_sign(item)} {action_line(item, item.working_dir)}{_counted(item)}"
+    style = "bold" if is_current else "dim"
+    return [
+        Piece("▌" if is_current else " ", "accent"),
+        Piece(f"{number + 1:>2}  ", style),
+        Piece(f"{pad(risk_badge(item.risk), _RISK_CELLS)}  ", f"risk-{item.risk.lower()}"),
+        Piece(clip(words, max(4, width - 16)), style),
+    ]
+
+
+def _counted(item: ActionItem) -> str:
+    """Return the counts of lines that a small change adds and removes; empty for a large one.
+
+    They tell changes of the same file apart.
+    """
+    size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
+    if not item.preview or size > _LARGE:
+        return ""
+    diffs = files_written(item)
+    return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
+
+
+class KeyHint(NamedTuple):
+    """A key and what it does; a hint without a key is a remark."""
+
+    key: str
+    words: str
+    rank: int = 0
+    """The place in the order in which hints are left out when they do not fit: the highest goes first."""
+    is_possible: bool = True
+    """Whether the key has an effect now; if not, it is dim."""
+
+
+MOST_HINTS: Final = 8
+"""The most hints shown at once, besides the one that shows all."""
+EDITING: Final = (KeyHint("Ctrl+S", "Keep the text"), KeyHint("Esc", "Discard"))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the keys depend on: whether all was read, whether answers count yet, and the current hunk (-1 for none)."""
+
+    is_read: bool
+    armed: bool
+    current: int = -1
+    waiting: int = 1
+    """How many actions are waiting."""
+    may_always: bool = False
+    not_always: str = ""
+    """Why no rule can be saved, in a few words."""
+    may_edit: bool = True
+    """Whether the arguments are the agent's and may be changed."""
+    may_grow: bool = True
+    """Whether more would be seen on the whole screen."""
+    is_full: bool = False
+    """Whether the question takes the whole screen."""
+    key: Callable[[str, str], str] = lambda name, usual: usual
+    """Returns the key of a binding, given its id and default: the user's own key or the default."""
+
+
+def writing_keys(*, rejecting: bool) -> tuple[KeyHint, ...]:
+    """Return the keys that are active while a note is written."""
+    return KeyHint("Enter", "Reject" if rejecting else "Keep the note"), KeyHint("Esc", "Back")
+
+
+def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
+    """Return the keys in the order in which they are shown; while `y` is not active, a remark in its place says why."""
+    key = now.key
+    hints = [_approve(proposal, now), KeyHint("n", "Reject…", 3)]
+    if proposal.count:
+        verb = "Include" if now.current in proposal.out else "Skip"
+        hints.append(KeyHint(key("approval.take", "space"), verb, 4))
+    if now.waiting > 1:
+        hints += [KeyHint(_others(now), "Others", 5), KeyHint("Y", "All…", 6)]
+    hints.append(KeyHint(key("approval.edit", "e"), "Edit", 7, now.may_edit))
+    always = "Always…" if now.may_always or not now.not_always else f"Always… ({now.not_always})"
+    hints.append(KeyHint("a", always, 8, now.may_always and now.armed))
+    if now.may_grow:
+        hints.append(KeyHint(key("approval.viewer", "d"), "Docked" if now.is_full else "Full screen", 9))
+    hints += [
+        KeyHint(key("approval.note", "tab"), "Note", 10),
+        KeyHint("Esc", "Docked" if now.is_full else "Not now", 1),
+    ]
+    return (*hints, KeyHint("?", "All", 2))
+
+
+def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
+    """Return as many of the hints as fit on one line, at most `MOST_HINTS` and the one that shows all of them."""
+    ranked = sorted(range(len(hints)), key=lambda at: hints[at].rank)[: MOST_HINTS + 1]
+    chosen = {at: hints[at] for at in ranked}
+    if hints_width(chosen.values()) > width:  # a reason in brackets goes first
+        chosen = {at: hint._replace(words=hint.words.partition(" (")[0]) for at, hint in chosen.items() if hint.key}
+        chosen |= {at: hints[at] for at in ranked if not hints[at].key}
+    while len(chosen) > 1 and hints_width(chosen.values()) > width:
+        del chosen[ranked.pop()]
+    return [chosen[at] for at in sorted(chosen)]
+
+
+def hints_width(hints: Collection[KeyHint]) -> int:
+    """Return the cells that hints take on one line."""
+    return sum(cell_len(hint.key) + 1 + cell_len(hint.words) for hint in hints) + _GAP * (len(hints) - 1)
+
+
+def all_keys(count: int, *, is_read: bool, armed: bool) -> tuple[KeyHint, ...]:
+    """Return the keys that are active while several actions are approved at once."""
+    approve = (
+        KeyHint("Y", f"Approve all {count}") if is_read else KeyHint("", "End, then Y (you have not seen all of it)")
+    )
+    return (approve if armed else KeyHint("", "Y (ready in 0.5s)")), KeyHint("Esc", "Back")
+
+
+def _approve(proposal: Proposal, now: Moment) -> KeyHint:
+    if not now.armed:
+        return KeyHint("", "y (ready in 0.5s)")
+    if proposal.is_empty:
+        return KeyHint("", "no hunk accepted")
+    if not now.is_read:
+        return KeyHint("", "End, then y (you have not seen all of it)")
+    if proposal.out:
+        return KeyHint("y", f"Approve {len(proposal.accepted)} of {proposal.count}")
+    return KeyHint("y", "Approve as edited" if proposal.is_changed else "Approve")
+
+
+def _others(now: Moment) -> str:
+    keys = now.key("approval.previous-action", "left"), now.key("approval.next-action", "right")
+    arrows = {"left": "←", "right": "→"}
+    return " ".join(arrows.get(key.lower(), key) for key in keys)
