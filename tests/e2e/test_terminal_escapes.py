@@ -184,7 +184,7 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
         look_for(terminal, "filenew", safe("new"))
-    with over(terminal, "/cost", "Cost and context"):
+    with over(terminal, "/cost", "By model"):
         pass
     with over(terminal, "/settings", "2 invalid settings"):
         pass

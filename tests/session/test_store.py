@@ -166,7 +166,7 @@ def test_file_cut_anywhere_is_read_as_far_as_possible_and_unchanged(path, tmp_pa
     cut = tmp_path / "cut.ohw"
     luck = random.Random(7)
     read_some = 0
-    for size in [1, 99, 4096, 8192, *(luck.randrange(len(whole)) for _ in range(60))]:
+    for size in [1, 99, 4096, 8192, len(whole) - 99, *(luck.randrange(len(whole)) for _ in range(60))]:
         cut.write_bytes(whole[:size])
         read_some += bool(opened_quietly(cut))
         try:
