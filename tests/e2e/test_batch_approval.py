@@ -40,7 +40,7 @@ def test_three_calls_survive_a_kill_and_two_of_them_are_approved(sandbox: Sandbo
                 part in terminal.text() for part in ("◆ MEDIUM", "▲ HIGH", "$ rmdir kept", "$ echo ran >> marked")
             )
             terminal.press("Y")
-            terminal.wait_for("Y approve all 2")
+            terminal.wait_for("Y Approve all 2")
             terminal.press("Y")
             wait_for(lambda: (sandbox.project / "marked").exists(), "what was approved to run")
             terminal.wait_until(lambda screen: "rmdir kept" in screen and "y Approve" in screen, "the third alone")

@@ -53,9 +53,9 @@ def test_keys_at_the_moment_of_a_change_never_approve_what_was_not_shown(
             terminal.press("y")
 
         def shows_the_new_content(screen: str) -> bool:
-            if "Approve?" not in screen and "needs approval · F8" in screen:  # the keys went to the prompt
+            if "Esc Not now" not in screen and "needs approval · F8" in screen:  # the keys went to the prompt
                 terminal.press("f8")
-            return "four by me" in screen and "Approve?" in screen
+            return "four by me" in screen and "Esc Not now" in screen
 
         terminal.wait_until(shows_the_new_content, "the new content")
         assert file.read_text() == MINE

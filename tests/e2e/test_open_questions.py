@@ -80,7 +80,7 @@ def test_messages_sent_during_a_question_never_run_the_action(sandbox: Sandbox):
     with Terminal(ask(sandbox), 80, 24, sandbox.env) as terminal:
         terminal.wait_for("y Approve")
         terminal.press("escape")
-        terminal.wait_until(lambda screen: "Approve?" not in screen, "the question to be put off")
+        terminal.wait_until(lambda screen: "Esc Not now" not in screen, "the question to be put off")
         say(terminal, "stop, do not do that")
         wait_for(lambda: kinds(sandbox).count("user_message") == 2, "the message to be in the log")
         assert "action_decided" not in kinds(sandbox)

@@ -34,7 +34,7 @@ def log(sandbox: Sandbox) -> list:
 def use_editor(terminal: Terminal, answer: str) -> None:
     terminal.press("E")
     terminal.wait_for("EDITOR HAS THE TERMINAL")
-    assert "Approve?" not in terminal.text()
+    assert "Esc Not now" not in terminal.text()
     terminal.type(f"{answer}\r")
 
 

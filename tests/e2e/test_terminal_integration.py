@@ -214,7 +214,7 @@ def approves(terminal: Terminal) -> None:
         terminal.wait_until(lambda screen: "y Approve" in screen or "All done." in screen, "the question", 60)
         terminal.press("y")
         try:
-            terminal.wait_until(lambda screen: "Approve?" not in screen, "the question to be answered", 10)
+            terminal.wait_until(lambda screen: "Esc Not now" not in screen, "the question to be answered", 10)
         except AssertionError:
             continue
         return

@@ -46,7 +46,7 @@ def test_picture_shows_a_waiting_question():
     script = Script().start().user("clean up")
     script.ask("execute_bash", command="rm -rf build")
     words = words_of(picture(script.events, (100, 30), "ohw-dark"))
-    assert "Approve?" in words
+    assert "Esc Not now" in words
     assert "rm -rf build" in words
 
 

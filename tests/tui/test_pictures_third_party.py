@@ -101,7 +101,7 @@ def test_in_the_question_and_on_the_timeline(closes, look, directory, picture):
         await wait_until(pilot, lambda: "§ send_note" in text_on(app))
         if closes:
             await pilot.press("escape")
-            await wait_until(pilot, lambda: "Approve?" not in text_on(app))
+            await wait_until(pilot, lambda: "Esc Not now" not in text_on(app))
 
     assert picture(app, look, show)
 
