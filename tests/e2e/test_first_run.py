@@ -75,7 +75,7 @@ def first_screen(user: Newcomer) -> None:
     user.writes("/setup")
     user.sees("Welcome to ohw", "Demo")
     user.terminal.press("end")
-    user.presses("enter", lambda screen: "approve?" in screen, "the demo's first question")
+    user.presses("enter", lambda screen: "y approve" in screen, "the demo's first question")
 
 
 def demo(user: Newcomer, sandbox: Sandbox) -> Path:

@@ -109,9 +109,9 @@ class Terminal:
 
     def never_ask(self) -> None:
         """Confirm the mode that never asks, as a user does who has read what it means."""
-        self.wait_for("y never ask")
+        self.wait_for("y Never ask")
         self.press("y")
-        self.wait_until(lambda screen: "y never ask" not in screen, "the mode to be confirmed")
+        self.wait_until(lambda screen: "y Never ask" not in screen, "the mode to be confirmed")
 
     def type(self, text: str) -> None:
         """Type text as it is."""

@@ -68,7 +68,7 @@ def test_settings(case, look, directory, picture):
             await find(pilot, "enter adds one")
             await edited(pilot)
             app.screen.query_one(Input).value = "gpt-5"
-            await wait_until(pilot, lambda: "✗ write it as PROVIDER/NAME" in text_on(app))
+            await wait_until(pilot, lambda: "✗ Name the model as provider/model" in text_on(app))
         elif case == "setting_profile":
             await find(pilot, "profile house")
 

@@ -155,7 +155,7 @@ async def test_profile_is_added_renamed_and_removed_by_keys(where):
         await edited(pilot)
         line = app.screen.query_one(Input)
         line.value = "small"
-        await wait_until(pilot, lambda: "✗ write it as PROVIDER/NAME" in text_on(app))
+        await wait_until(pilot, lambda: "✗ Name the model as provider/model" in text_on(app))
         line.value = "openai/small"
         await pilot.press("enter")
         await wait_until(pilot, lambda: is_back(app)() and "Profile small" in text_on(app))
