@@ -25,9 +25,9 @@ def _chromium() -> str | None:
         return None
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Put what is kept between starts into a directory of the tests."""
+    """Put what is kept between starts into a directory of the tests of this package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
