@@ -215,6 +215,21 @@ def test_a_fallback_model_with_a_wrong_key_ends_the_call_with_both_errors(chain)
     assert three.counts == [1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("faults", "tables", "model"),
+    [
+        ([Fault(401), Fault(500)], {}, ""),
+        ([Fault(402), Fault(401)], {}, "two"),
+        ([Fault(402), Fault(500)], {"two": {"api_key_env": "NO_SUCH_KEY"}}, "two"),
+    ],
+    ids=["first", "second", "no-key"],
+)
+def test_error_says_which_models_key_was_missing_or_rejected(chain, faults, tables, model):
+    with pytest.raises(ModelError) as caught:
+        chain(*([fault] for fault in faults), **tables).ask()
+    assert (caught.value.kind, caught.value.model) == ("key", model)
+
+
 def test_a_fallback_model_without_its_key_is_named(chain):
     both = chain([Fault(402)], [Turn("not asked")], two={"api_key_env": "NO_SUCH_KEY"})
     assert "two: no key for two: set the variable NO_SUCH_KEY" in both.error()

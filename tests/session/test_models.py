@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.memory_keyring import MemoryKeyring
+from tests.sandbox import Sandbox
 from workbench.config.settings import Profile, Settings
 from workbench.llm.model import Model, ModelError
 from workbench.session import model_keys
@@ -62,6 +63,26 @@ def test_standard_variable_named_by_a_profile_serves_the_providers_other_models(
     assert opened.of(models, "usual")[2] == "sk-usual"
     assert opened.of(models, "openai/other")[2] == "sk-usual"
     assert opened.of(models, "far")[2] is None
+
+
+def test_saved_models_that_the_user_changes_are_read_again(opened: Opened, sandbox: Sandbox, monkeypatch):
+    monkeypatch.setenv("HOME", str(sandbox.home))
+    file = sandbox.locations.settings_file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    env = {"NEAR_WORD": "sk-near", "NEW_WORD": "sk-new"}
+    models = SessionModels(Settings(models=PROFILES), env)
+    file.write_text(
+        '[models.near]\nmodel = "openai/near"\napi_base = "http://127.0.0.1:2/v1"\n'
+        '[models.new]\nmodel = "openai/new"\napi_key_env = "NEW_WORD"\n'
+    )
+    models.reload()
+    assert opened.of(models, "near") == ("openai/near", "http://127.0.0.1:2/v1", None)
+    assert opened.of(models, "new") == ("openai/new", None, "sk-new")
+    assert opened.of(models, "far") == ("anthropic/far", None, None)
+    assert env == {}
+    file.write_text("[models.near\n")
+    models.reload()
+    assert opened.of(models, "new")[0] == "openai/new"
 
 
 def test_key_is_the_first_line_of_a_file(opened: Opened, tmp_path: Path):

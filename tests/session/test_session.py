@@ -374,6 +374,51 @@ def test_model_that_can_no_longer_be_opened_ends_the_run_with_its_message(harnes
     assert d.log()[-1].detail == "there is no model fake/two"
 
 
+@pytest.mark.parametrize("kind", ["key", "quota", ""])
+@pytest.mark.parametrize("model", ["", "house"], ids=["own", "fallback"])
+def test_run_that_the_model_ends_records_the_kind_of_failure(harness, kind, model):
+    d = harness(ModelError("it failed", kind=kind, model=model))
+    d.session.send("go")
+    d.run()
+    assert d.log()[-1].reason == "error"
+    assert (d.log()[-1].fault, d.log()[-1].model) == (kind, model)
+
+
+def test_reopened_model_is_opened_again_for_the_next_call(harness):
+    opened, reloads = [], []
+
+    def open_model(name):
+        opened.append(NamedModel(name))
+        return opened[-1]
+
+    d = harness(says("one"), says("two"), says("three"), open_model=open_model, reload_models=lambda: reloads.append(1))
+    first = d.agent.model
+    d.session.send("go")
+    d.run()
+    d.session.reopen_model()
+    assert reloads == [1]
+    for text in ("on", "and on"):
+        d.session.send(text)
+        d.run()
+    assert d.agent.model is opened[-1]
+    assert first.closed
+    assert [model.closed for model in opened] == [True, False]  # the first only to see that it opens
+    assert "settings_changed" not in d.kinds()
+
+
+def test_model_that_cannot_be_reopened_is_kept(harness):
+    def open_model(name):
+        raise ModelError("no key for it", kind="key")
+
+    d = harness(says("one"), open_model=open_model)
+    first = d.agent.model
+    with pytest.raises(ModelError, match="no key for it"):
+        d.session.reopen_model()
+    d.session.send("go")
+    d.run()
+    assert d.agent.model is first
+
+
 def test_deltas_and_tool_output_are_live_only(harness):
     d = harness(calls(("note", {"text": "one"}), text="I note it."))
     d.session.send("go")

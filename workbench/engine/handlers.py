@@ -26,6 +26,7 @@ from workbench.protocol.commands import (
     Interrupt,
     NoteWritten,
     Refused,
+    ReopenModel,
     RestoreCopy,
     RevertFiles,
     RunUserCommand,
@@ -130,6 +131,11 @@ def _change_settings(command: ChangeSettings, context: Context) -> None:
     context.session.set(**changes)
     if command.mode is not None:
         context.opened.delegates.set_mode(command.mode)
+
+
+@handle.register
+def _reopen_model(command: ReopenModel, context: Context) -> None:
+    context.session.reopen_model()
 
 
 @handle.register

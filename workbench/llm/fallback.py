@@ -107,6 +107,7 @@ class FallbackModel:
                 response = self._ask(name, call, is_last=is_last)
             except ModelError as error:
                 latest = failures[name] = Failure.of(name, error)
+                error.model = "" if name == self._first else name
                 if is_last or not call.may_go_on(error):
                     raise self._joined(failures, error) from error
                 self._rests.note(latest)
@@ -171,7 +172,8 @@ class FallbackModel:
         """
         if len(failures) == 1 or isinstance(last, ContextOverflow):
             return last
-        return ModelError(f"no model answered. {' · '.join(_lines(list(failures.values())))}", kind=last.kind)
+        message = f"no model answered. {' · '.join(_lines(list(failures.values())))}"
+        return ModelError(message, kind=last.kind, model=last.model)
 
 
 class _Call:

@@ -137,13 +137,15 @@ class ModelError(WorkbenchError):
     model).
     """
 
-    def __init__(self, message: str = "", *, kind: str = "", fallback_reason: str = "") -> None:
+    def __init__(self, message: str = "", *, kind: str = "", fallback_reason: str = "", model: str = "") -> None:
         """`kind` is the kind of the `Fault`. `fallback_reason` says, as a predicate of which the model is the subject,
-        why another model may be asked instead; it is empty if none may.
+        why another model may be asked instead; it is empty if none may. `model` is the name of the fallback model that
+        failed; it is empty if that was the first one.
         """
         super().__init__(message)
         self.kind = kind
         self.fallback_reason = fallback_reason
+        self.model = model
 
 
 class ContextOverflow(ModelError):

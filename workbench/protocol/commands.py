@@ -128,6 +128,10 @@ class ChangeSettings(Command):
     confirmed: bool = False
 
 
+class ReopenModel(Command):
+    """Open the session's model again before the next call, with the keys and saved models that the user has changed."""
+
+
 class GetPrompt(Command):
     """Get a prompt from an MCP server; only this front end receives it, as `PromptReady`."""
 

@@ -439,6 +439,10 @@ class RunEnded(EventBase):
 
     reason: RunEnd
     detail: str = ""
+    fault: str = ""
+    """What kind of failure of the model ended the run, such as "key" for a missing or rejected API key; else empty."""
+    model: str = ""
+    """The model that failed, by its name in the settings, if it was not the session's own."""
 
 
 ActionEvent: TypeAlias = (

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from workbench.config.locations import Locations
-from workbench.config.settings import Profile, Settings
+from workbench.config.settings import Profile, Settings, written_settings
 from workbench.errors import WorkbenchError
 from workbench.llm.discovery import other_host, takes_usual_key
 from workbench.llm.errors import key_variable
@@ -26,6 +26,10 @@ from workbench.secrets.system_keyring import PATIENCE, KeyringLocked, KeyringUnu
 _LONGEST_KEY = 10_000
 
 
+def _no_key(name: str, why: str) -> ModelError:
+    return ModelError(f"no key for {name}: {why}", kind="key")
+
+
 def key_in_file(path: str, name: str) -> str:
     """Return the first line of a key file. Raises ModelError."""
     where = f"models.{name}.api_key_file in settings.toml"
@@ -34,9 +38,9 @@ def key_in_file(path: str, name: str) -> str:
             key = file.readline(_LONGEST_KEY).strip()
     except (OSError, ValueError, RuntimeError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or "not a text file"
-        raise ModelError(f"no key for {name}: cannot read {path} ({where}): {why}") from None
+        raise _no_key(name, f"cannot read {path} ({where}): {why}") from None
     if not key:
-        raise ModelError(f"no key for {name}: the first line of {path} is empty ({where})")
+        raise _no_key(name, f"the first line of {path} is empty ({where})")
     return key
 
 
@@ -48,27 +52,23 @@ def key_in_keyring(entry: str, name: str) -> str:
     except KeyringUnusable:
         key = _from_secret_tool(service, user, name)
     except KeyringLocked as error:
-        raise ModelError(f"no key for {name}: {error}; or name another key") from None
+        raise _no_key(name, f"{error}; or name another key") from None
     if not key or not key.strip():
-        raise ModelError(
-            f"no key for {name}: the keyring has none for {service}/{user} "
-            f"(models.{name}.api_key_keyring in settings.toml)"
-        )
+        why = f"the keyring has none for {service}/{user} (models.{name}.api_key_keyring in settings.toml)"
+        raise _no_key(name, why)
     return key.strip()
 
 
 def _from_secret_tool(service: str, user: str, name: str) -> str:
     program = find_program("secret-tool")
     if program is None:
-        raise ModelError(
-            f"no key for {name}: there is no keyring here; start one, install secret-tool, or "
-            f"use api_key_env or api_key_file in models.{name} of settings.toml"
-        )
+        why = "there is no keyring here; start one, install secret-tool, or use api_key_env or api_key_file in"
+        raise _no_key(name, f"{why} models.{name} of settings.toml")
     command = [program, "lookup", "service", service, "username", user]
     try:
         done = run(command, input=b"", capture_output=True, timeout=PATIENCE)
     except OSError:
-        raise ModelError(f"no key for {name}: secret-tool did not answer; unlock the keyring and try again") from None
+        raise _no_key(name, "secret-tool did not answer; unlock the keyring and try again") from None
     return str(done.stdout, errors="replace")
 
 
@@ -84,19 +84,33 @@ class SessionModels:
         self._api_bases: dict[str, str | None] = {}
         self._rests = Rests()
         self._env = env
-        self._store = KeyStore(Locations.from_environment())
-        self._store.mask_files()
+        self._locations = Locations.from_environment()
+        self._store = KeyStore(self._locations)
+        self._keys: dict[str, str] = {}
         env.pop("OHW_API_KEY", None)
-        variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
         MASKER.add("OHW_API_KEY", settings.api_key)
         MASKER.add_all(env)
-        self._keys = {name: key for name in variables if name and (key := env.pop(name, ""))}
+        self._hide_keys()
+
+    def _hide_keys(self) -> None:
+        """Mask the keys of the saved models, and remove their variables from the environment."""
+        settings, env = self.settings, self._env
+        self._store.mask_files()
+        variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
+        self._keys |= {name: key for name in variables if name and (key := env.pop(name, ""))}
         for name, key in self._keys.items():
             MASKER.add(name, key)
         for name, table in settings.models.items():
             if table.get("api_key_file"):
                 with suppress(ModelError):  # reported when the model is used
                     MASKER.add(f"key of {name}", key_in_file(table["api_key_file"], name))
+
+    def reload(self) -> None:
+        """Read the saved models again: the user has changed them while the session was open."""
+        written, _ = written_settings(self._locations)
+        models = {**self.settings.models, **written.get("models", {})}
+        self.settings = replace(self.settings, models=models)
+        self._hide_keys()
 
     def open(self, name: str | None) -> Model:
         """Open the model of that name with its fallback models, which are opened when they are needed; the caller
@@ -175,10 +189,8 @@ class SessionModels:
             return key_in_keyring(profile.api_key_keyring, profile.name)
         if profile.api_key_env:
             if profile.api_key_env not in self._keys:
-                raise ModelError(
-                    f"no key for {profile.name}: set the variable {profile.api_key_env} "
-                    f"(models.{profile.name}.api_key_env in settings.toml)"
-                )
+                where = f"models.{profile.name}.api_key_env in settings.toml"
+                raise _no_key(profile.name, f"set the variable {profile.api_key_env} ({where})")
             return self._keys[profile.api_key_env]
         if not self.is_named(profile.name) and self._is_meant(profile.name):
             key = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
@@ -202,4 +214,4 @@ class SessionModels:
         try:
             return self._store.read(stored.name)
         except WorkbenchError as error:
-            raise ModelError(f"no key for {profile.name}: {error}") from None
+            raise _no_key(profile.name, str(error)) from None

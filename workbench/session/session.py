@@ -62,6 +62,10 @@ def _ignore(event: object) -> None:
     """Do nothing; the default listener."""
 
 
+def _no_reload() -> None:
+    """Do nothing; the default of `reload_models`."""
+
+
 def _no_host(model: str) -> str:
     """Return no host; the default of `host_of`."""
     return ""
@@ -117,6 +121,8 @@ class SessionOptions:
     on_event: Callable[[Event], None] = _ignore
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None
+    reload_models: Callable[[], None] = _no_reload
+    """Reads the saved models again, for `open_model`."""
     host_of: Callable[[str], str] = _no_host
     """Returns the host at which a model is called if it is not its provider's own; otherwise empty."""
     resources: ResourceSource | None = None
@@ -200,6 +206,7 @@ class SessionParts:
             tokens=options.tokens,
             loops=loops,
             open_model=options.open_model,
+            reload_models=options.reload_models,
             on_live=options.on_live,
             host_of=options.host_of,
             resources=options.resources,
@@ -220,6 +227,7 @@ class Session:
         self._parts = parts
         self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
         self.files, self.user_commands, self.watch = parts.files, parts.user_commands, parts.watch
+        self.reopen_model = parts.turn.reopen_model
         self.messages = MessageQueue(parts.log, parts.context, parts.turn, self._announce)
         self._lock = parts.log.lock
         self._workspace = Root.at(parts.log.state.workspace)

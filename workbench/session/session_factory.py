@@ -422,6 +422,7 @@ class _Builder:
                 on_event=listeners["on_event"],
                 on_live=listeners["on_live"],
                 open_model=self._request.models.open,
+                reload_models=self._request.models.reload,
                 state_dir=self.toolset.state_dir,
                 repository=SnapshotRepository(self._request.locations, self._workspace, owner),
                 takes_snapshots=not started.parent,

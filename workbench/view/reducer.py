@@ -135,7 +135,7 @@ def _session_started(state: SessionState, event: SessionStarted) -> Changed:
     state.session_id = event.id
     state.workspace = event.workspace
     state.model, state.mode = event.model, event.mode
-    state.scripted, state.tools = event.scripted, event.tools
+    state.scripted, state.tools, state.api_base = event.scripted, event.tools, event.api_base or ""
     return Changed(status=True)
 
 
@@ -258,6 +258,7 @@ def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
 def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
     if event.model:
         state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
+        state.rejected_model = ""
     if event.mode and event.mode != state.mode:
         state.mode_before_plan = state.mode if event.mode == "plan" else ""
         state.mode = event.mode
@@ -283,6 +284,7 @@ def _rewound(state: SessionState, event: Rewound) -> Changed:
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
     state.is_running = False
     state.ended = event.reason
+    state.rejected_model = (event.model or state.model) if event.fault == "key" else ""
     changed = Changed(status=True, live=state.live is not None)
     if state.live is not None:
         changed.merge(cut_short(state))
@@ -296,7 +298,7 @@ def _run_ended(state: SessionState, event: RunEnded) -> Changed:
 
 def _run_is_on(state: SessionState) -> None:
     state.is_running = True
-    state.ended = ""
+    state.ended = state.rejected_model = ""
 
 
 _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {

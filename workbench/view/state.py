@@ -223,6 +223,10 @@ class SessionState(Struct):
     model: str = ""
     model_url: str = ""
     """The URL at which the model is called, if it is not its provider's own; not in the log."""
+    api_base: str = ""
+    """The base URL with which the session began; empty if that of its provider or saved model applies."""
+    rejected_model: str = ""
+    """The model whose API key was missing or rejected, which ended the last run; otherwise empty."""
     fallback_model: str = ""
     """The fallback model that is asked now in place of `model`; its URL is `model_url`."""
     tools: tuple[str, ...] = ()

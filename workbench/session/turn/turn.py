@@ -59,6 +59,7 @@ class ModelTurn:
         tokens: TokenCount,
         loops: LoopWatch,
         open_model: Callable[[str], Model] | None,
+        reload_models: Callable[[], None],
         on_live: Callable[[LiveEvent], None],
         host_of: Callable[[str], str],
         resources: ResourceSource | None = None,
@@ -75,6 +76,7 @@ class ModelTurn:
         self._tokens = tokens
         self._loops = loops
         self._open_model = open_model
+        self._reload_models = reload_models
         self._on_live = on_live
         self._host_of = host_of
         # The model that is asked; empty until a call asks another one than the session's.
@@ -82,6 +84,7 @@ class ModelTurn:
         self.sent = 0
         """The last event that the latest request includes."""
         self._model = log.state.model
+        self._is_stale = False
         self._thread = WorkerThread("session-model")
         self._condenser = Condenser(log, context, limits, self._thread, self._show)
 
@@ -104,7 +107,8 @@ class ModelTurn:
             return
         except ModelError as error:
             if not cancel.is_set:
-                log.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
+                detail = first_line(str(error), 500)
+                log.commit(RunEnded(reason="error", detail=detail, fault=error.kind, model=error.model))
             return
         if response is not None:
             self._record(response, last_seq, cancel)
@@ -152,6 +156,14 @@ class ModelTurn:
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
 
+    def reopen_model(self) -> None:
+        """Use the keys and saved models that the user has changed from the next call on. Raises ModelError if the model
+        cannot be opened.
+        """
+        self._reload_models()
+        self.check_model(self._log.state.asked_model)
+        self._is_stale = True
+
     def check_images(self, names: Sequence[str], name: str) -> None:
         """Raise CommandError if there are images and the model of that name is known not to take any."""
         if not names or (name != self._model and self._open_model is None):
@@ -165,7 +177,9 @@ class ModelTurn:
             raise CommandError(f"{name} takes no images; choose another model, or leave out {', '.join(names)}")
 
     def _switch_model(self, name: str) -> None:
-        if name != self._model and self._open_model is not None:
+        if (name != self._model or self._is_stale) and self._open_model is not None:
+            # reset before the model is opened: what changes meanwhile makes it stale again
+            self._is_stale = False
             old, self._agent.model = self._agent.model, self._open_model(name)
             self._model = name
             old.close()
