@@ -15,10 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.plain.headless import Narrator
+from workbench.plain.output import WIDTH, uses_color, width_of
 from workbench.protocol.events import ActionObserved, ActionProposed
 from workbench.tools import Action, Observation
+from workbench.tools.rich_text import rendered_lines
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
-from workbench.view.rich_text import WIDTH, renderable_of, rendered_lines, uses_color, width_of
 
 BAD = "a\x1b[2Jb\x07c\u202ed\x9be\x1b]52;c;eA==\x07"
 
@@ -199,7 +200,3 @@ def test_narration_prints_what_a_tool_renders_below_its_first_line():
 )
 def test_narration_without_a_usable_renderable_stays_as_it_was(observation_type, fields):
     assert narrated(observation_type, **fields) == ["▸ count", "  2 words"]
-
-
-def test_tool_that_is_gone_renders_nothing():
-    assert renderable_of(None, {}) is None

@@ -189,12 +189,15 @@ class Harness:
     """A session in a directory, with the events, live messages and requests it produced."""
 
     def __init__(self, directory: Path, *script, mode: str = "medium", hang: Hang | None = None, **more) -> None:
-        """Create a session; limits such as `max_steps` are given by name, all other options go to the session."""
+        """Create a session; limits such as `max_steps` are given by name, all other options go to the session.
+
+        `tools` are more tools.
+        """
         self.directory, self.path = directory, directory / "one.ohw"
         workspace = more.pop("workspace", directory)
         self.agent = FakeAgent(*script)
         self.hang = hang or Hang()
-        self.tools = small_tools(directory, self.hang)
+        self.tools = small_tools(directory, self.hang) | {tool.name: tool for tool in more.pop("tools", ())}
         limits = {name: more.pop(name) for name in Limits.__dataclass_fields__ if name in more}
         self.more = {"limits": Limits(**limits), **more}
         self.events, self.live = [], []

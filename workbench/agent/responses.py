@@ -21,11 +21,13 @@ from workbench.agent.json_repair import AmbiguousArguments, repaired_json
 from workbench.llm.model import ModelResponse, ToolCall
 from workbench.protocol.presentation import Presentation
 from workbench.protocol.risk import Risk
+from workbench.secrets.masker import MASKER
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.argument_repair import repaired_arguments
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.manifest import kind_of
 from workbench.tools.older_calls import AmbiguousCall, adapted, inferred, sub_agent_in
+from workbench.tools.rich_text import recorded_call
 from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
@@ -181,6 +183,7 @@ class ReadCall:
     risk: Risk = "UNKNOWN"
     error: str = ""
     presentation: Presentation | None = None
+    rendering: str = ""
     repairs: tuple[str, ...] = ()
     """What was read in another way than the model wrote it."""
 
@@ -279,7 +282,9 @@ def _validated(read: ReadCall, tool: ToolDefinition, arguments: dict[str, Any]) 
         call, action = _action_of(call, tool, arguments)
     except (ArgumentError, AmbiguousCall) as error:
         return _failed(_presented(call, tool), str(error))
-    return replace(_presented(call, tool), action=action)
+    return replace(
+        _presented(call, tool), action=action, rendering=recorded_call(tool, call.arguments, MASKER.masked_data)
+    )
 
 
 def _action_of(call: ReadCall, tool: ToolDefinition, arguments: dict[str, Any]) -> tuple[ReadCall, Action]:

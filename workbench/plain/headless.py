@@ -23,7 +23,7 @@ from workbench.engine.worker import Worker, end_without_memory
 from workbench.errors import UsageError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.litellm_setup import import_early, is_importing
-from workbench.plain.output import OutputChannel
+from workbench.plain.output import WIDTH, OutputChannel, uses_color, width_of
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
 from workbench.protocol.events import (
@@ -52,10 +52,10 @@ from workbench.session.sub_agents import SubAgent
 from workbench.text import first_line, visible, visible_path
 from workbench.tools.ask_human.question import read_question
 from workbench.tools.manifest import kind_of
+from workbench.tools.rich_text import renderable_of, renderable_of_call, rendered_lines
 from workbench.tools.tool import ToolDefinition
 from workbench.view.fallback_line import fallback_line
 from workbench.view.formatting.actions import decision_text, headline
-from workbench.view.rich_text import WIDTH, renderable_of, renderable_of_call, rendered_lines, uses_color, width_of
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -116,13 +116,15 @@ class Narrator:
         self._tools[event.action_id] = event.tool
         self._print(f"▸ {self._call(event)}", _BOLD)
         if not event.error:
-            self._render(renderable_of_call(self.tools.get(event.tool), event.arguments))
+            tool = self.tools.get(event.tool)
+            self._render(renderable_of_call(tool, event.arguments) if tool else None, event.rendering)
 
-    def _render(self, renderable: Any) -> None:
-        """Write what a tool renders, below the line about its call or result."""
+    def _render(self, renderable: Any, recorded: str) -> None:
+        """Write what a tool renders below the line about its call or result, or else the text in the log."""
+        lines = [visible(line, lines=False) for line in recorded.split("\n")] if recorded else []
         if renderable is not None:
             lines = rendered_lines(renderable, width=self._width - 2, color=self._color)
-            self._write("".join(f"  {each}\n" for each in lines))
+        self._write("".join(f"  {each}\n" for each in lines))
 
     def _ended(self, event: RunEnded) -> None:
         """Write how the run ended, with the whole final message; not with a result that the line above has."""
@@ -237,7 +239,8 @@ class Narrator:
         if line:
             self._print(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
         tool = self.tools.get(self._tools.pop(event.action_id, ""))
-        self._render(renderable_of(tool, event.observation) if event.ran else None)
+        renderable = renderable_of(tool.observation_type, event.observation) if tool and event.ran else None
+        self._render(renderable, event.rendering)
 
     def _print(self, text: str, style: str = "") -> None:
         line = visible(text)

@@ -20,6 +20,8 @@ from workbench.view.wrapping import count_lines
 
 LINES: Final = 10
 """How many of the last lines of an output are printed; `/show` prints all."""
+RENDERED_LINES: Final = 40
+"""How many of the first lines of what a tool itself shows are printed."""
 _ENDED: Final = {"skipped": "skipped", "lost": "its outcome is unknown"}
 _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
 """Kinds of tools whose result is not printed: the user has seen it, or sees it elsewhere."""
@@ -39,6 +41,7 @@ def item_lines(item: Item, workspace: str) -> Iterator[str]:
             yield f"{item.text}."
         case ActionItem():
             yield begun(item, workspace)
+            yield from call_lines(item)
             yield from ended(item)
 
 
@@ -49,6 +52,11 @@ def begun(item: ActionItem, workspace: str) -> str:
     decision = decision_of(item) if item.phase != "rejected" else ""
     allowed = f" ({decision})" if decision else ""
     return f"Step {item.number}{who}: {f'{what}{action_line(item, workspace)}'.rstrip()}{allowed}"
+
+
+def call_lines(item: ActionItem) -> Iterator[str]:
+    """Yield what the tool itself shows of a call that begins to run; nothing for most tools."""
+    yield from _head(item.call_rendering, item)
 
 
 def ended(item: ActionItem) -> Iterator[str]:
@@ -131,7 +139,18 @@ def _took(item: ActionItem) -> str:
 def _output(item: ActionItem) -> Iterator[str]:
     if presentation(item).result in ("changes", "none") and item.phase == "done":
         return
+    if item.rendering:
+        yield from _head(item.rendering, item)
+        return
     lines = printed_output(item).rstrip().splitlines()
     yield from (f"  {line}" for line in lines[-LINES:])
     if len(lines) > LINES:
         yield f"  These are the last {LINES} of {len(lines)} lines: /show {item.number} has all."
+
+
+def _head(rendering: str, item: ActionItem) -> Iterator[str]:
+    """Yield the first lines of what a tool itself shows."""
+    lines = rendering.split("\n") if rendering else []
+    yield from (f"  {line}" for line in lines[:RENDERED_LINES])
+    if len(lines) > RENDERED_LINES:
+        yield f"  These are the first {RENDERED_LINES} of {len(lines)} lines: /show {item.number} has all."

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final
 
 READER_GONE: Final = "its reader has gone"
+WIDTH: Final = 200
+"""Columns off a terminal."""
 _BLOCKED: Final = "nobody reads it"
 _AT_ONCE: Final = 4_096
 """How many bytes a ready pipe takes without blocking (PIPE_BUF of Linux)."""
@@ -87,6 +90,16 @@ class OutputChannel:
         self.problem = f"{self.name} cannot be written: {why}"
         discard_output(self._stream)
         self.on_failure(self.problem)
+
+
+def uses_color(stream: IO[str]) -> bool:
+    """Return whether the stream is a terminal that shows colors, and the user has not switched them off (NO_COLOR)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: IO[str]) -> int:
+    """Return the columns of a terminal, and `WIDTH` for anything else."""
+    return shutil.get_terminal_size().columns if stream.isatty() else WIDTH
 
 
 def discard_output(stream: BinaryIO) -> None:

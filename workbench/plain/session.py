@@ -15,7 +15,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.diff.hunks import compare
 from workbench.plain.line_input import Console, LineAsker
-from workbench.plain.narration import begun, change_lines, ended, file_line, item_lines, standing, tasks
+from workbench.plain.narration import begun, call_lines, change_lines, ended, file_line, item_lines, standing, tasks
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
@@ -324,7 +324,7 @@ class PlainSession:
         is_over = item.phase in _OVER
         is_silent = kind_of(item.tool) in ("final", "question") and item.phase != "failed"
         if (is_over or item.phase == "running") and self._once(item, "begun") and not is_silent:
-            self._console.print(begun(item, self._state.workspace))
+            self._console.print(begun(item, self._state.workspace), *call_lines(item))
         if is_over and self._once(item, "ended"):
             self._console.print(*ended(item))
 

@@ -212,8 +212,8 @@ class ActionProposed(EventBase):
     """One tool call in a response. `error` says why it cannot become an action; that text is then its observation.
 
     `function` is the tool's name as the model wrote it, `batch` the number of calls in the response. `presentation` is
-    set only for tools that are not built in. `repairs` says what was read in another way than the model wrote it; the
-    model gets it with the result.
+    set only for tools that are not built in, `rendering` only for those that show the call themselves, as text.
+    `repairs` says what was read in another way than the model wrote it; the model gets it with the result.
     """
 
     action_id: str
@@ -229,6 +229,7 @@ class ActionProposed(EventBase):
     batch: int = 1
     error: str = ""
     presentation: Presentation | None = None
+    rendering: str = ""
     repairs: tuple[str, ...] = ()
 
 
@@ -296,7 +297,7 @@ class ActionStarted(EventBase):
 
 class ActionObserved(EventBase):
     """The result of an action. `observation` is the dumped Observation (content, is_error and the tool's own fields);
-    `duration` is in seconds.
+    `duration` is in seconds, `rendering` is what the tool itself shows of the result, if it renders it.
 
     An action that was rejected, skipped or unreadable is observed too (`ran` is false), so that each tool call has
     exactly one result.
@@ -308,6 +309,7 @@ class ActionObserved(EventBase):
     ran: bool = True
     refused: bool = False
     """Whether the tool itself refused, just before it started."""
+    rendering: str = ""
     version_after: str | None = None
     files_changed: tuple[FileDelta, ...] = ()
 

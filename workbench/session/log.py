@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from workbench.protocol.events import ActionObserved, Event, UserMessage
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, UserMessage
 from workbench.secrets.masker import MASKER
 from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError
@@ -115,6 +115,8 @@ class Log:
         changes: dict[str, Any] = {"turn": turn}
         if isinstance(event, ActionObserved):  # here, because every result passes through it
             changes["observation"] = MASKER.masked_data(event.observation)
+        if isinstance(event, ActionObserved | ActionProposed) and event.rendering:
+            changes["rendering"] = MASKER.masked(event.rendering)
         return replace(event, **changes)
 
     def _apply(self, event: Event) -> None:

@@ -216,6 +216,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
         risk=event.risk,
         error=event.error,
         presentation=event.presentation,
+        call_rendering=event.rendering,
         response=answer if answer is not None and answer.response_id == event.response_id else None,
         at=event.at,
     )
@@ -271,7 +272,7 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
         return Changed()
     item.risk = event.risk
     if event.edited is not None:
-        item.arguments = event.edited
+        item.arguments, item.call_rendering = event.edited, ""
     item.reasons = event.reasons
     item.segments = event.segments
     item.rule = event.rule
@@ -303,7 +304,7 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
     item.decided_rule = event.rule
     item.note = event.note
     if event.edited is not None:
-        item.arguments = event.edited
+        item.arguments, item.call_rendering = event.edited, ""
     if event.written is not None:
         apply_accepted_part(item, event)
     return Changed(updated=[item], status=True, waiting=_no_longer_waits(state, item))
@@ -339,6 +340,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     state.running.pop(item.action_id, None)
     item.observation = event.observation
     item.output = observation_text(event.observation)
+    item.rendering = event.rendering
     code = event.observation.get("exit_code")
     item.exit_code = code if isinstance(code, int) else None
     item.duration = event.duration if event.ran else None

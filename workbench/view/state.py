@@ -132,6 +132,10 @@ class ActionItem(Struct):
     """The id of the action that called the sub-agent."""
     presentation: Presentation | None = None
     """How a tool that is not built in presents the action."""
+    call_rendering: str = ""
+    """What the tool itself shows of the call, if it renders it; empty if the user changed the arguments."""
+    rendering: str = ""
+    """What the tool itself shows of the result, if it renders it."""
     folded: bool = False
     """Whether the user has folded its card to one line; not in the log."""
     reads: Reads | None = None

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
+from msgspec.structs import replace as with_fields
+
 from workbench.files.root_directory import using_only
 from workbench.files.text_file import EditorError, why_unusable
 from workbench.llm.model import Cancel, ModelResponse
@@ -38,6 +40,7 @@ from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, as
 from workbench.session.worker_thread import run as run_alone
 from workbench.session.workspace.deletions import Explained
 from workbench.text import well_formed
+from workbench.tools.rich_text import recorded_result
 from workbench.tools.schema import Action, Observation
 from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.tool import ToolDefinition
@@ -83,8 +86,9 @@ _NOT_BEGUN = "This action was not run: the user interrupted."
 
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
-_Outcome: TypeAlias = tuple[Observation, float] | str | None
-"""The result of a call and its duration in seconds, or why it did not run, or None if the user interrupted first."""
+_Outcome: TypeAlias = tuple[Observation, float, str] | str | None
+"""The result of a call, its duration in seconds and what the tool shows of it, or why it did not run, or None if the
+user interrupted first."""
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Work to be done before an action can be shown; returns why the action cannot be run, or None."""
 
@@ -231,7 +235,8 @@ class Runner:
             outcome = work()
         if call.is_suspended:
             raise CallSuspended
-        return outcome.with_alternatives(self._usable()), time.monotonic() - began
+        duration = time.monotonic() - began
+        return outcome.with_alternatives(self._usable()), duration, recorded_result(outcome, MASKER.masked_data)
 
     def _show(self, action_id: str, text: str) -> None:
         """Forward text with secrets masked; its last word is held back until more text follows."""
@@ -267,7 +272,9 @@ def _result(run: RunningAction, future: Future[_Outcome] | None) -> Result:
         return not_run(action_id, _NOT_BEGUN)
     if isinstance(outcome, str):
         return not_run(action_id, outcome)
-    return observed(action_id, *outcome, run.readied.files, stale_note(run.readied.stale))
+    observation, duration, rendering = outcome
+    result = observed(action_id, observation, duration, run.readied.files, stale_note(run.readied.stale))
+    return with_fields(result, rendering=rendering)
 
 
 class CannotWrite(Exception):

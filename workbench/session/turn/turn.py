@@ -276,5 +276,6 @@ def _proposal(answer: ModelResponded, call: ReadCall, position: int, batch: int)
         batch=batch,
         error=call.error,
         presentation=call.presentation,
+        rendering=call.rendering,
         repairs=call.repairs,
     )

@@ -52,6 +52,8 @@ def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 OUTPUT_LINES: Final = 5
 """The most lines of an output; of one that went well, `QUIET_LINES`."""
 QUIET_LINES: Final = 2
+RENDERED_LINES: Final = 8
+"""The most lines of what a tool itself shows: it has made them to be read, and the first are often a table's head."""
 DIFF_LINES: Final = 6
 LONGEST_LINE: Final = 1_000
 
@@ -111,6 +113,10 @@ def _body(item: ActionItem, width: int) -> list[Line]:
         return _bars([[Piece(clip(_one(item.note), width - 4), "dim")]], item) if item.note else []
     if item.phase == "waiting":  # the question shows what an action would do
         return _asked(item, width) if kind_of(item.tool) == "question" else []
+    return [*_rendered(item.call_rendering, item, width), *_result(item, width)]
+
+
+def _result(item: ActionItem, width: int) -> list[Line]:
     form = presentation(item)
     match form.result:
         case "subject":
@@ -119,6 +125,8 @@ def _body(item: ActionItem, width: int) -> list[Line]:
             return []
         case "changes" if item.phase != "failed" and (item.files or item.preview or kind_of(item.tool) == "edit"):
             return _diff(item, width)
+    if item.rendering:
+        return _rendered(item.rendering, item, width)
     return _output(printed_output(item), item, width, head=form.result == "head")
 
 
@@ -144,10 +152,17 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
     return _bars(lines, item)
 
 
-def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
+def _rendered(text: str, item: ActionItem, width: int) -> list[Line]:
+    """Return the first lines of what a tool itself shows."""
+    return _output(text, item, width, head=True, most=RENDERED_LINES)
+
+
+def _output(
+    text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "", most: int = 0
+) -> list[Line]:
     """Return the last lines of an output (with `head`, the first ones), and how many more there are."""
     lines = text.rstrip().split("\n") if text.strip() else []
-    most = QUIET_LINES if item.phase == "done" else OUTPUT_LINES
+    most = most or (QUIET_LINES if item.phase == "done" else OUTPUT_LINES)
     more = max(0, len(lines) - most)
     few = [line for line in (lines[:most] if head else lines[-most:]) if line.strip()]
     style = style or ("dim" if item.phase == "done" else "")

@@ -118,7 +118,9 @@ def detail_text(item: ActionItem, workspace: str = "", steps: Iterable[ActionIte
 
 def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "ARGUMENTS", "\n".join(_argument(name, value) for name, value in item.arguments.items())
+    yield "CALL AS THE TOOL SHOWS IT", item.call_rendering
     yield "COULD NOT BE READ", item.error
+    yield "RESULT AS THE TOOL SHOWS IT", item.rendering
     yield "RESULT", _result(item)
     yield PICTURES, "\n".join(_picture(number, each) for number, each in enumerate(pictures(item), 1))
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)

@@ -113,10 +113,13 @@ def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
 def _folds(item: ActionItem, workspace: str) -> Iterator[Detail]:
     if item.tool != CHANGED_BACK:
         yield Detail(f"Call of {visible(item.tool, lines=False)}", visible(_json(item.arguments)), "json")
-    if item.thought.strip():
-        yield Detail("Thought", visible(item.thought))
-    if item.note.strip():
-        yield Detail("Note", visible(item.note))
+    more = {
+        "Call as the tool shows it": item.call_rendering,
+        "Thought": item.thought,
+        "Note": item.note,
+        "Result as the tool shows it": item.rendering,
+    }
+    yield from (Detail(title, visible(text)) for title, text in more.items() if text.strip())
     output = item.output or printed_output(item)
     if output.strip():
         lines = output.rstrip("\n").count("\n") + 1
