@@ -203,7 +203,9 @@ class Round:
         self.log.read()
 
     def _arguments(self) -> list[str]:
-        if self.log.session and self.log.last():
+        if (
+            self.log.session and self.log.last() > 1
+        ):  # one that has only begun is not listed, and the next start deletes it
             return ["resume", self.log.session]
         model = self.sandbox.script(*turns())
         return ["go", "--model", model, "--mode", "high", "--workspace", str(self.sandbox.project)]
@@ -268,11 +270,11 @@ class Round:
     def _reacts(self, text: str, quiet: float) -> bool:
         """Do what a user would do with what is on the screen; return whether there was anything to do."""
         question = self.log.question()
-        if "enter reject" in text:
+        if "Enter Reject" in text:
             self._terminal.press("enter")
         elif "y Approve" in text and question and f"echo {question} " in text:
             self._answer(question)
-        elif question and "F8 answer" in text:
+        elif question and "approval · F8" in text:
             self._terminal.press("f8")
             time.sleep(0.3)
         elif quiet > 2.5 and (not question or _STOPPED in text) and "y Approve" not in text:
@@ -287,7 +289,7 @@ class Round:
             self.approved = True
         self._terminal.press("y" if question == _APPROVED else "n")
         time.sleep(0.3)
-        if "enter reject" in self._terminal.text():
+        if "Enter Reject" in self._terminal.text():
             self._terminal.press("enter")
 
     def _go_on(self) -> None:

@@ -25,12 +25,20 @@ FILES = {
     "rel.py": "import subprocess\nsubprocess.run(['git', 'push'])\n",
     "Makefile": (
         "push:\n\t@git push origin main\nrelease: push\n\techo done\nread:\n\tcat secret/a\n"
+        "format:\n\tblack .\ncheck:\n\tblack src\n"
         "test:\n\tpytest -q\nlint:\n\truff check .\nagain:\n\t$(MAKE) push\nV := $(shell ls)\n"
     ),
+    "gp.py": "import git\ngit.Repo('.').remote().push()\n",
+    "helper.py": "import subprocess\nfrom git import Repo\n",
+    "imp.py": "import helper\nhelper.go()\n",
+    "plain.py": "print(1)\n",
+    "simple.js": "const git = require('simple-git'); git().push()\n",
+    "push.go": 'package main\nimport (\n\t"fmt"\n\tg "github.com/go-git/go-git/v5"\n)\n',
+    "clean.sh": "#!/bin/sh\nset -e\nblack .\n",
     "justfile": "push:\n  git push\ntest:\n  pytest\n",
     "package.json": (
         '{"scripts": {"push": "git push", "release": "npm run push", "test": "jest", "rd": "cat secret/a", '
-        '"prepush2": "git push", "push2": "echo"}}'
+        '"prepush2": "git push", "push2": "echo", "fmt": "prettier -w .", "check": "prettier -c src"}}'
     ),
 }
 

@@ -18,37 +18,11 @@ from workbench.rules.patterns import path_pattern
 from workbench.rules.rule import Rule
 from workbench.rules.rule_matching import UNKNOWN, is_at, is_in_force, real, runs
 from workbench.rules.subject import Subject
+from workbench.rules.whole_trees import READS_TREES, is_of_sources, only_asks, reads_tree
 
-_DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pax chroot")
-"""Programs and tools that read whole directories (the program `grep` only with a flag)."""
-_UPLOADS: Final = words(
-    "rclone restic borg kopia duplicity unison s3cmd azcopy rdiff-backup croc wormhole vercel netlify surge"
-    " tarsnap shar mkisofs genisoimage mksquashfs bindfs"
-)
-"""Programs that copy or send whole directories."""
-_FORMATS: Final = words(
-    "black isort autopep8 yapf autoflake pyupgrade docformatter prettier eslint biome stylelint standard dprint rome"
-    " ruff flake8 pylint pyflakes pycodestyle pydocstyle mypy pyright bandit semgrep vulture radon cloc tokei scc ctags"
-    " codespell typos gofmt goimports gofumpt shfmt clang-format swiftformat swiftlint rubocop standardrb ktlint detekt"
-    " yamllint ansible-lint jscpd gitleaks trufflehog"
-)
-"""Programs that read, and may rewrite, each source file below a directory, and print lines of it."""
-_ASKS: Final = words("--version -V --help -h help version rule linter config")
-_TAKES_TREE: Final = {
-    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah"), words("build buildx bake cp")),
-    **dict.fromkeys(
-        ("aws", "gsutil", "gcloud", "az", "mc", "oci"), words("sync rsync mirror deploy upload-batch submit")
-    ),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words("publish pack")),
-    "mount": words("--bind --rbind -B -R"),
-    **dict.fromkeys(("cargo", "vsce"), words("publish package")),
-    **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
-}
-"""Verbs that send or pack the working directory, by program."""
+_DEEP_TOOLS: Final = READS_TREES | {"grep"}
 _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar entr")
 """Programs that write, pack or watch files named in an archive, a patch or their input."""
-_SERVES: Final = words("http.server zipfile tarfile compileall")
-"""Python modules, run with `-m`, that read whole directories."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
 _SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
 """Verbs of git that show file contents only with a flag for patches; the verbs in `_SHOWS_GIT` always do."""
@@ -94,8 +68,6 @@ _ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(
 _SETS_VARIABLE = "gives a program a variable"
 _ASSIGNMENT = re.compile(r"\w+\+?=")
 _MOST_WORDS, _MOST_PIECES = 200, 500
-_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd gsutil")
-_CLUSTER = re.compile(r"-[a-zA-Z]+")
 _CHARACTERS = re.compile(r"[*?\[]")
 
 
@@ -109,6 +81,11 @@ def reaches(rule: Rule, subject: Subject) -> bool:
     parts = [part for part in subject.parts if not rule.command or runs(rule, part)]
     if any(_is_unplaced(part) or _may_name(rule, part, subject) for part in parts):
         return True
+    return takes_in(rule, subject)
+
+
+def takes_in(rule: Rule, subject: Subject) -> bool:
+    """Return whether the action reads everything in a directory, or all files of a pattern, with paths of the rule."""
     base = base_of(rule.path, subject)
     if not base:
         return False
@@ -136,14 +113,15 @@ def base_of(pattern: str, subject: Subject) -> str:
 def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
     """Yield the paths of an action, each with whether the action reads everything below it."""
     if not subject.is_shell and not rule.command:
-        is_deep = subject.tool in _DEEP
+        is_deep = subject.tool in _DEEP_TOOLS
         named = subject.paths or ((subject.workspace,) if is_deep else ())
         yield from ((path, is_deep) for one in named for path in {one, real(one)})
     for part in subject.commands:
         if rule.command and not runs(rule, part):
             continue
-        is_deep = _is_deep(part) or _is_directory_of_code(part)
-        named = (*part.paths, *_patterns(part)) or tuple(_trees_of(part, subject) if is_deep else ())
+        is_deep = reads_tree(part) or _is_directory_of_code(part)
+        named = (*part.paths, *_patterns(part), *(_trees_of(part, subject) if is_of_sources(part) else ()))
+        named = named or ((subject.workspace,) if is_deep and not is_of_sources(part) else ())
         yield from (each for one in named for each in _forms(one, is_deep=is_deep))
         yield from (each for one in _taken_in_by_git(part, subject) for each in _forms(one, is_deep=True))
 
@@ -175,47 +153,20 @@ def _matching(pattern: str) -> Iterator[str]:
 
 def is_recursive(subject: Subject) -> bool:
     """Return whether the action opens all files below the directories that it names."""
-    return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
+    return any(map(reads_tree, subject.parts)) if subject.is_shell else subject.tool in _DEEP_TOOLS
 
 
 def _trees_of(part: Part, subject: Subject) -> list[str]:
-    """Return the directories and files that a program named without rated paths reads, or else the workspace."""
-    is_formatter = not _FORMATS.isdisjoint(word.rpartition("/")[2] for word in part.words)
-    if is_formatter and not _ASKS.isdisjoint(part.words):
+    """Return the directories and files that a formatter or linter names, or else the workspace."""
+    if only_asks(part):
         return []
-    existing = [path for path in candidates(part, part.words[1:]) if os.path.exists(path)]  # noqa: PTH110 - per word
-    return (existing if is_formatter else []) or [subject.workspace]
+    named = (path.removesuffix("/...") for path in candidates(part, part.words[1:]))
+    return [path for path in named if os.path.exists(path)] or [subject.workspace]  # noqa: PTH110 - per word
 
 
 def _is_directory_of_code(part: Part) -> bool:
     """Return whether the part is a call in Python code with a directory, which may read everything below it."""
     return not part.words and any(map(os.path.isdir, part.paths))
-
-
-def _verbs_of_tree(name: str) -> frozenset[str]:
-    return _TAKES_TREE.get(name, frozenset())
-
-
-def _is_deep(part: Part) -> bool:
-    if not part.words:
-        return False
-    name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
-    if name == "git":
-        return False
-    if (
-        name in _UPLOADS | _FORMATS
-        or (name in _DEEP and name != "grep")
-        or not _verbs_of_tree(name).isdisjoint(rest[:4])
-    ):
-        return True
-    if name.startswith("python") and "-m" in rest[:-1]:
-        return rest[rest.index("-m") + 1] in _SERVES | _FORMATS
-    characters = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
-    return any(
-        word in ("--recursive", "--archive", "--dereference-recursive")
-        or (_CLUSTER.fullmatch(word) is not None and any(sign in word for sign in characters))
-        for word in rest
-    )
 
 
 def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Final
 from workbench.files.root_directory import real_path
 from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
+from workbench.rules.drivers import may_drive
 from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
 from workbench.rules.rule import Rule, slips_by
 from workbench.rules.script_content import content_hash, script_of
@@ -90,10 +91,12 @@ def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[
 
 def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the command with a normalized program and verb: `git-push x` and `hub push x` become `git push x`."""
+    if name.startswith("git-remote-") or any("git-receive-pack" in word for word in rest):
+        yield ["git", "push"]
     if name.startswith("git-") and len(name) > 4:
         name, rest = "git", [name[4:], *rest]
         yield [name, *rest]
-    elif name == "hub":
+    elif name in ("hub", "lab"):
         name = "git"
         yield [name, *rest]
     bare = _from_verb(name, rest)
@@ -189,7 +192,7 @@ _CHANGERS: Final = words(
 _RUNS_ANYTHING: Final = re.compile(
     r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
     r".* or runs a command|loads |starts a shell|the analysis failed|"
-    r"changes what |sets \w+, which changes|acts with the rights of another"
+    r"changes what |hides what |imports what |calls something |sets \w+, which changes|acts with the rights of another"
 )
 """The beginnings of the reasons of HIGH parts that run code which is not visible in their words."""
 
@@ -393,7 +396,7 @@ def _may_run(part: Part, pattern: str) -> bool:
         return True
     if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _strings(part)):
         return True
-    return hides_from(pattern, part.words, part.program)
+    return hides_from(pattern, part.words, part.program) or may_drive(part.words, pattern.partition(" ")[0])
 
 
 def _holds_command(pattern: str, command: Sequence[str]) -> bool:

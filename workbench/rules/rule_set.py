@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,7 +14,8 @@ from typing import Final
 from workbench.risk.assessment import Part
 from workbench.risk.executed.scripts import Script, scripts_run
 from workbench.risk.paths import PathContext
-from workbench.rules.indirect_paths import base_of, linked_by, reaches
+from workbench.rules.drivers import library_for
+from workbench.rules.indirect_paths import base_of, linked_by, reaches, takes_in
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.rules.rule_files import RuleFile, read_rules
 from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
@@ -23,6 +24,10 @@ from workbench.text import visible_path
 from workbench.tools.execute_bash import NAME as SHELL
 
 RUNS_SCRIPT: Final = "runs `{path}`, which holds what `{rule}` names"
+DRIVES: Final = "uses `{library}`, which may do what `{rule}` names"
+_INTERPRETER: Final = re.compile(
+    r"(?:python|pypy|ipython|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|julia|groovy|jshell|irb)[\d.]*"
+)
 _CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
 
 
@@ -35,12 +40,34 @@ def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     if not rules or not (subject.commands or subject.tool in _CODE):
         return None
     code = str(subject.arguments.get("code", ""))
+    inline = next(filter(None, (_driven(rule, text) for text in _inline(subject, code) for rule in rules)), None)
+    if inline is not None:
+        return inline
     for script in scripts_run(subject.parts, subject.workspace, subject.command, code):
         held = next((rule for rule in rules if _holds(rule, script, subject)), None)
+        if driven := next(filter(None, (_driven(rule, script.text) for rule in rules if not script.is_shell)), None):
+            return driven
         if held is not None:
             name = script.path.removeprefix(f"{subject.workspace}/")
             return replace(held, verdict="ask", reason=RUNS_SCRIPT.format(path=visible_path(name), rule=held.text))
     return None
+
+
+def _inline(subject: Subject, code: str) -> Iterator[str]:
+    """Yield the code that a call contains, and the words and inputs of commands that run code."""
+    yield code
+    for part in subject.commands:
+        if part.words and _INTERPRETER.fullmatch(part.words[0].rpartition("/")[2]):
+            yield " ".join(part.words)
+            yield part.input
+
+
+def _driven(rule: Rule, code: str) -> Rule | None:
+    """Return an `ask` rule if code imports a library that does the work of the rule's program, or None."""
+    library = library_for(rule.command.partition(" ")[0], code) if code and rule.command else ""
+    if not library:
+        return None
+    return replace(rule, verdict="ask", reason=DRIVES.format(library=library, rule=rule.text))
 
 
 def _may_count(rule: Rule, subject: Subject) -> bool:
@@ -55,7 +82,10 @@ def _holds(rule: Rule, script: Script, subject: Subject) -> bool:
         literal = None if is_read else _literal_command(rule.command).search(script.text)
         return literal is not None or any(runs(rule, part) for part in parts)
     is_of_shell = not rule.tool or rule.tool == SHELL
-    return is_of_shell and any(is_at(rule, path, subject) for part in parts for path in part.paths)
+    if not is_of_shell or not parts:
+        return False
+    line = replace(subject, tool=SHELL, arguments={}, parts=tuple(parts))
+    return any(is_at(rule, path, subject) for part in parts for path in part.paths) or takes_in(rule, line)
 
 
 @lru_cache(64)

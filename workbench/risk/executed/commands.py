@@ -226,13 +226,23 @@ def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
             finder.program(word[2:], bases, depth)
 
 
+def _tree(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    """Add the script of a runner, then the tree of a build, of which not every file will run."""
+    for word in filter(_SCRIPT_NAME.fullmatch, rest[:20] if program in {*table.RUNNERS, "go"} else ()):
+        finder.program(word, bases, depth, "other")
+    if is_tree_program(program, rest):
+        add_tree(finder, rest, bases, depth)
+
+
+_SCRIPT_NAME: Final = re.compile(r"[^-].*\.(?:py|[mc]?[jt]s|rb|pl|sh|bash|php|lua|go)")
+
+
 def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     """Add, for any other program, the files that it looks for, and operands that are scripts or executable."""
     _looked_for(finder, program, rest, bases, depth)
     add_settings(finder, program, bases, depth)
     _libraries(finder, program, rest, bases, depth)
-    if is_tree_program(program, rest):
-        add_tree(finder, rest, bases, depth)
+    _tree(finder, program, rest, bases, depth)
     _flag_files(finder, rest, bases, depth)
     _named_modules(finder, rest, bases, depth)
     is_runner = program in table.RUNNERS or program in table.NODE_MANAGERS

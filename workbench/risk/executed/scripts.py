@@ -12,8 +12,8 @@ from workbench.risk.executed.source import recipe_text
 
 _LARGEST: Final = 256_000
 _MOST: Final = 40
-_MOST_DEPTH_OF_CODE: Final = 1
-"""The depth to which programs other than shell scripts are searched; the modules they import are not."""
+_MOST_DEPTH_OF_CODE: Final = 3
+"""The depth to which programs other than shell scripts, and the modules they import, are searched."""
 
 
 class Script(NamedTuple):

@@ -60,6 +60,8 @@ delete:0:path | os.remove os.unlink os.rmdir os.removedirs
 rmtree:0:path | shutil.rmtree distutils.dir_util.remove_tree
 below:1:extract_dir:. read:0:filename | shutil.unpack_archive
 write:0:base_name deep:2:root_dir:. | shutil.make_archive
+deep:0:dir | compileall.compile_dir
+deep:0:source | zipapp.create_archive
 below:0:path:. | zipfile.ZipFile().extractall tarfile.open().extractall tarfile.TarFile().extractall
 below:1:path:. | zipfile.ZipFile().extract tarfile.open().extract tarfile.TarFile().extract
 write:0:database | sqlite3.connect duckdb.connect
