@@ -113,6 +113,25 @@ def test_a_tool_cannot_pass_for_a_built_in_one(agent_with):
         agent_with(FakeModel(says("ok")), [shell]).run_sync("go")
 
 
+def test_a_session_that_runs_keeps_its_tool_when_the_name_is_registered_again(agent_with):
+    def answering(text: str) -> ThinkTool:
+        return ThinkTool().set_executor(lambda action: {"content": text})
+
+    turns = (calls(("think", {"thought": "?"})), says("ok"))
+    before, after = FakeModel(*turns, *turns), FakeModel(*turns)
+    register_tool("think", answering("first"))
+    try:
+        running = agent_with(before, ["think"])
+        running.run_sync("go")
+        register_tool("think", answering("second"))
+        running.run_sync("go on")
+        agent_with(after, ["think"]).run_sync("go")
+    finally:
+        unregister_tool("think")
+    assert before.results == ["first", "first"]
+    assert after.results == ["second"]
+
+
 class Terminate(BaseTool):
     """Ends the conversation."""
 

@@ -116,6 +116,48 @@ def test_packages_of_tools_load_their_code_on_first_use():
     assert python(code) == "[]\nFalse"
 
 
+KINDS = ("Action", "Observation", "Executor", "Tool")
+
+
+@pytest.mark.parametrize("tool", sorted(ALL_TOOLS - {"openapi"}))
+def test_each_name_that_a_tool_has_is_one_of_all_its_classes(tool):
+    own = [name for module, names in EXPORTS.items() if module.startswith(f"{tool}.") for name in names]
+    stems = {name.removesuffix(kind) for name in own for kind in ("Action", "Tool") if name.endswith(kind)}
+    names = {f"{stem}{kind}" for stem in stems for kind in KINDS}
+    assert len(names) >= 4
+    assert names - set(workbench.tools.__all__) == set()
+    for kind in KINDS:
+        assert len({getattr(workbench.tools, f"{stem}{kind}") for stem in stems}) == 1
+
+
+@pytest.mark.parametrize("name", ["Glob", "Grep", "PythonExecute", "IPython", "Bash"])
+def test_executors_take_the_directory_as_in_openhands(name, tmp_path):
+    (tmp_path / "mine.txt").write_text("pattern\n")
+    kind, action = (getattr(workbench.tools, f"{name}{each}") for each in ("Executor", "Action"))
+    executor = kind(working_dir=str(tmp_path))
+    argument = {"Glob": {"pattern": "*"}, "Grep": {"pattern": "pat"}, "Bash": {"command": "ls"}}.get(
+        name, {"code": "import os; print(os.listdir())"}
+    )
+    try:
+        assert "mine.txt" in executor(action.model_validate(argument)).text
+    finally:
+        executor.close()
+
+
+@pytest.mark.parametrize("name", ["BashTool", "FileEditorTool", "TaskTrackerTool", "GlobTool", "GrepTool", "ThinkTool"])
+def test_a_tool_is_created_without_a_conversation_for_the_current_directory(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tool,) = getattr(workbench.tools, name).create()
+    arguments = {
+        "BashTool": {"command": "pwd"},
+        "GlobTool": {"pattern": "*"},
+        "FileEditorTool": {"command": "view", "path": "a"},
+    }
+    with tool:
+        text = tool(arguments[name]).text if name in arguments else str(tmp_path)
+    assert str(tmp_path) in text
+
+
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items(), ids=ALIASES)
 def test_names_of_other_programs_are_aliases_of_ours(alias, name):
     assert getattr(workbench.tools, alias) is getattr(workbench.tools, name)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,17 @@ import pytest
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
-from workbench.tools import BUILTIN_TOOLS, ToolContext, list_registered_tools
+from workbench.tools import (
+    BUILTIN_TOOLS,
+    Action,
+    ThinkAction,
+    ThinkTool,
+    ToolContext,
+    ToolDefinition,
+    list_registered_tools,
+    register_tool,
+    unregister_tool,
+)
 from workbench.tools.factories import settable
 from workbench.tools.selection import Selection, checked_params, choose, select_tools
 from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
@@ -330,3 +341,33 @@ def test_tools_are_filtered_by_name(place):
         why(selection, "glob") == why(selection, "execute_ipython_cell") == "off: left out by tools.filter_tools_regex"
     )
     assert selection.notices == ()
+
+
+def another(name: str) -> ToolDefinition:
+    return ToolDefinition(name=name, description="", action_type=Action, executor=lambda action: "another")
+
+
+@pytest.fixture
+def replaced() -> Iterator[Callable[[Any], None]]:
+    """Registers another tool by the name of a built-in one until the test ends."""
+    yield lambda tool: register_tool("think", tool)
+    unregister_tool("think")
+
+
+def test_a_tool_registered_by_a_built_in_name_takes_its_place_in_new_sessions(place, replaced):
+    before = select(place)
+    replaced(another("ponder"))
+    assert "think" in before.tools
+    assert tuple(select(place).tools) == tuple("ponder" if name == "think" else name for name in BUILTIN_TOOLS)
+    replaced(ThinkTool().set_executor(lambda action: {"content": "own"}))
+    assert select(place).tools["think"](ThinkAction(thought="?")).text == "own"
+
+
+def test_a_session_refuses_another_tool_that_calls_itself_like_a_built_in_one(place, replaced):
+    replaced(another("think"))
+    selection = select(place)
+    assert tuple(selection.tools) == tuple(name for name in BUILTIN_TOOLS if name != "think")
+    (notice,) = selection.notices
+    assert notice.startswith(
+        "the tool think is left out: it calls itself 'think', but calls of that built-in tool are rated"
+    )

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 from workbench.errors import UsageError
 from workbench.tools.context import ConversationState, ToolContext
 from workbench.tools.functions import tool_from_function
-from workbench.tools.manifest import ALL_TOOLS
-from workbench.tools.registry import Tool, UnknownTool, check_tool, find_tool, make_tools, resolve_alias
+from workbench.tools.registry import Tool, UnknownTool, check_tool, find_tool, make_tools, resolve_alias, stands_in
 from workbench.tools.schema import Observation
 from workbench.tools.tool import ToolBase, ToolDefinition
 from workbench.tools.user_tools import is_name
@@ -281,10 +280,6 @@ def _check(tool: ToolDefinition, others: MutableMapping[str, ToolDefinition]) ->
         raise UsageError(f"Two tools are called {tool.name!r}; a name belongs to one tool.")
     if not is_name(tool.name):
         raise UsageError(f"{tool.name!r} is no name for a tool: letters, digits, `_` and `-`, at most 64.")
-    if tool.name in ALL_TOOLS:
-        own = find_tool(tool.name)
-        if not (isinstance(own, type) and isinstance(tool, own)):
-            raise UsageError(
-                f"The name {tool.name!r} belongs to a built-in tool, which is rated by it; choose another."
-            )
+    if not stands_in(tool):
+        raise UsageError(f"The name {tool.name!r} belongs to a built-in tool, which is rated by it; choose another.")
     json.dumps(tool.to_openai_tool())

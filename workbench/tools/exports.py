@@ -200,18 +200,39 @@ are not imported here for type checkers.
 
 ALIASES: Final[dict[str, str]] = {
     "ActionBase": "Action",
+    "AgentDelegateExecutor": "DelegateExecutor",
+    "AgentDelegateTool": "DelegateTool",
     "AskHuman": "AskHumanTool",
     "Bash": "BashTool",
+    "BashAction": "ExecuteBashAction",
+    "BashObservation": "ExecuteBashObservation",
     "BrowserToolSet": "BrowserTool",
     "BrowserUseTool": "BrowserTool",
+    "CondensationRequestAction": "RequestCondensationAction",
+    "CondensationRequestExecutor": "RequestCondensationExecutor",
+    "CondensationRequestObservation": "RequestCondensationObservation",
+    "CondensationRequestTool": "RequestCondensationTool",
     "CreateChatCompletion": "CreateChatCompletionTool",
     "DelegateAction": "AgentDelegateAction",
     "DelegateObservation": "AgentDelegateObservation",
+    "EditFileTool": "LLMBasedFileEditTool",
+    "ExecuteBashExecutor": "BashExecutor",
+    "ExecuteBashTool": "BashTool",
+    "ExecuteIPythonCellExecutor": "IPythonExecutor",
+    "ExecuteIPythonCellTool": "IPythonTool",
     "FileEditorAction": "StrReplaceEditorAction",
     "FileEditorObservation": "StrReplaceEditorObservation",
+    "IPythonAction": "ExecuteIPythonCellAction",
+    "IPythonObservation": "ExecuteIPythonCellObservation",
+    "LLMBasedFileEditAction": "EditFileAction",
+    "LLMBasedFileEditExecutor": "EditFileExecutor",
+    "LLMBasedFileEditObservation": "EditFileObservation",
     "ObservationBase": "Observation",
     "PythonExecute": "PythonExecuteTool",
+    "PythonExecuteExecutor": "PythonExecutor",
     "StrReplaceEditor": "FileEditorTool",
+    "StrReplaceEditorExecutor": "FileEditorExecutor",
+    "StrReplaceEditorTool": "FileEditorTool",
     "TerminalAction": "ExecuteBashAction",
     "TerminalExecutor": "BashExecutor",
     "TerminalObservation": "ExecuteBashObservation",
@@ -221,7 +242,7 @@ ALIASES: Final[dict[str, str]] = {
     "file_editor_tool": "str_replace_editor_tool",
     "terminal_tool": "execute_bash_tool",
 }
-"""Names of OpenHands and OpenManus for what has another name here."""
+"""Names of OpenHands and OpenManus for what has another name here, and those that follow from a tool's other names."""
 
 Exports: TypeAlias = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 

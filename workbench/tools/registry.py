@@ -9,13 +9,14 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.context import ConversationState
+from workbench.tools.exports import ALIASES
 from workbench.tools.factories import call_factory
 from workbench.tools.json_schema import copied
 from workbench.tools.manifest import ALL_TOOLS, BUILTIN_TOOLS, manifest_of
@@ -25,20 +26,6 @@ from workbench.tools.tool import ToolBase, ToolDefinition
 Factory: TypeAlias = Callable[..., ToolDefinition | Sequence[ToolDefinition]]
 """A function that is called with the conversation state and the parameters as keyword arguments."""
 Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
-
-CLASS_ALIASES: Final[dict[str, str]] = {
-    "AskHuman": "ask_human",
-    "Bash": "execute_bash",
-    "BrowserToolSet": "browser",
-    "BrowserUseTool": "browser",
-    "CondensationRequestTool": "request_condensation",
-    "CreateChatCompletion": "create_chat_completion",
-    "PythonExecute": "python_execute",
-    "StrReplaceEditor": "str_replace_editor",
-    "Terminate": "finish",
-    "TerminalTool": "execute_bash",
-}
-"""The names that OpenHands and OpenManus have for the classes of built-in tools, where ours differ."""
 
 logger = logging.getLogger(__name__)
 _added: dict[str, Registrable] = {}
@@ -95,32 +82,29 @@ def builtin_names() -> dict[str, str]:
 def register_tool(name: str, tool: Registrable) -> None:
     """Register an instance, a ToolBase subclass or a factory; a name that is already registered gets the new tool.
 
-    Sessions that run keep the tools that they were opened with. The name of a built-in tool's class may be registered
-    with another tool, which is logged as a warning. Raises ValueError for an invalid name or one of a built-in tool,
-    TypeError for an object of another type, and MissingExecutor for an instance without an executor.
+    Sessions that run keep the tools that they were opened with. A name of a built-in tool may get another tool until it
+    is unregistered, which is logged as a warning; `stands_in` says what a session accepts there. Raises ValueError for
+    an invalid name, TypeError for an object of another type, and MissingExecutor for an instance without an executor.
     """
     if not isinstance(name, str) or not name or name != name.strip():
         raise ValueError(f"A tool needs a name without spaces at its ends, not {name!r}.")
-    if name in OLDER_NAMES or name in ALL_TOOLS:
-        raise ValueError(f"The name {name!r} belongs to another tool, which is built in; choose another one.")
     checked = check_tool(tool)
-    own = _class_names().get(name)
-    if own is not None and checked is not _builtin(own):
+    own = builtin_names().get(name)
+    if own is not None and checked is not builtin_tool(own):
         logger.warning("%r no longer means the built-in tool %s, but the one registered by that name.", name, own)
     with _lock:
         _added[name] = checked
 
 
 def unregister_tool(name: str) -> None:
-    """Remove a registered tool; sessions that run keep it.
+    """Remove a registered tool; sessions that run keep it, and the name of a built-in tool means that tool again.
 
     Raises UnknownTool if there is no tool of that name, and ValueError for a built-in tool, which stays.
     """
     with _lock:
         if _added.pop(name, None) is not None:
             return
-    own = _class_names().get(name) or resolve_alias(name)
-    if own in ALL_TOOLS:
+    if own := builtin_names().get(name):
         raise ValueError(
             f"The tool {own!r} is built in and stays registered; switch it off with [tools] {own} = false."
         )
@@ -163,22 +147,35 @@ def find_tool(name: str) -> Registrable:
     """Return the registration of a name, an alias or the name of a class. Raises UnknownTool."""
     own = resolve_alias(name)
     with _lock:
-        if own in _added:
-            return _added[own]
+        for each in (name, own):
+            if each in _added:
+                return _added[each]
     if own in ALL_TOOLS:
-        return _builtin(own)
+        return builtin_tool(own)
     registration = _of_class(name)
     if registration is None:
         raise _unknown(name)
     return registration
 
 
-def _builtin(name: str) -> Registrable:
+def builtin_tool(name: str) -> Registrable:
+    """Return the built-in tool of this name, whatever is registered by it."""
     manifest = manifest_of(name)
     assert manifest is not None, name
     module, _, attribute = manifest.definition.partition(":")
     definition: Registrable = getattr(import_module(f"{__package__}.{name}.{module}"), attribute)
     return definition
+
+
+def stands_in(tool: ToolDefinition) -> bool:
+    """Return whether a tool may have its name in a session, where calls are rated and shown by the name.
+
+    The name of a built-in tool is for that tool, a subclass, or either of them with another executor.
+    """
+    if tool.name not in ALL_TOOLS:
+        return True
+    own = builtin_tool(tool.name)
+    return isinstance(own, type) and isinstance(tool, own)
 
 
 def _of_class(name: str) -> Registrable | None:
@@ -188,7 +185,7 @@ def _of_class(name: str) -> Registrable | None:
     if registered:
         return registered.popitem()[1] if len(registered) == 1 else None
     builtin = _class_names().get(name)
-    return None if builtin is None else _builtin(builtin)
+    return None if builtin is None else builtin_tool(builtin)
 
 
 def _class_name(tool: Registrable) -> str:
@@ -201,7 +198,7 @@ def _class_names() -> dict[str, str]:
     """Return the names of the built-in tools by the names of their classes."""
     manifests = {name: manifest_of(name) for name in ALL_TOOLS}
     own = {manifest.definition.partition(":")[2]: name for name, manifest in manifests.items() if manifest}
-    return CLASS_ALIASES | own
+    return own | {alias: own[name] for alias, name in ALIASES.items() if name in own}
 
 
 def _unknown(name: str) -> UnknownTool:

@@ -20,7 +20,7 @@ from workbench.suggest import nearest
 from workbench.tools.coercion import error_line
 from workbench.tools.context import ConversationState
 from workbench.tools.factories import Hints, settable
-from workbench.tools.manifest import ALL_TOOLS, BUILTIN_TOOLS
+from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tools.name_filter import NameFilter
 from workbench.tools.registry import (
     Registrable,
@@ -30,6 +30,7 @@ from workbench.tools.registry import (
     list_registered_tools,
     make_tools,
     resolve_alias,
+    stands_in,
 )
 from workbench.tools.tool import ToolDefinition
 from workbench.tools.user_tools import OwnTool, find_own, is_name
@@ -251,20 +252,23 @@ class _Opener:
         tools = tuple(make_tools(tool, Tool(choice.name, params), self._context))
         if not tools:
             raise UsageError("it has nothing here to work with")
-        if own:
-            with contextlib.ExitStack() as undo:
-                undo.callback(_close, tools)
-                self._check(tools)
-                undo.pop_all()
+        with contextlib.ExitStack() as undo:
+            undo.callback(_close, tools)
+            self._check(tools, is_own=own is not None)
+            undo.pop_all()
         return tools
 
-    def _check(self, tools: Sequence[ToolDefinition]) -> None:
-        """Raise an error unless all have free names and serializable schemas."""
+    def _check(self, tools: Sequence[ToolDefinition], *, is_own: bool) -> None:
+        """Raise an error unless all may have their names; those of packages and files need free ones, and schemas that
+        can be sent.
+        """
         for tool in tools:
-            if tool.name in ALL_TOOLS:
+            if not stands_in(tool):
                 raise UsageError(
                     f"it calls itself {tool.name!r}, but calls of that built-in tool are rated by its name"
                 )
+            if not is_own:
+                continue
             if tool.name in self._names or not is_name(tool.name):
                 raise UsageError(f"it calls itself {tool.name!r}, which is another tool's name or none")
             json.dumps(tool.as_executable().to_openai_tool())

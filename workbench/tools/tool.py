@@ -11,6 +11,7 @@ import inspect
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -35,7 +36,7 @@ from workbench.tools.coercion import (
     one_of,
     snake_case,
 )
-from workbench.tools.context import ConversationState
+from workbench.tools.context import ConversationState, ToolContext
 from workbench.tools.coroutines import CoroutineRunner
 from workbench.tools.effects import AssessmentContext, Effect
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
@@ -366,13 +367,20 @@ DeclaredT = TypeVar("DeclaredT", bound=DeclaredTool)
 
 
 def _taking_executor(method: Any) -> Any:
-    """Return the same `create` that also takes an executor, which several tools may share, as in OpenHands."""
+    """Return the same `create` that also takes an executor, which several tools may share, as in OpenHands.
+
+    Without a conversation state, it creates the tool for the current directory.
+    """
     create = method.__func__
-    if hasattr(create, "__wrapped__") or "executor" in inspect.signature(create).parameters:
+    parameters = inspect.signature(create).parameters
+    if hasattr(create, "__wrapped__") or "executor" in parameters:
         return method
+    needs_state = "conv_state" in parameters and parameters["conv_state"].default is inspect.Parameter.empty
 
     def created(cls: Any, *states: Any, executor: Any = None, **params: Any) -> Any:
         if executor is None:
+            if needs_state and not states:
+                params.setdefault("conv_state", ToolContext(str(Path.cwd())))
             return create(cls, *states, **params)
         own = sorted(params.keys() - {"conv_state"})
         if own:

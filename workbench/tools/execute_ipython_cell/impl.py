@@ -205,9 +205,14 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
     """Owns the interpreter of one session; cells run one after the other."""
 
     def __init__(
-        self, workspace: Path, state_dir: Path | None = None, *, python: str = "", hidden_env: Collection[str] = ()
+        self,
+        working_dir: str | Path = ".",
+        state_dir: Path | None = None,
+        *,
+        python: str = "",
+        hidden_env: Collection[str] = (),
     ) -> None:
-        self._kernels = Kernels(workspace, state_dir, python, hidden_env)
+        self._kernels = Kernels(Path(working_dir).absolute(), state_dir, python, hidden_env)
         self._one_cell = threading.Lock()
         self._stop = threading.Event()
         self._running: RpcWorker | None = None

@@ -68,7 +68,7 @@ class GlobTool(DeclaredTool[GlobAction, GlobObservation]):
     annotations = ToolAnnotations.reading("Find files")
 
     def __init__(self, workspace: str | Path | None = None, *, seconds: float = SECONDS) -> None:
-        super().__init__(GlobExecutor(str(Path(workspace or ".").absolute()), seconds))
+        super().__init__(GlobExecutor(workspace or ".", seconds))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
@@ -93,8 +93,8 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
 
     side_by_side = True
 
-    def __init__(self, workspace: str, seconds: float) -> None:
-        self._workspace = workspace
+    def __init__(self, working_dir: str | Path = ".", seconds: float = SECONDS) -> None:
+        self._workspace = str(Path(working_dir).absolute())
         self._searches = Searches(seconds)
 
     def __call__(self, action: GlobAction) -> GlobObservation:

@@ -72,7 +72,7 @@ class GrepTool(DeclaredTool[GrepAction, GrepObservation]):
     annotations = ToolAnnotations.reading("Search files")
 
     def __init__(self, workspace: str | Path | None = None, *, seconds: float = SECONDS) -> None:
-        super().__init__(GrepExecutor(str(Path(workspace or ".").absolute()), seconds))
+        super().__init__(GrepExecutor(workspace or ".", seconds))
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
@@ -125,8 +125,8 @@ class GrepExecutor(ToolExecutor[GrepAction, GrepObservation]):
 
     side_by_side = True
 
-    def __init__(self, workspace: str, seconds: float) -> None:
-        self._workspace = workspace
+    def __init__(self, working_dir: str | Path = ".", seconds: float = SECONDS) -> None:
+        self._workspace = str(Path(working_dir).absolute())
         self._searches = Searches(seconds)
 
     def __call__(self, action: GrepAction) -> GrepObservation:

@@ -178,7 +178,7 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
     annotations = ToolAnnotations.writing("Run Python", open_world=True)
 
     def __init__(self, workspace: str | Path | None = None, *, hidden_env: Collection[str] = ()) -> None:
-        super().__init__(PythonExecutor(Path(workspace or ".").absolute(), hidden_env))
+        super().__init__(PythonExecutor(workspace or ".", hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the effect of running the code; it names the workspace's interpreter if there is one."""
@@ -203,8 +203,8 @@ _LINE_NUMBER = re.compile(r'File "<code>", line (\d+)')
 class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]):
     """Runs code in one workspace; calls may run concurrently."""
 
-    def __init__(self, workspace: Path, hidden_env: Collection[str] = ()) -> None:
-        self._workspace = workspace
+    def __init__(self, working_dir: str | Path = ".", hidden_env: Collection[str] = ()) -> None:
+        self._workspace = Path(working_dir).absolute()
         self._hidden = frozenset(hidden_env)
         self._lock = threading.Lock()
         self._running: set[Process] = set()

@@ -92,10 +92,10 @@ def _names(number: int) -> Iterator[str]:
 
 
 class TaskTrackerObservation(Observation):
-    """The current list, also as plain data."""
+    """The current list, also as data."""
 
     command: Literal["view", "plan"] = "view"
-    task_list: list[dict[str, str]] = Field(default_factory=list)
+    task_list: list[TaskItem] = Field(default_factory=list)
 
 
 class TaskTrackerTool(StatelessTool[TaskTrackerAction, TaskTrackerObservation]):
@@ -136,7 +136,7 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
             self._tasks = list(action.task_list)
             self._save()
         return TaskTrackerObservation.from_text(
-            self._message(action.command), command=action.command, task_list=[task.model_dump() for task in self._tasks]
+            self._message(action.command), command=action.command, task_list=list(self._tasks)
         )
 
     def _save(self) -> None:
