@@ -19,6 +19,7 @@ from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.dock import DockedPanel
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval import quiet_time
 from workbench.view.approval.questions import Later, TextAnswer
@@ -44,7 +45,7 @@ def hints(app: ScreenApp) -> str:
 
 
 async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
-    await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and "Esc Not now" in hints(app), "visible")
+    await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and hints(app), "visible")
 
 
 async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
@@ -317,8 +318,9 @@ async def test_conversation_shows_question_and_options_and_opens_the_card() -> N
         await pilot.press("escape")
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
         text = app.screen.query_one(ActionCard).render().plain
-        assert "¿ Which? …" in text
-        assert "needs approval" in text
+        assert text.startswith("? Which? …")
+        assert "needs an answer" in text
+        assert "needs approval" not in text
         for row in ("Of these", "1  red", "2  [/x]\\e"):
             assert f" │ {row}" in text
         app.screen.query_one(ActionCard).action_open()
@@ -336,3 +338,41 @@ async def test_answered_question_opens_its_details() -> None:
         assert not isinstance(app.screen, AnswerScreen)
         app.screen.query_one(ActionCard).action_open()
         await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))
+
+
+def panel_of(app) -> DockedPanel:
+    return app.screen.query_one(DockedPanel)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_question_is_docked_below_the_agents_words_which_stay_in_sight(size: tuple[int, int]) -> None:
+    script = Script().start().user("Paint it.")
+    script.answer("\n\n".join(f"Paragraph {number}." for number in range(30)))
+    script.propose("ask_human", question="Which colour?", options=OPTIONS)
+    app = workbench_app(FakeClient(assess(script, "a1").events))
+    async with app.run_test(size=size) as pilot:
+        await take_answers(pilot)
+        await wait_until(pilot, lambda: "Paragraph 29." in text_on(app))
+        region = panel_of(app).region
+        assert (region.x, region.right, region.bottom) == (0, *size)
+        assert app.screen.query_one("#keys").region.bottom == size[1]
+        assert not app.screen_stack[0].query_one(ActionCard).display
+
+
+@pytest.mark.parametrize("way", ["escape", "answer"])
+async def test_conversation_gets_its_rows_back_when_the_question_closes(way: str) -> None:
+    script = asked()
+    client = FakeClient(script.events)
+    app = workbench_app(client)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await take_answers(pilot)
+        body = app.screen_stack[0].query_one("#body")
+        await wait_until(pilot, lambda: body.styles.margin.bottom > 0)
+        assert not app.screen_stack[0].query_one(ActionCard).display
+        if way == "escape":
+            await pilot.press("escape")
+        else:
+            client.bring(*answered(script, "a1", "mauve"))
+        await wait_until(pilot, lambda: body.styles.margin.bottom == 0)
+        assert app.screen.query_one(ActionCard).display
+        assert app.screen.query_one(Prompt).show_cursor

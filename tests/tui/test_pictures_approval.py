@@ -13,7 +13,7 @@ from tests.session.fake_agent import Harness, calls
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.pictures import app_with, in_each_look, show_events, takes_answers, text_on
-from tests.tui.sample_session import WORKSPACE
+from tests.tui.sample_session import START, WORKSPACE
 from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -118,7 +118,7 @@ def of_one_answer() -> tuple[Any, ...]:
         d.close()
         for tool in d.tools.values():
             tool.close()
-    return tuple(ev.event_from_json(line.replace(str(place), WORKSPACE)) for line in lines)
+    return tuple(replace(ev.event_from_json(line.replace(str(place), WORKSPACE)), at=START) for line in lines)
 
 
 def a_batch() -> list[Any]:

@@ -10,6 +10,7 @@ from textual import events
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -180,3 +181,20 @@ async def test_plan_that_is_no_longer_current_closes_the_question():
         client.bring(script.events[-1])
         await wait_until(pilot, lambda: not isinstance(app.screen, PlanScreen))
         assert client.commands == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_plan_question_is_docked_with_its_keys_in_the_last_line(size: tuple[int, int]):
+    script = planned("\n\n".join(f"Step {number}." for number in range(40)))
+    client = FakeClient(script.events[:-1])
+    app = workbench_app(client)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot, app, client, script)
+        await wait_until(pilot, lambda: is_armed(app))
+        await wait_until(pilot, lambda: "Step 39." in text_on(app))
+        keys = app.screen.query_one("#keys")
+        assert (keys.region.height, keys.region.bottom) == (1, size[1])
+        await wait_until(
+            pilot,
+            lambda: keys.render().plain == "y Ask (medium+)   e Accept edits   n Keep planning   Esc Not now",
+        )

@@ -8,7 +8,7 @@ from workbench.tools.manifest import Manifest
 
 NAME = "ask_human"
 MANIFEST = Manifest(
-    "definition:AskHumanTool", "question", Presentation(icon="¿", headline="{question}", subject="question")
+    "definition:AskHumanTool", "question", Presentation(icon="?", headline="{question}", subject="question")
 )
 
 __getattr__, __dir__, __all__ = exports_of(__name__)

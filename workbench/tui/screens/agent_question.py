@@ -1,13 +1,14 @@
-"""The card with a question from the agent: options and a line for free text. Opened by `QuestionOpener`.
+"""The question from the agent, docked at the bottom: options and a line for free text. Opened by `QuestionOpener`.
 
-Text typed before the card could be read goes to the prompt, and the card closes until the user has finished typing.
+Text typed before the question could be read goes to the prompt, and the question closes until the user has finished
+typing.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -19,8 +20,8 @@ from textual.widgets import Input, Static
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
+from workbench.tui.widgets.dock import LOW, LOWEST_DOCKED, SIDES, ReservingPanel, docked_rows, hint_line
 from workbench.tui.widgets.markdown_stream import MarkdownStream
-from workbench.tui.widgets.question_box import hint_line
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import Later, TextAnswer
 from workbench.view.formatting.question import KeyHint
@@ -54,11 +55,11 @@ class AnswerLine(Input):
             self.insert_text_at_cursor(visible(" ".join(event.text.split()), lines=False))
 
 
-_WIDEST = 100
-_AROUND = 5  # rows of the card beside the question: border, gap, answer and key hints
-_MAIN_SCREEN_ROWS = 5  # rows of the main screen that stay visible: activity, prompt and hints
-_SMALL = 20
-_TYPED = frozenset({"enter", "backspace", "ctrl+j"})
+_AROUND: Final = 3
+"""Rows of the panel beside the question: title, answer and key hints."""
+_GAPS: Final = 2
+"""Blank lines above the answer and above the key hints on a screen that is high enough."""
+_TYPED: Final = frozenset({"enter", "backspace", "ctrl+j"})
 
 
 class OptionLine(Static):
@@ -73,7 +74,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
     """Asks one question; dismisses with the answer, or with `Later` if it is postponed or withdrawn.
 
     `pass_on` is called with text typed too early; if it is None, because the user opened the card, such text is
-    dropped.
+    dropped. `reserve_rows` is called with the number of rows at the bottom of the screen that the question covers.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -94,6 +95,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         draft: str = "",
         pass_on: Callable[[events.Key | events.Paste], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        reserve_rows: Callable[[int], None] = lambda rows: None,
     ) -> None:
         super().__init__(clock)
         self._question = read_question(action.arguments)
@@ -104,16 +106,15 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self._line = AnswerLine(self._takes, placeholder)
         self._keys = Static(id="keys")
         self._asked = VerticalScroll(id="asked", can_focus=False)
-        self._card = Vertical(id="card")
-        self._width = _WIDEST
+        self._panel = ReservingPanel(reserve_rows)
         self._early: list[events.Key | events.Paste] = []
         self._passed_on = False
 
     def compose(self) -> ComposeResult:
         """Yield the question, its options, the line for free text, and the key hints."""
         self._line.value = self._draft
-        self._card.border_title = Content.styled(self._title, "bold")
-        with self._card:
+        with self._panel:
+            yield Static(Content.styled(self._title, "bold"), id="title")
             with self._asked:
                 yield Vertical(MarkdownStream(self._question.text), id="question")
                 for number, text in enumerate(self._question.options, 1):
@@ -127,12 +128,11 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
 
     def on_resize(self) -> None:
         """Adapt to the size of the screen."""
-        self._width = min(_WIDEST, self.size.width - (0 if self.size.width < 60 else 4))
-        self._card.styles.width = self._width
-        is_small = self.size.height < _SMALL
-        self.set_class(is_small, "-small")
-        available = self.size.height - (_AROUND - 1 if is_small else _AROUND + _MAIN_SCREEN_ROWS)
-        self._asked.styles.max_height = max(1, available)
+        height = self.size.height
+        self.set_class(height <= LOW, "-low")
+        self.set_class(height < LOWEST_DOCKED, "-lowest")
+        around = _AROUND + (_GAPS if height > LOW else 0)
+        self._asked.styles.max_height = max(1, docked_rows(height) - around)
         self.show_keys()
 
     def _takes(self, event: events.Key | events.Paste) -> bool:
@@ -192,13 +192,14 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         if armed and self._passed_on and self.is_current:
             self.finish(Later(self._line.value, aside=True))
             return
-        self._keys.update(hint_line(self._hints(armed), self._width - 4))
+        self._keys.update(hint_line(self._hints(armed), max(4, self.size.width - SIDES)))
 
     def _hints(self, armed: bool) -> tuple[KeyHint, ...]:
         count = 0 if self._line.value else len(self._question.options)
         choose = (KeyHint(f"1–{count}" if count > 1 else "1", "Choose", 1),) if count else ()
         ready = (*choose, KeyHint("Enter", "Send", 0)) if armed else (KeyHint("", "ready in 0.5s", 0),)
-        return (*ready, KeyHint("Esc", "Not now", 2))
+        scroll = (KeyHint("↑ ↓", "Scroll", 3),) if self._asked.max_scroll_y > 0 else ()
+        return (*ready, *scroll, KeyHint("Esc", "Not now", 2))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the option that was clicked."""

@@ -16,7 +16,7 @@ from workbench.config.locations import Locations
 from workbench.protocol.events import AlwaysChoice
 from workbench.rules.rule import parse_rule
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.question_box import DockedPanel, hint_line
+from workbench.tui.widgets.dock import DockedPanel, hint_line
 from workbench.tui.widgets.rule_lab import RuleLab
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope

@@ -9,17 +9,16 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from workbench.config.modes import NEVER_MEANS
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.question_box import DockedPanel, hint_line
+from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.formatting.approval import all_of
-from workbench.view.formatting.question import all_keys, styled_rows
+from workbench.view.formatting.question import KeyHint, all_keys, styled_rows
 from workbench.view.state import ActionItem
 
 _AROUND = 4  # title, gaps and keys
@@ -101,8 +100,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self._text.scroll_to(y=self._text.scroll_offset.y + lines, animate=False)
 
 
-_ARMED = "y Never ask   n Keep asking"
-_QUIET = "y (ready in 0.5s)   n Keep asking"
+_KEEP = KeyHint("n", "Keep asking")
 
 
 class NeverAskScreen(QuestionScreen[bool]):
@@ -118,18 +116,23 @@ class NeverAskScreen(QuestionScreen[bool]):
         """`typed` is called with text that was meant for the prompt."""
         super().__init__(clock)
         self._typed = typed
-        self._keys = Static(id="never-ask-keys")
+        self._keys = Static(id="keys")
 
     def compose(self) -> ComposeResult:
         """Yield the meaning of the mode and the key hints."""
-        with Vertical(id="never-ask-box") as box:
-            box.border_title = "Don't ask in this session?"
-            yield Static(Content("\n\n".join(NEVER_MEANS)), id="never-ask-said")
+        with DockedPanel(classes="-high"):
+            yield Static(Content.styled("Don't ask in this session?", "bold"), id="title")
+            yield Static(Content("\n\n".join(NEVER_MEANS)), id="text")
             yield self._keys
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        self._keys.update(Content(_ARMED if self.quiet.check() else _QUIET))
+        confirm = KeyHint("y", "Never ask") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
+        self._keys.update(hint_line((confirm, _KEEP), max(4, self.size.width - SIDES)))
+
+    def on_resize(self) -> None:
+        """Adapt the key hints to the width."""
+        self.show_keys()
 
     def no_answer(self) -> bool:
         """Return False: the mode is not changed."""

@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
@@ -18,14 +17,15 @@ from workbench.client.client import Client
 from workbench.protocol.commands import SendMessage
 from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
+from workbench.tui.widgets.dock import LOW, SIDES, ReservingPanel, hint_line
+from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.question_box import packed
-from workbench.tui.widgets.strips import css_beside
+from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.approval.plan import RUN_PLAN, PlanChoice, plan_choices, plan_ready
 from workbench.view.formatting.question import KeyHint
 from workbench.view.state import Changed, SessionState
 
-_TEXT: Final = "Approve this plan? It then runs in the mode that you choose; or write what to change."
+_TEXT: Final = "Approve this plan? It runs in the mode you choose. To change it, write what should be different."
 
 
 class PlanScreen(QuestionScreen[str]):
@@ -46,18 +46,23 @@ class PlanScreen(QuestionScreen[str]):
         type_in_prompt: Callable[[str], None],
         *,
         clock: Callable[[], float] = time.monotonic,
+        reserve_rows: Callable[[int], None] = lambda rows: None,
     ) -> None:
-        """`type_in_prompt` is called with text that was meant for the prompt."""
+        """`type_in_prompt` is called with text that was meant for the prompt.
+
+        `reserve_rows` is called with the number of rows at the bottom of the screen that the question covers.
+        """
         super().__init__(clock)
+        self._panel = ReservingPanel(reserve_rows)
         self._choices = {choice.key: choice for choice in choices}
         self._type_in_prompt = type_in_prompt
         self._keys = Static(id="keys")
 
     def compose(self) -> ComposeResult:
         """Yield the question and the key hints."""
-        with Vertical(id="box") as box:
-            box.border_title = Content.styled(" Plan ready ", "bold")
-            yield Static(Content(_TEXT), id="said")
+        with self._panel:
+            yield Static(Content.styled("Plan ready", "bold"), id="title")
+            yield Static(Content(_TEXT), id="text")
             yield self._keys
 
     def no_answer(self) -> str:
@@ -65,17 +70,19 @@ class PlanScreen(QuestionScreen[str]):
         return ""
 
     def on_resize(self) -> None:
-        """Adapt the key hints to the width."""
+        """Adapt to the size of the screen."""
+        self.set_class(self.size.height <= LOW, "-low")
         self.show_keys()
 
     def show_keys(self) -> None:
         """Show the active keys."""
         answers = [KeyHint("", "y (ready in 0.5s)")]
         if self.quiet.check():
-            answers = [KeyHint(choice.key, choice.label) for choice in self._choices.values()]
-            answers.append(KeyHint("n", "keep planning"))
-        hints = (*answers, KeyHint("Esc", "not now, F8 asks again"))
-        self._keys.update(Content("\n").join(packed(hints, max(8, self.size.width - 4))))
+            choices = self._choices.values()
+            answers = [KeyHint(choice.key, choice.label, rank) for rank, choice in enumerate(choices)]
+            answers.append(KeyHint("n", "Keep planning", 8))
+        hints = (*answers, KeyHint("Esc", "Not now", 7))
+        update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
 
     def on_key(self, event: events.Key) -> None:
         """Approve with a key of a mode after the quiet time; `n` closes, and other letters go to the prompt."""
@@ -112,6 +119,7 @@ class PlanOpener:
         self._client = client
         self._state = state
         self._modes = modes
+        self._space = DockSpace(screen)
         self._asked = 0
         """The plan about which the user was asked last."""
         self._open: PlanScreen | None = None
@@ -135,12 +143,17 @@ class PlanOpener:
         if not ready or self._open is not None or app.screen is not self._screen:
             return False
         self._asked = ready
-        self._open = PlanScreen(plan_choices(self._state), lambda text: self._screen.query_one(Prompt).type_in(text))
+        self._open = PlanScreen(
+            plan_choices(self._state),
+            lambda text: self._screen.query_one(Prompt).type_in(text),
+            reserve_rows=self._space.reserve,
+        )
         app.push_screen(self._open, self._closed)
         return True
 
     def _closed(self, mode: str | None) -> None:
         self._open = None
+        self._space.release()
         if mode and plan_ready(self._state) == self._asked:
             self._modes.choose(mode)
             self._client.send(SendMessage(text=RUN_PLAN))

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from workbench.client.client import Client
 from workbench.tui.messages import QuestionRang
+from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionQueue, Renewed, TextAnswer, Turn
 from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
@@ -31,6 +32,7 @@ class QuestionOpener:
         self._client = client
         self._state = state
         self._queue = QuestionQueue()
+        self._space = DockSpace(screen)
         self._answered: set[_Question] = set()
         """Questions whose answer is on its way to the engine."""
         self._drafts: dict[str, str] = {}
@@ -58,20 +60,10 @@ class QuestionOpener:
         if action_id is not None and self._open is None:  # one that has left the screen may still have to be handled
             self._show(action_id, waiting, is_called=self._queue.is_called)
         if self._open is None:
-            self._reserve_rows(0)
+            self._space.release()
         is_unseen = self._open is None or not app.app_focus
         if waiting and is_unseen and self._queue.rings(waiting):
             self._screen.post_message(QuestionRang())
-
-    def _reserve_rows(self, rows: int) -> None:
-        """Let the conversation end above the lowest `rows` rows of the screen, and hide the prompt's cursor there."""
-        body = self._screen.query_one("#body")
-        lower = self._screen.children[self._screen.children.index(body) + 1 :]
-        parts = [widget for widget in lower if widget.display and not widget.has_class("-textual-system")]
-        covered = min(rows, self._screen.size.height - 1) - sum(widget.outer_size.height for widget in parts)
-        if max(0, covered) != body.styles.margin.bottom:
-            body.styles.margin = (0, 0, max(0, covered), 0)
-        self._prompt.show_cursor = not rows
 
     def open(self, action_id: str) -> bool:
         """Open the question of this action; return False if it is not waiting or another question is open."""
@@ -141,18 +133,20 @@ class QuestionOpener:
             changed=[other for other, proposal in others if proposal.is_changed],
             type_in_prompt=lambda text: self._prompt.type_in(text),
             try_rule=lambda rule: try_rule(rule, self._state),
-            reserve_rows=self._reserve_rows,
+            reserve_rows=self._space.reserve,
         )
         self._proposals = {each: proposal for each, proposal in self._proposals.items() if each[0] in waiting}
         self._proposals[key] = screen.proposal
         return screen
 
     def _answer_screen(self, item: ActionItem, is_called: bool) -> AnswerScreen:
-        """Return the card for the agent's question; unless the user opened it, early keys go to the prompt."""
+        """Return the screen for the agent's question; unless the user opened it, early keys go to the prompt."""
         from workbench.tui.screens.agent_question import AnswerScreen
 
         draft = self._drafts.get(item.action_id, "")
-        return AnswerScreen(item, draft=draft, pass_on=None if is_called else self._pass_on)
+        return AnswerScreen(
+            item, draft=draft, pass_on=None if is_called else self._pass_on, reserve_rows=self._space.reserve
+        )
 
     def _pass_on(self, event: events.Key | events.Paste) -> None:
         if isinstance(event, events.Key):

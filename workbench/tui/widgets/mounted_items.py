@@ -70,6 +70,7 @@ class MountedItems:
         self.views: dict[int, ItemView] = {}
         """Widgets by the `id()` of their item, without the streaming answer's widget."""
         self.is_loading = False
+        self._hides_waiting = False
         self._live: AgentText | None = None
         self._marked: Item | None = None
 
@@ -116,7 +117,20 @@ class MountedItems:
             if isinstance(item, ActionItem):
                 self.refresh_group(item.reads.items if item.reads else [item])
             if (view := self.views.get(id(line_item_of(item)))) is not None:
+                self._show_or_hide(view)
                 view.show_item()
+
+    def hide_waiting(self, hides: bool) -> None:
+        """Hide the cards of waiting actions, because a question shows these actions, or show them again."""
+        if hides is not self._hides_waiting:
+            self._hides_waiting = hides
+            for view in self.views.values():
+                self._show_or_hide(view)
+
+    def _show_or_hide(self, view: ItemView) -> None:
+        is_visible = not (self._hides_waiting and isinstance(view.item, ActionItem) and view.item.phase == "waiting")
+        if view.display is not is_visible:
+            view.display = is_visible
 
     def refresh_group(self, group: Sequence[ActionItem]) -> None:
         """Mount the reads of a group that are shown now, and unmount those that are hidden now."""
@@ -282,6 +296,7 @@ class MountedItems:
         if view is None:
             view = self.views[id(item)] = _make_view(item, self.state.workspace)
             view.set_class(item is self._marked, "-found")
+            self._show_or_hide(view)
         return view
 
 

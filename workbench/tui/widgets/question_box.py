@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -16,9 +15,10 @@ from textual.widgets import Input, Static
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.diff_view import DiffView
+from workbench.tui.widgets.dock import LEAST_ROWS, LOW, LOWEST_DOCKED, SIDES, DockedPanel, docked_rows, hint_line
 from workbench.tui.widgets.inline_editor import InlineEditor
 from workbench.tui.widgets.question_text import QuestionText
-from workbench.tui.widgets.strips import as_content, css_beside, update_content
+from workbench.tui.widgets.strips import as_content, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
 from workbench.view.diff.document import CONTEXT
@@ -27,7 +27,6 @@ from workbench.view.formatting.question import (
     KeyHint,
     batch_lines,
     body_rows,
-    fitting,
     is_titled,
     reason_lines,
     risk_badge,
@@ -38,13 +37,6 @@ from workbench.view.formatting.question import (
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, clip, wrapped
 
-_SIDES: Final = 4
-"""Columns of the bar, the margins and the scrollbar of a text; a diff counts its own scrollbar."""
-_LOW: Final = 24
-"""The most rows of a screen on which a question has no blank lines."""
-_LOWEST_DOCKED: Final = 18
-"""The fewest rows of a screen on which the conversation is shown above a question."""
-_FEWEST_ABOVE: Final = 7
 _AGENT_ROWS: Final = 2
 _LEAST_TITLE: Final = 12
 _SMALLEST_DIFF: Final = 4
@@ -131,12 +123,6 @@ class ReadingProgress:
         self._skipped = skipped
 
 
-class DockedPanel(Vertical):
-    """A panel at the bottom of the screen, over its whole width; the bar at its left has the color of the risk."""
-
-    DEFAULT_CSS = css_beside(__file__)
-
-
 class QuestionBox(DockedPanel):
     """Shows one waiting action in full, with parts that scroll if they do not fit. It decides nothing itself."""
 
@@ -148,10 +134,10 @@ class QuestionBox(DockedPanel):
         """`reserve_rows` is called with the number of rows that the panel covers."""
         action = asked.action
         super().__init__(classes=f"-{action.risk.lower()}")
+        self._reserve_rows = reserve_rows
         self._asked = asked
         self._action = action
         self._proposal = proposal
-        self._reserve_rows = reserve_rows
         self._waiting = tuple(asked.waiting)
         self._at, self._total = asked.position, asked.total
         self._is_titled = is_titled(action)
@@ -264,7 +250,7 @@ class QuestionBox(DockedPanel):
 
     def fit(self, screen: Size) -> None:
         """Resize the panel to its content, at most to the rows that it may cover."""
-        inner = self._inner = max(4, screen.width - _SIDES)
+        inner = self._inner = max(4, screen.width - SIDES)
         self._progress.note_skipped(frozenset(self._proposal.out))
         update_content(self._keys, hint_line(self._hints, inner))
         update_content(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
@@ -272,13 +258,14 @@ class QuestionBox(DockedPanel):
         self._show_title(screen.width - 1)
         fixed = 2 + int(bool(self.note) or self.is_writing) + self._show_agent(screen, inner)
         fixed += self._show_batch(screen, inner)
-        rows_free = max(3, _most_rows(screen.height, is_full=self.is_full) - fixed)
+        rows_free = max(3, docked_rows(screen.height, is_full=self.is_full) - fixed)
         is_editing = self.editor is not None
         self._why.display = not is_editing
         self._what.display = not is_editing and self._what.rows_at(inner) > 0
         if self.diff is not None:
             self.diff.display = not is_editing
         used = self._share_with_editor(rows_free, inner) if is_editing else self._share(rows_free, inner, screen)
+        used = _fill(self._keys, used, rows_free if self.is_full else LEAST_ROWS - fixed)
         self._reserve_rows(min(screen.height, fixed + used))
 
     def _show_title(self, width: int) -> None:
@@ -293,7 +280,7 @@ class QuestionBox(DockedPanel):
     def _show_agent(self, screen: Size, width: int) -> int:
         """Show the agent's words if the conversation is covered; return the rows that they take."""
         is_covered = (
-            _most_rows(screen.height, is_full=self.is_full) == screen.height and screen.height >= 2 * _AGENT_ROWS + 6
+            docked_rows(screen.height, is_full=self.is_full) == screen.height and screen.height >= 2 * _AGENT_ROWS + 6
         )
         rows = agent_rows(self._action, width) if is_covered else []
         self._agent.display = bool(rows)
@@ -302,18 +289,18 @@ class QuestionBox(DockedPanel):
 
     def _show_batch(self, screen: Size, width: int) -> int:
         """Show the waiting actions if there are several; return the rows that this takes."""
-        self._batch.display = len(self._waiting) > 1 and self.editor is None and screen.height >= _LOWEST_DOCKED
+        self._batch.display = len(self._waiting) > 1 and self.editor is None and screen.height >= LOWEST_DOCKED
         if not self._batch.display:
             return 0
         lines = batch_lines(self._waiting, self._at - 1, width)
-        gap = int(screen.height > _LOW)
+        gap = int(screen.height > LOW)
         self._batch.styles.margin = (gap, 1, 0, 1)
         update_content(self._batch, as_content(lines))
         return len(lines) + gap
 
     def _why_rows(self, width: int) -> list[Line]:
         directory, workspace = self._action.working_dir, self._asked.workspace
-        is_named = directory != workspace or self.app.size.height > _LOW
+        is_named = directory != workspace or self.app.size.height > LOW
         return reason_lines(self._action, self._asked.mode, width, directory=directory if is_named else "")
 
     def _what_rows(self, width: int) -> list[Line]:
@@ -338,7 +325,7 @@ class QuestionBox(DockedPanel):
 
     def _share(self, rows_free: int, inner: int, screen: Size) -> int:
         """Share the rows between the reasons, the command and the diff; return how many they take."""
-        gap = int(screen.height > _LOW)
+        gap = int(screen.height > LOW)
         why, what = self._why.rows_at(inner), self._what.rows_at(inner)
         why = min(why, max(1, rows_free // 3))
         gaps = gap * (1 + int(what > 0) + int(self.diff is not None))
@@ -354,8 +341,6 @@ class QuestionBox(DockedPanel):
         if self.diff is not None:
             self.diff.styles.margin = (gap, 1, 0, 1)
             used += self._share_diff(self.diff, max(_SMALLEST_DIFF, rest - what_rows), inner + 1, screen)
-        if self.is_full:
-            self._keys.styles.margin = (gap + max(0, rows_free - used), 1, 0, 1)
         return used
 
     def _share_diff(self, diff: QuestionDiff, most: int, width: int, screen: Size) -> int:
@@ -406,9 +391,11 @@ def agent_rows(action: ActionItem, width: int) -> list[str]:
     return [*first[:-1], clip(f"{first[-1]} …", width)] if len(rows) > _AGENT_ROWS else first
 
 
-def _most_rows(height: int, *, is_full: bool) -> int:
-    """Return how many of the rows of the screen a question may cover."""
-    return height if is_full or height < _LOWEST_DOCKED else height - max(_FEWEST_ABOVE, height // 4)
+def _fill(keys: Static, used: int, least: int) -> int:
+    """Leave rows blank above the key hints if fewer than `least` are used; return how many are used then."""
+    margin = keys.styles.margin
+    keys.styles.margin = (margin.top + max(0, least - used), *margin[1:])
+    return max(used, least)
 
 
 def _set_rows(text: QuestionText, rows: int, width: int) -> None:
@@ -422,28 +409,3 @@ def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
         if (y < scroller.max_scroll_y) if lines > 0 else y > 0:
             scroller.scroll_to(y=y + lines, animate=False)
             return
-
-
-def hint_line(hints: Sequence[KeyHint], width: int) -> Content:
-    """Return the hints that fit on one line; a key that has no effect now is dim."""
-    return Content("   ").join(_hint(hint) for hint in fitting(hints, width))
-
-
-def packed(hints: Sequence[KeyHint], width: int) -> list[Content]:
-    """Return all hints on as few lines as possible, without splitting any of them."""
-    lines = [Content("")]
-    for part in map(_hint, hints):
-        if not lines[-1].cell_length:
-            lines[-1] = part
-        elif lines[-1].cell_length + 3 + part.cell_length <= width:
-            lines[-1] = Content("   ").join([lines[-1], part])
-        else:
-            lines.append(part)
-    return lines
-
-
-def _hint(hint: KeyHint) -> Content:
-    if not hint.key:
-        return Content.styled(hint.words, "$sign-waiting")
-    key = "bold $footer-key-foreground" if hint.is_possible else "$dim"
-    return Content.assemble((hint.key, key), (f" {hint.words}", "$dim" if not hint.is_possible else "$foreground"))

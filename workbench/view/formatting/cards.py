@@ -98,7 +98,7 @@ def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) ->
 
 def _ended(item: ActionItem, now: datetime | None) -> Line:
     if item.phase == "waiting":
-        return [Piece("needs approval", "waiting")]
+        return [Piece("needs an answer" if item.asks else "needs approval", "waiting")]
     result, took = outcome_pieces(item), duration_text(item, now)
     style = "running" if item.phase == "running" else "dim"
     return [*result, Piece(f"{'  ' if result[0].text and took else ''}{took}", style)]

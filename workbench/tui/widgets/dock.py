@@ -1,0 +1,60 @@
+"""The panel docked at the bottom of the screen in which the user is asked something, and its line of key hints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from textual.containers import Vertical
+from textual.content import Content
+
+from workbench.tui.widgets.strips import css_beside
+from workbench.view.formatting.question import KeyHint, fitting
+
+LOW: Final = 24
+"""The most rows of a screen on which a docked panel has no blank lines."""
+LOWEST_DOCKED: Final = 18
+"""The fewest rows of a screen on which the conversation is shown above a docked panel."""
+SIDES: Final = 4
+"""Columns of the bar, the margins and the scrollbar of a text in a docked panel."""
+LEAST_ROWS: Final = 5
+"""The rows of a docked panel that covers the prompt and the lines around it."""
+_FEWEST_ABOVE: Final = 7
+
+
+class DockedPanel(Vertical):
+    """A panel at the bottom of the screen, over its whole width; the bar at its left has the color of the risk."""
+
+    DEFAULT_CSS = css_beside(__file__)
+
+
+class ReservingPanel(DockedPanel):
+    """A docked panel as high as its content, which has the rows that it covers kept free."""
+
+    DEFAULT_CSS = ""
+
+    def __init__(self, reserve_rows: Callable[[int], None]) -> None:
+        """`reserve_rows` is called with the number of rows that the panel covers."""
+        super().__init__()
+        self._reserve_rows = reserve_rows
+
+    def on_resize(self) -> None:
+        """Keep the space that the panel covers free."""
+        self._reserve_rows(self.outer_size.height)
+
+
+def docked_rows(height: int, *, is_full: bool = False) -> int:
+    """Return how many of the rows of the screen a docked panel may cover."""
+    return height if is_full or height < LOWEST_DOCKED else height - max(_FEWEST_ABOVE, height // 4)
+
+
+def hint_line(hints: Sequence[KeyHint], width: int) -> Content:
+    """Return the hints that fit on one line; a key that has no effect now is dim."""
+    return Content("   ").join(_hint(hint) for hint in fitting(hints, width))
+
+
+def _hint(hint: KeyHint) -> Content:
+    if not hint.key:
+        return Content.styled(hint.words, "$sign-waiting")
+    key = "bold $footer-key-foreground" if hint.is_possible else "$dim"
+    return Content.assemble((hint.key, key), (f" {hint.words}", "$dim" if not hint.is_possible else "$foreground"))
