@@ -178,6 +178,45 @@ def test_settings_written_by_another_process_are_ignored_and_named(where, tmp_pa
     assert again.notices == ()
 
 
+@pytest.mark.parametrize("way", ["signed", "changed", "unsigned", "chosen"])
+def test_models_address_written_by_another_process_is_never_used(where, tmp_path, monkeypatch, way):
+    asked = []
+
+    def open_profile(profile, api_key):
+        asked.append((profile.model, profile.api_base))
+        return NamedModel(profile.model)
+
+    monkeypatch.setattr(model_keys, "open_profile", open_profile)
+    path = write_session(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
+    forge(path, {"signed": "SELECT 1", "unsigned": "DELETE FROM signatures"}.get(way, CHANGES_ADDRESS))
+    flags = ("model",) if way == "chosen" else ()
+    settings = Settings(model="far/b", from_flags=flags)
+    for _ in range(2):
+        again = open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None)
+        again.close()
+        settings = SETTINGS
+    if way == "signed":
+        assert set(asked) == {("local/a", "http://[::1]:1")}
+        assert "not written by ohw" not in " ".join(again.notices)
+    else:
+        assert set(asked) == {("far/b" if way == "chosen" else "none", None)}
+
+
+CHANGES_ADDRESS = "UPDATE events SET json = replace(json, '[::1]:1', 'evil.example')"
+
+
+def test_forged_address_is_named_once_and_leaves_the_session_without_a_model(where, tmp_path):
+    path = write_session(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
+    forge(path, CHANGES_ADDRESS)
+    first, second = (opened(where), None)
+    first.close()
+    second = opened(where)
+    second.close()
+    assert "(http://evil.example) was not written by ohw" in " ".join(first.notices)
+    assert (first.profile.model, second.profile.model) == ("none", "none")
+    assert second.notices == ()
+
+
 def test_signature_is_bound_to_session_and_event(where, tmp_path):
     path = write_session(where, tmp_path, UserMessage(text="go"), *BROUGHT)
     with closing(sqlite3.connect(path)) as db:

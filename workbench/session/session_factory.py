@@ -18,7 +18,7 @@ from workbench.agent.agent import ActiveModel, Agent, BeforeCall
 from workbench.agent.agent_kinds import AgentKind, AgentKinds, agent_kinds
 from workbench.agent.prompts import kind_prompt
 from workbench.config.locations import Locations, private_directory
-from workbench.config.modes import MODE_NAMES, NEVER
+from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
@@ -40,6 +40,7 @@ from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
 from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
+from workbench.session.stored_permissions import apply_flags, unsigned_url
 from workbench.session.sub_agents import Delegates, Starter
 from workbench.session.toolset import (
     NO_OVERRIDES,
@@ -50,7 +51,7 @@ from workbench.session.toolset import (
     open_toolset,
 )
 from workbench.session.workspace.repository import SnapshotRepository
-from workbench.text import first_line, visible
+from workbench.text import first_line
 from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import is_trusted
 
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
     from workbench.session.actions.mcp_questions import ServerQuestions
 
 logger = logging.getLogger(__name__)
-_MOST_NAMED = 5
-"""How many of a session's rules a notice names."""
 _LOCK_TIMEOUT = 3.0
 """Seconds to wait for the lock: an engine that is ending, or a start that cleans up, releases it soon."""
 OnEvent = Callable[[Event], None]
@@ -216,9 +215,10 @@ def open_session(
         resources.callback(remove_if_empty, store, state_directory(locations, session_id))
         models = _models(settings, parent, listeners)
         started = _stored_settings(store, settings, models, is_foreign=is_foreign)
+        url = "" if is_foreign or _has_own_url(settings, models, started) else unsigned_url(store, started.model)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
-        flags = _session_flags(settings, parent.kinds.recorded(started.agent) if parent else None)
+        flags = _session_flags(settings, parent.kinds.recorded(started.agent) if parent else None, unusable=bool(url))
         started = msgspec.structs.replace(started, model=flags.get("model", started.model))
         if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
@@ -229,9 +229,9 @@ def open_session(
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
-        opened = _without_unsigned(path, opened, builder.state, flags)
+        notices = apply_flags(path, opened.session, builder.state, flags, url)
         undo.pop_all()
-    return opened
+    return replace(opened, notices=(*opened.notices, *notices))
 
 
 def _models(settings: Settings, parent: ParentSession | None, listeners: Listeners) -> SessionModels:
@@ -241,11 +241,13 @@ def _models(settings: Settings, parent: ParentSession | None, listeners: Listene
     return listeners.get("overrides", NO_OVERRIDES).models or SessionModels(settings)
 
 
-def _session_flags(settings: Settings, kind: AgentKind | None) -> dict[str, Any]:
-    """Return the session's settings that were given as flags, by name; the model of a sub-agent's kind replaces one."""
-    flags: dict[str, Any] = {
-        name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags
-    }
+def _session_flags(settings: Settings, kind: AgentKind | None, *, unusable: bool) -> dict[str, Any]:
+    """Return the session's settings that were given as flags, by name; the model of a sub-agent's kind replaces one.
+
+    If the stored model is `unusable` and no other one is given, the session has none.
+    """
+    flags: dict[str, Any] = {"model": NO_MODEL} if unusable else {}
+    flags |= {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
     if model := _model_of(kind, settings):
         flags["model"] = model
     return flags
@@ -254,30 +256,6 @@ def _session_flags(settings: Settings, kind: AgentKind | None) -> dict[str, Any]
 def _model_of(kind: AgentKind | None, settings: Settings) -> str:
     """Return the model of a kind of sub-agents if the user has saved it; otherwise empty."""
     return kind.model if kind is not None and kind.model in settings.models else ""
-
-
-def _without_unsigned(path: Path, opened: OpenedSession, state: State, flags: dict[str, Any]) -> OpenedSession:
-    """Apply the flags, and drop unsigned permissions, which no process of ours has stored; notices name them.
-
-    A program of the agent may have added them while no engine was comparing the files.
-    """
-    if state.mode != NEVER and not state.rules:
-        opened.session.set(**flags)
-        return opened
-    notices, written = [], permissions_in(path)
-    if state.mode == NEVER and not written.is_mode_signed and "mode" not in flags:
-        flags = {**flags, "mode": Settings().mode}
-        mode = MODE_NAMES[NEVER]
-        notices.append(f"the mode {mode} in the session file was not written by ohw and does not count; /mode never")
-    opened.session.set(**flags)
-    unsigned = [rule for rule in state.rules if rule not in written.signed_rules]
-    for rule in unsigned:
-        opened.session.set(dropped_rule=rule)
-    if unsigned:
-        rules = ", ".join(visible(rule, lines=False) for rule in unsigned[:_MOST_NAMED])
-        more = f" and {len(unsigned) - _MOST_NAMED} more" if len(unsigned) > _MOST_NAMED else ""
-        notices.append(f"rules in the session file were not written by ohw and do not count: {rules}{more}")
-    return replace(opened, notices=(*opened.notices, *notices))
 
 
 def _is_foreign(path: Path, settings: Settings) -> bool:
@@ -294,10 +272,16 @@ def _stored_settings(store: Store, settings: Settings, models: SessionModels, *,
         mode = Settings().mode if settings.mode == NEVER else settings.mode
         reset_permissions(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
     first, now = last_settings(store)
-    if first.api_base and not is_foreign and not models.is_named(first.model):
+    is_own = not is_foreign and permissions_in(store.path).is_api_base_signed
+    if first.api_base and is_own and not models.is_named(first.model):
         models.remember(first.model, first.api_base)
     # The tools' directory is named after the session file, whatever id the log contains.
     return msgspec.structs.replace(now, id=store.path.stem, parent="" if is_foreign else now.parent)
+
+
+def _has_own_url(settings: Settings, models: SessionModels, started: SessionStarted) -> bool:
+    """Return whether the URL of the session's model comes from the user: from a flag or from the settings."""
+    return "api_base" in settings.from_flags or models.is_named(started.model)
 
 
 def checked_workspace(directory: Path) -> Path:

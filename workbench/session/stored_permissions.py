@@ -1,0 +1,57 @@
+"""Opens a stored session with those of its permissions that a process of ours stored; others do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.config.modes import MODE_NAMES, NEVER
+from workbench.config.settings import Settings
+from workbench.session.session import Session
+from workbench.session.state import State
+from workbench.session.storage.permissions import permissions_in
+from workbench.session.storage.store import Store, last_settings
+from workbench.text import visible
+
+_MOST_NAMED = 5
+_OTHER_URL = (
+    "the model's address in the session file ({}) was not written by ohw and does not count; choose one with /model"
+)
+
+
+def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, Any], url: str) -> list[str]:
+    """Apply the flags, drop the mode and the rules that no process of ours has stored, and return lines about these.
+
+    `url` is the result of `unsigned_url`, which is named too. A program of the agent may have added all of these while
+    no engine was comparing the files.
+    """
+    notices = [_OTHER_URL.format(visible(url, lines=False))] if url else []
+    if state.mode != NEVER and not state.rules:
+        session.set(**flags)
+        return notices
+    written = permissions_in(path)
+    if state.mode == NEVER and not written.is_mode_signed and "mode" not in flags:
+        flags = {**flags, "mode": Settings().mode}
+        mode = MODE_NAMES[NEVER]
+        notices.append(f"the mode {mode} in the session file was not written by ohw and does not count; /mode never")
+    session.set(**flags)
+    unsigned = [rule for rule in state.rules if rule not in written.signed_rules]
+    for rule in unsigned:
+        session.set(dropped_rule=rule)
+    if unsigned:
+        rules = ", ".join(visible(rule, lines=False) for rule in unsigned[:_MOST_NAMED])
+        more = f" and {len(unsigned) - _MOST_NAMED} more" if len(unsigned) > _MOST_NAMED else ""
+        notices.append(f"rules in the session file were not written by ohw and do not count: {rules}{more}")
+    return notices
+
+
+def unsigned_url(store: Store, model: str) -> str:
+    """Return the stored URL of the session's model if no process of ours has stored it; otherwise empty.
+
+    Such a session must not use the model: neither that host nor the provider's own may be the right one.
+    """
+    first, _ = last_settings(store)
+    if not first.api_base or first.model != model or permissions_in(store.path).is_api_base_signed:
+        return ""
+    return first.api_base
