@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
-from tests.tui.sample_session import START, Script
+from tests.tui.sample_session import START, WORKSPACE, Script
 from workbench.protocol import live
 from workbench.tui.widgets.activity import Activity, began, size_text
 from workbench.view import clock
@@ -75,3 +75,38 @@ def test_activity_shows_how_much_has_come(output, size):
     state = script.state()
     apply(state, live.ToolOutput(action_id=action_id, text="x" * output))
     assert size_text(state) == size
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (live.CallProgress(tool="str_replace_editor", path=f"{WORKSPACE}/src/a.py", size=12_400), "editing src/a.py"),
+        (live.CallProgress(tool="edit_file", path=f"{WORKSPACE}/src/a.py", size=12_400), "editing src/a.py"),
+        (
+            live.CallProgress(tool="str_replace_editor", path=f"{WORKSPACE}/a.py", command="view", size=12_400),
+            "reading a.py",
+        ),
+        (live.CallProgress(tool="execute_bash", size=12_400), "writing a command"),
+        (live.CallProgress(tool="their\x1b[8m_tool", size=12_400), "writing a call of their\\e[8m_tool"),
+    ],
+    ids=["edit", "edit_file", "view", "command", "hostile"],
+)
+async def test_call_being_written_shows_verb_object_and_size(call: live.CallProgress, words: str):
+    client = FakeClient(Script().start().user("Go.").events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 30)) as pilot:
+        client.bring(live.EngineState(state="thinking"), live.TextDelta(text="I change it."), call)
+        await wait_until(pilot, lambda: f"{words} · 12.4 kB · " in status_text(app))
+        client.bring(live.EngineState(state="thinking", detail="the provider limits the rate; try 2 of 5 in 9 s"))
+        await wait_until(pilot, lambda: "limits the rate" in status_text(app))
+        assert words not in status_text(app)
+
+
+def test_call_is_forgotten_when_its_response_is_stored():
+    script = Script().start().user("Go.")
+    state = script.state()
+    apply(state, live.CallProgress(tool="execute_bash", size=10))
+    assert state.call is not None
+    script.answer("Done.")
+    apply(state, script.events[-1])
+    assert state.call is None

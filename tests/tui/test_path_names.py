@@ -80,7 +80,7 @@ SURFACES = {
     "question, executed": lambda path: on_one_line(executed_changes({}, {path: "1"}, "/w")),
     "full text": lambda path: full_text(_edit(path)),
     "timeline": lambda path: action_line(_edit(path), "/w"),
-    "activity": lambda path: _action(_edit(path)),
+    "activity": lambda path: _action(_edit(path), "/w"),
     "changes": lambda path: "".join(piece.text for piece in file_line(FileState(path, "", "x"), "/w", 80)),
     "diff viewer": lambda path: viewer_title("", compare(short_path(path, "/w"), "x", "y"), 0, 0, 1).plain,
     "status line": lambda path: _directory_part(Path(path), "", 80).plain,

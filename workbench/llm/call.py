@@ -311,7 +311,7 @@ class Answering:
 
     def _pass_on(self, joiner: Joiner, chunk: Chunk) -> None:
         for delta in joiner.add(chunk):
-            if self._first_token is None:
+            if self._first_token is None and delta.kind != "call":
                 self._first_token = time.monotonic() - self._begun
             self._on_delta(delta)
 

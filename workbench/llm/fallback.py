@@ -187,7 +187,7 @@ class _Call:
 
     def emit(self, delta: Delta) -> None:
         """Pass on a delta."""
-        self._has_begun |= delta.kind != "status"
+        self._has_begun |= delta.kind in ("text", "reasoning")
         self._on_delta(delta)
 
     def tools_for(self, model: Model) -> Sequence[dict[str, Any]]:

@@ -90,12 +90,17 @@ class ModelResponse:
 
 @dataclass(frozen=True)
 class Delta:
-    """A piece of the stream, or (`kind` "status") one line about a retry or a wait."""
+    """A piece of the stream, the progress of a tool call, or (`kind` "status") one line about a retry or a wait."""
 
-    kind: Literal["text", "reasoning", "status"]
+    kind: Literal["text", "reasoning", "call", "status"]
     text: str
+    """For a call, the beginning of its arguments."""
     model: str = ""
     """In a status, the name in the settings of the model that is asked from now on, if it changes."""
+    tool: str = ""
+    """The tool that is called."""
+    size: int = 0
+    """The number of characters of the call's arguments so far."""
 
 
 class Cancel:

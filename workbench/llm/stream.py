@@ -17,6 +17,8 @@ _MOST_CHARACTERS = 2_100_000
 """The most characters stored of one call's arguments: a little more than the agent accepts."""
 _MOST_IN_ALL = 4_000_000
 """The most characters of one response: several times the longest that models send."""
+_HEAD = 400
+"""The most characters at the beginning of a call's arguments that are passed on while the call is written."""
 _OF_A_CALL = 200
 """The size, in characters, that a call counts for besides its name and arguments."""
 
@@ -28,6 +30,7 @@ class _Call:
     signature: str = ""
     parts: list[str] = field(default_factory=list)
     size: int = 0
+    head: str = ""
 
     def add(self, text: str) -> int:
         """Store the text unless there is already too much; return how much was stored."""
@@ -35,6 +38,8 @@ class _Call:
             return 0
         self.parts.append(text)
         self.size += len(text)
+        if len(self.head) < _HEAD:
+            self.head = (self.head + text)[:_HEAD]
         return len(text)
 
 
@@ -82,7 +87,7 @@ class Joiner:
         return self._size > _MOST_IN_ALL
 
     def add(self, chunk: dict[str, Any]) -> list[Delta]:
-        """Add one chunk; return its additions to text and reasoning."""
+        """Add one chunk; return its additions to text and reasoning, and the progress of the calls it adds to."""
         self.id = self.id or _str(chunk.get("id"))
         self.model = self.model or _str(chunk.get("model"))
         if isinstance(chunk.get("usage"), dict):
@@ -106,10 +111,11 @@ class Joiner:
         pieces = delta.get("tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
-                self._add_call(piece)
+                call = self._add_call(piece)
+                deltas.append(Delta("call", well_formed(call.head), tool=well_formed(call.name), size=call.size))
         return deltas
 
-    def _add_call(self, piece: dict[str, Any]) -> None:
+    def _add_call(self, piece: dict[str, Any]) -> _Call:
         function_part = piece.get("function")
         function = function_part if isinstance(function_part, dict) else {}
         call = self._call_of(piece, bool(function.get("name")))
@@ -120,6 +126,7 @@ class Joiner:
             call.name += name
             self._size += len(name)
         self._size += call.add(json.dumps(arguments) if isinstance(arguments, dict) else _str(arguments))
+        return call
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
         """Return the call that a piece belongs to; servers that send index 0 or none for every call are told apart by

@@ -25,6 +25,19 @@ class ReasoningDelta(LiveBase):
     text: str
 
 
+class CallProgress(LiveBase):
+    """The tool call that the model is writing; `path` is the file it names, once that has arrived.
+
+    `command` is its argument of that name if it is one plain word, such as `view`: it tells a read from an edit.
+    """
+
+    tool: str
+    path: str = ""
+    command: str = ""
+    size: int = 0
+    """The number of characters of its arguments so far."""
+
+
 class ToolOutput(LiveBase):
     """Output of a running action."""
 
@@ -59,4 +72,4 @@ class PromptReady(LiveBase):
     text: str
 
 
-LiveEvent: TypeAlias = TextDelta | ReasoningDelta | ToolOutput | EngineState | Notice | PromptReady
+LiveEvent: TypeAlias = TextDelta | ReasoningDelta | CallProgress | ToolOutput | EngineState | Notice | PromptReady

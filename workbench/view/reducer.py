@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         UserMessage,
         VersionTaken,
     )
-    from workbench.protocol.live import EngineState, ReasoningDelta, TextDelta
+    from workbench.protocol.live import CallProgress, EngineState, ReasoningDelta, TextDelta
 
 _ASKED_AFTER: Final = frozenset(("action_observed", "action_abandoned", "agent_nudged", "history_condensed"))
 
@@ -62,8 +62,15 @@ def reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
     return Changed(live=True)
 
 
+def call_progress(state: SessionState, event: CallProgress) -> Changed:
+    """Note the call that the model is writing."""
+    state.call = event
+    return Changed(live=True)
+
+
 def engine_state(state: SessionState, event: EngineState) -> Changed:
     """Apply the engine's current state."""
+    state.call = None
     state.work = event.state
     state.work_detail = event.detail
     state.model_url, state.fallback_model = event.address, event.model
@@ -169,7 +176,7 @@ def _message_withdrawn(state: SessionState, event: MessageWithdrawn) -> Changed:
 
 def _model_responded(state: SessionState, event: ModelResponded) -> Changed:
     _run_is_on(state)
-    state.live = None
+    state.live = state.call = None
     state.last_response = event
     _count(state, event)
     if event.usage.input is not None:
@@ -327,6 +334,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "delegate_step": _delegate_step,
     "text_delta": text_delta,
     "reasoning_delta": reasoning_delta,
+    "call_progress": call_progress,
     "tool_output": action_reducer.tool_output,
     "engine_state": engine_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),

@@ -12,6 +12,7 @@ from workbench.view.wrapping import count_lines
 
 if TYPE_CHECKING:
     from workbench.protocol.events import AlwaysChoice, ContextParts, FileDelta, ModelResponded, Segment, StaleFile
+    from workbench.protocol.live import CallProgress
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
 
@@ -245,6 +246,8 @@ class SessionState(Struct):
     actions: dict[str, ActionItem] = field(default_factory=dict)
     live: AgentItem | None = None
     """The answer that is streaming (not in `items`)."""
+    call: CallProgress | None = None
+    """The tool call that the model is writing."""
     waiting: list[str] = field(default_factory=list)
     """Ids of the actions waiting for the user, in the order in which they were proposed."""
     running: dict[str, ActionItem] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from workbench.session.log import Log
 from workbench.session.loop_watch import LoopWatch
 from workbench.session.mentions import ResourceSource, read_all
 from workbench.session.results import none_run
+from workbench.session.turn.call_progress import CallReporter
 from workbench.session.turn.condenser import GRACE, NOTHING_TO_CONDENSE, Condenser
 from workbench.session.turn.context_window import ModelContext
 from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, run
@@ -186,6 +187,7 @@ class ModelTurn:
 
     def _respond(self, messages: list[Message], cancel: Cancel) -> ModelResponse:
         shows_status = False
+        calls = CallReporter(self._on_live)
 
         def on_delta(delta: Delta) -> None:
             nonlocal shows_status
@@ -200,6 +202,8 @@ class ModelTurn:
                 self._on_live(TextDelta(text=delta.text))
             elif delta.kind == "reasoning":
                 self._on_live(ReasoningDelta(text=delta.text))
+            elif delta.kind == "call":
+                calls.add(delta)
 
         return self._agent.respond(messages, on_delta, cancel)
 

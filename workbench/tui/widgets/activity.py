@@ -10,11 +10,12 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from workbench.text import counted, first_line, visible, visible_path
-from workbench.tools.manifest import kind_of
+from workbench.protocol.live import CallProgress
+from workbench.text import counted, first_line, visible
+from workbench.tools.manifest import kind_of, presentation_of
 from workbench.tui.key_names import key_of
 from workbench.view import clock
-from workbench.view.formatting.actions import presentation, seconds
+from workbench.view.formatting.actions import presentation, seconds, short_path
 from workbench.view.state import ActionItem, SessionState
 
 _WORKING = ("thinking", "deciding", "acting")
@@ -101,7 +102,7 @@ def began(state: SessionState) -> datetime | None:
     """Return when the current activity began; None if the log does not record it, as for a streaming answer."""
     if state.running:
         return next(iter(state.running.values())).started
-    return None if state.live and state.live.text else state.thinks_since
+    return None if state.call or (state.live and state.live.text) else state.thinks_since
 
 
 def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
@@ -116,10 +117,17 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
     if not is_working(state):
         idle = "Enter tries again" if state.can_retry else ""
         return "● starting" if state.work == "starting" else idle, "$dim"
+    return f"● {_work(state)}", "$sign-running"
+
+
+def _work(state: SessionState) -> str:
+    """Return what a busy agent is doing."""
     running = next(iter(state.running.values()), None)
     if running is not None:
-        return f"● {_sub_agents(state) or _action(running)}", "$sign-running"
-    return ("● writing" if state.live and state.live.text else "● thinking"), "$sign-running"
+        return _sub_agents(state) or _action(running, state.workspace)
+    if state.call is not None:
+        return _call(state.call, state.workspace)
+    return "writing" if state.live and state.live.text else "thinking"
 
 
 def _waiting(state: SessionState, key: str) -> str:
@@ -135,13 +143,21 @@ def _sub_agents(state: SessionState) -> str:
     return f"{counted(len(names), 'sub-agent')} running: {first_line(', '.join(names), 80)}" if names else ""
 
 
-def _action(item: ActionItem) -> str:
+def _action(item: ActionItem, workspace: str) -> str:
     command = item.arguments.get("command")
     if kind_of(item.tool) == "command" and isinstance(command, str):
         return f"running $ {first_line(command, 80)}"
     path = item.arguments.get("path")
     what = first_line(presentation(item).activity or f"running {item.tool}", 80)
-    return f"{what} {first_line(visible_path(path), 80)}" if isinstance(path, str) else what
+    return f"{what} {first_line(short_path(path, workspace), 80)}" if isinstance(path, str) else what
+
+
+def _call(call: CallProgress, workspace: str) -> str:
+    """Return what the call that the model is writing does to a file, or else which call it is."""
+    if kind_of(call.tool) == "edit" and call.path:
+        form = presentation_of(call.tool, {"command": call.command, "path": call.path})
+        return f"{form.activity or 'editing'} {first_line(short_path(call.path, workspace), 80)}"
+    return "writing a command" if kind_of(call.tool) == "command" else f"writing a call of {first_line(call.tool, 40)}"
 
 
 def size_text(state: SessionState) -> str:
@@ -149,6 +165,8 @@ def size_text(state: SessionState) -> str:
     running = next(iter(state.running.values()), None)
     if running is not None:
         count = len(running.output)
+    elif state.call is not None:
+        count = state.call.size
     else:
         count = len(state.live.text or state.live.reasoning) if state.live else 0
     return f"{count / 1000:.1f} kB" if count >= _LEAST_SIZE else ""
