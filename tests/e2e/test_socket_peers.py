@@ -64,9 +64,23 @@ while time.monotonic() < until:
     time.sleep(0.1)
 """
 
+FORKS = """
+import os, sys
+os.fork() and os._exit(0)
+os.setsid()
+os.fork() and os._exit(0)
+os.closerange(0, 99)
+os.execlp("python3", "python3", sys.argv[0].removesuffix(".fork"), *sys.argv[1:])
+"""
+
 WAYS = {
     "child": "python3 {attack} {runtime} {out} & sleep 0.5",
     "detached": "(setsid nohup python3 {attack} {runtime} {out} >/dev/null 2>&1 &) ; sleep 0.5",
+    "double fork": "python3 {attack}.fork {runtime} {out}; sleep 0.5",
+    "namespaces": "(setsid unshare --user --map-root-user --pid --fork --mount-proc "
+    "python3 {attack} {runtime} {out} >/dev/null 2>&1 &) ; sleep 0.5",
+    "copied descriptors": "exec 9<>/dev/null; (for n in /proc/$PPID/fd/*; do exec 8<>$n; done; "
+    "python3 {attack} {runtime} {out} >/dev/null 2>&1 &) ; sleep 0.5",
     "without environment": "(setsid env -i PATH=$PATH python3 {attack} {runtime} {out} >/dev/null 2>&1 &) ; sleep 0.5",
 }
 
@@ -75,6 +89,7 @@ WAYS = {
 def test_agents_process_gets_no_control_when_the_screen_disconnects(sandbox: Sandbox, way: str):
     attack, out = sandbox.home / "attack.py", sandbox.home / "out"
     attack.write_text(ATTACK)
+    attack.with_name("attack.py.fork").write_text(FORKS)
     command = WAYS[way].format(attack=attack, runtime=sandbox.locations.runtime, out=out)
     model = sandbox.script(bash(command), bash("touch owned", risk="HIGH"), finish("As you wish."))
     start = ("go", "--model", model, "--mode", "ask", "--workspace", str(sandbox.project))

@@ -387,6 +387,8 @@ _EDITOR_RUNS = re.compile(
 
 def _editor(call: Call) -> None:
     call.apply(Spec("MEDIUM", "opens an editor", operands="write"))
+    if call.name == "code" and any(word.text in {"tunnel", "serve-web"} for word in call.words[:1]):
+        call.raise_to("HIGH", "opens a port to other machines")
     if any(_EDITOR_FLAG.match(word.text) for word in call.words) and call.name not in {"code", "subl", "nano"}:
         call.raise_to("HIGH", "gives the editor commands to run")
     if call.piped or (call.has_input and (call.stdin is None or _EDITOR_RUNS.search(call.stdin))):

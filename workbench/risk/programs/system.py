@@ -12,7 +12,7 @@ from itertools import pairwise
 from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.rule import Rule, always, named, subcommands, words
 from workbench.risk.shell.call import Call, Spec
-from workbench.risk.word import literal
+from workbench.risk.word import UNKNOWN, literal
 
 _ASKS = Spec("MEDIUM", "asks a service of the machine", operands="text")
 _FILES = Spec("MEDIUM", "asks a service of the machine", operands="read")
@@ -45,6 +45,20 @@ def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harml
         call.apply(harmless if asks else Spec("HIGH", reason, operands="text"))
 
     return rule
+
+
+_RUN_WHEN_OPENED = re.compile(
+    r".*\.(?:desktop|app|command|tool|terminal|workflow|scptd?|applescript|exe|bat|cmd|lnk|jar|AppImage|pkg|sh|py)/?|"
+    r"(?i:terminal|iterm\d*|ghostty|kitty|wezterm|alacritty|warp|konsole|automator|script editor)"
+)
+"""Matches what runs when the system opens it, and names of terminals."""
+
+
+def _opener(call: Call) -> None:
+    """Rate a program that has the desktop open a file or a URL: HIGH if opening it runs it."""
+    call.raise_to("MEDIUM", "opens a program")
+    if any(UNKNOWN in word.text or _RUN_WHEN_OPENED.fullmatch(word.text) for word in call.words):
+        call.raise_to("HIGH", _BY_SERVICE)
 
 
 def _dbus_send(call: Call) -> None:
@@ -437,15 +451,25 @@ RULES |= {
         "changes the kernel or the boot",
         "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
     ),
-    **always("HIGH", "reads the memory or surroundings of a process", "gcore gdbserver procdump pmap pstack"),
+    **always(
+        "HIGH",
+        "reads the memory or surroundings of a process",
+        "gcore gdbserver procdump pmap pstack criu reptyr bpftrace",
+    ),
     **always(
         "HIGH",
         "reads what others type or show",
         "xclip xsel pbpaste wl-paste xdotool screencapture scrot import xinput showkey logkeys gnome-screenshot",
     ),
-    **always(
-        "MEDIUM", "opens a program", "open xdg-open gnome-open start sensible-browser notify-send say pbcopy wl-copy"
-    ),
+    **dict.fromkeys(words("open xdg-open gnome-open start"), _opener),
+    **always("MEDIUM", "opens a program", "sensible-browser notify-send say pbcopy wl-copy"),
+    **always("HIGH", _BY_SERVICE, "flatpak-spawn distrobox-enter distrobox-host-exec host-spawn wsl wsl.exe"),
+    **dict.fromkeys(words("toolbox distrobox"), _acts(_BY_SERVICE, "list")),
+    **dict.fromkeys(words("multipass limactl lima orb orbctl colima"), _acts(_BY_SERVICE, "list ls info version find")),
+    "adb": _acts(_BY_SERVICE, "devices version get-state logcat help", "-s -t -H -P"),
+    "pueue": _acts(_BY_SERVICE, "status log format-status"),
+    **dict.fromkeys(words("tsp task-spooler"), _flagged(_BY_SERVICE, "-l -h -V -i -c -t -o -s -p")),
+    **dict.fromkeys(words("jupyter jupyter-console"), _changed_by(_BY_SERVICE, "--existing")),
     **dict.fromkeys(("kill", "killall", "pkill", "killall5", "skill", "xkill"), _kill),
     "fuser": _fuser,
     **dict.fromkeys(("date", "gdate"), _date),
