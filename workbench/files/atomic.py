@@ -75,13 +75,29 @@ def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> N
         if entry.has_content(before, aside):
             entry.unlink(aside)
             return
-        entry.link_from(aside)
-        entry.unlink(aside)
+        _put_back(entry, aside)
         raise OSError(errno.ESTALE, _CHANGED, str(path))
+
+
+def _put_back(entry: AnchoredEntry, aside: str) -> None:
+    """Give a file its name back. Raises _Stranded if the name is in use again."""
+    try:
+        entry.link_from(aside)
+    except FileExistsError as error:
+        raise _stranded(entry, aside, error) from error
+    entry.unlink(aside)
 
 
 class _Stranded(OSError):
     """Another process's content could not be renamed back; it is kept beside the file as `NAME.ohw-saved-…`."""
+
+
+def _stranded(entry: AnchoredEntry, temporary: str, error: OSError) -> _Stranded:
+    """Return the error about another process's content, which now has a name that no sweep of ours matches."""
+    saved_name = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"
+    entry.rename_beside(temporary, saved_name)
+    message = f"{_CHANGED}, and what it held is in {saved_name} beside it now ({error.strerror})"
+    return _Stranded(errno.ESTALE, message, str(entry.path))
 
 
 @dataclass(frozen=True)
@@ -163,10 +179,7 @@ def _exchange_back(entry: AnchoredEntry, temporary: str, put: _State) -> None:
         try:
             entry.exchange(temporary)
         except OSError as error:
-            saved_name = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"  # no sweep of temporary files matches it
-            entry.rename_beside(temporary, saved_name)
-            message = f"{_CHANGED}, and what it held is in {saved_name} beside it now ({error.strerror})"
-            raise _Stranded(errno.ESTALE, message, str(entry.path)) from error
+            raise _stranded(entry, temporary, error) from error
         if _State.of(entry, temporary) == put:
             return
         put = theirs

@@ -223,9 +223,15 @@ class AnchoredEntry:
         with self._reading(beside) as file:
             return file.readall()
 
+    def target(self, beside: str = "") -> bytes:
+        """Return the target of a link."""
+        return os.fsencode(os.readlink(beside or self.path.name, dir_fd=self.directory))
+
     def has_content(self, content: bytes, beside: str = "") -> bool:
-        """Return whether the entry is a readable regular file with exactly this content."""
+        """Return whether the entry is a readable regular file with exactly this content, or a link to this target."""
         try:
+            if stat.S_ISLNK(self.stat(beside).st_mode):
+                return self.target(beside) == content
             with self._reading(beside) as file:
                 for at in range(0, len(content), _PIECE):
                     if file.read(_PIECE) != content[at : at + _PIECE]:

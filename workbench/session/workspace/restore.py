@@ -5,12 +5,14 @@ Only differences are written, and never through a link that leads out of the wor
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -24,7 +26,8 @@ from workbench.text import counted, visible_path
 _LINK: Final = "120000"
 _NOTHING: Final = "000000"
 _NAMED = 5
-_UNKNOWN: Mapping[str, bytes] = MappingProxyType({})
+_UNKNOWN: Mapping[str, bytes | None] = MappingProxyType({})
+_CHANGED: Final = "it has changed meanwhile and is left as it is"
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,14 @@ def restore_paths(
     if paths and not (held or directories):
         raise WorkbenchError(f"this version holds nothing at {', '.join(map(visible_path, paths))}")
     contents = repository.contents(list(dict.fromkeys(change.after for change in held)))
-    differing = [change for change in held if not _is_there(repository, change, contents[change.after], metadata)]
-    newer = [change.path for change in differing if _holds_other(repository, change, contents[change.after])]
+    before = {change.path: now for change in held for now in _contents_at(repository, change.path)}
+    differing = [change for change in held if not _is_there(repository, change, contents, before, metadata)]
+    newer = [change.path for change in differing if _holds_other(change, contents[change.after], before)]
     if newer and not force:
         names = ", ".join(visible_path(path) for path in newer[:_NAMED])
         more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
         raise WorkbenchError(f"these files hold something else now: {names}{more}; --force overwrites them")
-    write(repository, differing, metadata)
+    write(repository, differing, metadata, before)
     return RestoredCount(len(differing), make_directories(repository, directories, metadata))
 
 
@@ -90,21 +94,24 @@ def write(
     repository: SnapshotRepository,
     changes: Sequence[Change],
     metadata: Metadata,
-    before: Mapping[str, bytes] = _UNKNOWN,
+    before: Mapping[str, bytes | None] = _UNKNOWN,
 ) -> None:
     """Carry out changes in the workspace, removals first. Raises SnapshotError.
 
-    A file that is named in `before` is left alone if its content is no longer the one given there.
+    `before` holds the content of files and the targets of links as they were read, and None where nothing was: what is
+    named there is left alone, with an error, if it is another one by then.
     """
     contents = repository.contents(list(dict.fromkeys(change.after for change in changes if change.after)))
     root = repository.root
+    removed = dict[str, None]()
     for change in changes:
         if not change.after or change.mode_before not in (_NOTHING, change.mode_after):
-            _guarded(repository, change.path, partial(_remove, root, change.path))
+            _guarded(repository, change.path, partial(_remove, root, change.path, before))
+            removed[change.path] = None
+    before = {**before, **removed}
     for change in changes:
         if change.after:
-            raw, expected = contents[change.after], before.get(change.path)
-            put = partial(_put, root, change, raw, _permissions(metadata, change), expected)
+            put = partial(_put, root, change, contents[change.after], _permissions(metadata, change), before)
             _guarded(repository, change.path, put)
 
 
@@ -137,29 +144,43 @@ def _is_requested(path: str, requested: Collection[str]) -> bool:
     return not requested or any(one in (".", path) or path.startswith(f"{one}/") for one in requested)
 
 
-def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metadata: Metadata) -> bool:
+def _is_there(
+    repository: SnapshotRepository,
+    change: Change,
+    contents: Mapping[str, bytes],
+    now: Mapping[str, bytes | None],
+    metadata: Metadata,
+) -> bool:
     """Return whether the file is exactly as in the version, including its permissions."""
-    if _holds_other(repository, change, raw):
+    if now.get(change.path) is None or _holds_other(change, contents[change.after], now):
         return False
     try:
         mode = (repository.workspace / change.path).lstat().st_mode
     except OSError:
         return False
-    return change.has_link or stat.S_IMODE(mode) == _permissions(metadata, change)
+    if change.has_link or stat.S_ISLNK(mode):
+        return change.has_link and stat.S_ISLNK(mode)
+    return stat.S_IMODE(mode) == _permissions(metadata, change)
 
 
-def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> bool:
-    """Return whether something other than the version's file is at its path; False if nothing is there."""
-    path = repository.workspace / change.path
+def _holds_other(change: Change, raw: bytes, now: Mapping[str, bytes | None]) -> bool:
+    """Return whether something other than the version's content is at its path; False if nothing is there."""
+    return change.path not in now or now[change.path] not in (None, raw)
+
+
+def _contents_at(repository: SnapshotRepository, path: str) -> Iterator[bytes | None]:
+    """Yield the content of a file or link, or None if nothing is there; nothing for what cannot be read."""
+    with suppress(OSError):
+        yield bytes_at(repository.root.path / path, repository.root)
+
+
+def bytes_at(path: Path, root: Root) -> bytes | None:
+    """Return the bytes of a file or the target of a link, or None if nothing is there. Raises OSError."""
     try:
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            return not change.has_link or os.fsencode(path.readlink()) != raw
-        return change.has_link or not stat.S_ISREG(mode) or path.read_bytes() != raw
+        with root.entry(path) as entry:
+            return entry.target() if stat.S_ISLNK(entry.stat().st_mode) else entry.read()
     except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
+        return None
 
 
 def _change(repository: SnapshotRepository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
@@ -180,12 +201,12 @@ def _guarded(repository: SnapshotRepository, path: str, work: Callable[[], None]
         raise SnapshotError(f"{name} could not be put back: {error.strerror or error}") from error
 
 
-def _remove(root: Root, path: str) -> None:
+def _remove(root: Root, path: str, before: Mapping[str, bytes | None]) -> None:
     """Delete the file, then empty directories above it; follow no link that leads out of `root`."""
     whole = root.path / path
     with suppress(FileNotFoundError), root.entry(whole) as entry:
         if not stat.S_ISDIR(entry.mode()):
-            entry.unlink()
+            _unlink(entry, path, before)
     for directory in whole.parents:
         if directory == root.path:
             return
@@ -196,20 +217,34 @@ def _remove(root: Root, path: str) -> None:
             return
 
 
-def _put(root: Root, change: Change, raw: bytes, permissions: int, before: bytes | None) -> None:
+def _unlink(entry: AnchoredEntry, path: str, before: Mapping[str, bytes | None]) -> None:
+    """Delete a file or link. Raises OSError, with nothing deleted, if it is not what `before` names."""
+    if path not in before:
+        entry.unlink()
+        return
+    expected = before[path]
+    if expected is None:
+        raise OSError(errno.ESTALE, _CHANGED, str(entry.path))
+    atomic.remove(entry.path, entry.root, before=expected)
+
+
+def _put(root: Root, change: Change, raw: bytes, permissions: int, before: Mapping[str, bytes | None]) -> None:
     whole = root.path / change.path
+    expected = before.get(change.path)
     with root.entry(whole, make=True) as entry:
         now = entry.mode()
+        if not now and expected is not None:
+            raise OSError(errno.ESTALE, _CHANGED, str(whole))
+        if now and (change.mode_after == _LINK or not stat.S_ISREG(now)):
+            entry.rmdir() if stat.S_ISDIR(now) else _unlink(entry, change.path, before)
+            now = 0
         if change.mode_after == _LINK:
-            entry.unlink()
             entry.symlink_to(os.fsdecode(raw))
             return
-        if stat.S_ISDIR(now):
-            entry.rmdir()
-        elif now and not stat.S_ISREG(now):
-            entry.unlink()
-    if stat.S_ISREG(now):
-        atomic.replace(whole, raw, root, before=before)
+    if now and change.path in before and expected is None:
+        raise OSError(errno.ESTALE, _CHANGED, str(whole))
+    if now:
+        atomic.replace(whole, raw, root, before=expected)
     else:
         atomic.write_new(whole, raw, root, mode=permissions)
     with root.entry(whole) as entry:

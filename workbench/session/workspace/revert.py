@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +22,7 @@ from workbench.protocol.events import FileDelta
 from workbench.protocol.stand_ins import stands_for
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
-from workbench.session.workspace.restore import write
+from workbench.session.workspace.restore import bytes_at, write
 from workbench.text import visible_path, well_formed
 
 
@@ -70,7 +69,7 @@ class _Stored:
     """A file as a version holds it; `put` writes it to the workspace."""
 
     path: Path
-    put: Callable[[Mapping[str, bytes]], None]
+    put: Callable[[Mapping[str, bytes | None]], None]
     name: str
 
 
@@ -98,6 +97,8 @@ def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _Checke
         raise RevertError(f"{_name(file)} could not be read: {_why(error)}") from error
     if now != file.before:
         raise _changed(file)
+    if stored is not None and stored.path.is_symlink():
+        return replace(states, raw=bytes_at(stored.path, root), stored=stored)
     return replace(states, stored=stored)
 
 
@@ -111,7 +112,7 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Chec
     path = stored.path if stored else Path(file.path)
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")
-    raw = _bytes_at(path, root)
+    raw = bytes_at(path, root)
     if not (file.before is None if raw is None else _is_content(file.before, raw, _blob_of(raw))):
         raise _changed(file)
     return _CheckedFile(path, root, raw, stored=stored)
@@ -124,16 +125,6 @@ def _changed(file: FileDelta) -> RevertError:
 def _is_content(content: str | None, raw: bytes, blob: str) -> bool:
     """Return whether a delta's content is that of these bytes: either its stand-in line or its text matches."""
     return stands_for(content, blob) or (content is not None and reading_as(raw, content) is not None)
-
-
-def _bytes_at(path: Path, root: Root) -> bytes | None:
-    """Return the bytes of a file or the target of a link, or None if nothing is there."""
-    try:
-        with root.entry(path) as entry:
-            is_link = stat.S_ISLNK(entry.stat().st_mode)
-            return os.fsencode(path.readlink()) if is_link else entry.read()
-    except FileNotFoundError:
-        return None
 
 
 def _blob_of(raw: bytes) -> str:
@@ -203,10 +194,10 @@ def _read(path: Path, workspace: Root, expected: str | None) -> tuple[_CheckedFi
 
 def _write(file: FileDelta, was: _CheckedFile) -> None:
     if was.stored is not None:
-        was.stored.put({} if was.raw is None else {was.stored.name: was.raw})
+        was.stored.put({was.stored.name: was.raw})
     elif file.after is None:
         if was.raw is not None:
-            atomic.remove(was.path, was.root, before=None if file.cut else was.raw)
+            atomic.remove(was.path, was.root, before=was.raw)
     elif file.before is None:
         atomic.write_new(was.path, encoded(was.path, file.after), was.root)
     else:
