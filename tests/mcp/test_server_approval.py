@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from tests.mcp.conftest import FAKE, Place
+from tests.mcp.conftest import FAKE, Place, ask
+from tests.sandbox import wait_for
 from workbench.mcp.config import ServerConfig, read_server, server_environment
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.images import unpinned_images
@@ -80,6 +82,26 @@ def test_changed_script_is_not_started_before_approval(place: Place, script: Pat
     place.pins.approve(server, entry)
     started(place, server)
     assert place.pins.entry(server).changed_files == {}
+
+
+@pytest.mark.parametrize("ending", ["killed", "ends in a call"])
+def test_script_changed_during_a_session_is_not_restarted(place: Place, script: Path, ending: str) -> None:
+    server = own_server(place, command=sys.executable, args=["server.py", WORDS])
+    tool = place.tool(server=server)
+    pid = int(ask(tool, "pid").text)
+    script.write_text(FAKE.read_text() + "\n(Path(__file__).parent / 'owned').touch()\n")
+    if ending == "killed":
+        psutil.Process(pid).kill()
+    else:
+        assert ask(tool, "die").is_error
+    wait_for(lambda: not place.clients[0].is_running, "the end of the server to be noticed")
+    for _ in range(2):
+        observation = ask(tool, "hello")
+        assert observation.is_error
+        assert "differ from the approved ones" in observation.text
+    assert not (place.directory / "owned").exists()
+    place.pins.approve(server, place.pins.entry(server))
+    assert ask(tool, "hello").text == "echo: hello"
 
 
 def test_change_made_after_the_review_is_not_approved(place: Place, script: Path) -> None:
