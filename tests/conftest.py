@@ -22,6 +22,7 @@ from tests.quick import (
     pytest_runtest_setup,
 )
 from tests.sandbox import Sandbox
+from workbench.llm.litellm_setup import QUIET
 
 __all__ = [
     "pytest_collection_modifyitems",
@@ -33,6 +34,7 @@ __all__ = [
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 _NO_KEYRING = "keyring.backends.fail.Keyring"
 """No test reads or writes the keyring of the user who runs the tests."""
+_ENVIRONMENT = pytest.StashKey[dict[str, str]]()
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
 """A user's Python keeps what it compiled, and their terminal has the size it says."""
 
@@ -55,8 +57,9 @@ def _keep_bytecode() -> None:
     sys.dont_write_bytecode = False
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Exclude the objects made by collection, which live to the end of the run, from every garbage collection."""
+    session.config.stash[_ENVIRONMENT] = _environment_now()
     gc.collect()
     gc.freeze()
 
@@ -99,6 +102,22 @@ def memory_keyring(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
     made = MemoryKeyring()
     monkeypatch.setattr("keyring.core._keyring_backend", made)
     return made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Fail the last test of a directory if the environment is not what it was: a later test would read it."""
+    yield
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        changed = sorted(dict(_environment_now().items() ^ item.config.stash[_ENVIRONMENT].items()))
+        item.config.stash[_ENVIRONMENT] = _environment_now()  # one directory alone is reported
+        if changed:
+            pytest.fail(f"the tests in {item.path.parent} leave the environment changed: {', '.join(changed)}", False)
+
+
+def _environment_now() -> dict[str, str]:
+    ours = {"PYTEST_CURRENT_TEST", *QUIET}
+    return {name: value for name, value in os.environ.items() if name not in ours}
 
 
 @pytest.fixture(scope="module", autouse=True)
