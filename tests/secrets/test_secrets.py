@@ -4,7 +4,7 @@ import base64
 import re
 import string
 import time
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
@@ -581,3 +581,11 @@ def test_secret_is_found_among_lines_that_differ_only_in_digits():
     text = "".join(f"worker-{number} of 10000 is ready\n" for number in range(3_000))
     for line in (f"token {key}", "worker-77 password=Tr0ub4dor3x", "vault login s3cr3tT0ken9xQ7z"):
         assert line not in SecretMasker().masked(f"{text}{line}\n{text}")
+
+
+def test_expressions_are_valid_and_compiled_only_when_a_text_may_contain_a_secret():
+    spec = find_spec("workbench.secrets.shapes")
+    fresh = module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    assert not [shape.name for shape in fresh.SHAPES if "compiled" in vars(shape.pattern)]
+    assert all(shape.pattern.compiled.groupindex.keys() <= {"secret"} for shape in fresh.SHAPES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.secrets.secret_names import TOKEN_AS_USER
@@ -17,13 +18,26 @@ are not URLs.
 """
 
 
+class Expression:
+    """A regular expression that is compiled at its first use; compiling those of all shapes would delay each start."""
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self._source = source
+        self._flags = flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled expression. Raises re.error if it is invalid."""
+        return re.compile(self._source, self._flags)
+
+
 class Shape(NamedTuple):
     """A kind of secret; if the pattern has a group `secret`, only that group is masked."""
 
     name: str
     marks: tuple[str, ...]
     """Each match contains at least one of these strings."""
-    pattern: re.Pattern[str]
+    pattern: Expression
     words: Words = ""
     """The part of a text that contains the mark, if a match contains no space; "" for the whole text."""
     sign: str = ""
@@ -57,11 +71,12 @@ class Shape(NamedTuple):
     def matches(self, text: str) -> list[re.Match[str]]:
         """Return all matches in order and without overlaps."""
         if not self.begins:
-            return list(self.pattern.finditer(text))
+            return list(self.pattern.compiled.finditer(text))
         matches: list[re.Match[str]] = []
+        match = self.pattern.compiled.match
         for offset in sorted(offset for mark in self.marks for offset in _occurrences(text, mark)):
-            if (match := self.pattern.match(text, offset)) and (not matches or offset >= matches[-1].end()):
-                matches.append(match)
+            if (here := match(text, offset)) and (not matches or offset >= matches[-1].end()):
+                matches.append(here)
         return matches
 
 
@@ -111,7 +126,7 @@ _FREE = r"(?<![A-Za-z0-9])"
 def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
     beginnings = marks.split()
     either = "|".join(re.escape(mark) for mark in beginnings)
-    pattern = re.compile(f"{_FREE}(?:{either}){rest}")
+    pattern = Expression(f"{_FREE}(?:{either}){rest}")
     return Shape(name, _shortest(beginnings), pattern, words=words, begins=True)
 
 
@@ -146,7 +161,7 @@ def _of_commands(programs: str, option: str) -> Shape:
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{_CHOSEN})"
     first = frozenset(name.split()[0] for name in names)
-    return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
+    return Shape("password", _shortest(names), Expression(pattern), begins=True, names=first, holds=False)
 
 
 def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
@@ -155,14 +170,14 @@ def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or _TOKEN})"
     first = frozenset(name.split()[0] for name in names)
-    return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
+    return Shape("password", _shortest(names), Expression(pattern), begins=True, names=first, holds=False)
 
 
 _SHAPES: tuple[Shape, ...] = (
     Shape(
         "private key",
         ("PRIVATE KEY",),
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?P<secret>.*?)(?=-----END|\Z)", re.DOTALL),
+        Expression(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?P<secret>.*?)(?=-----END|\Z)", re.DOTALL),
         of_setting="key",
     ),
     _token("AWS key", "AKIA ASIA", r"[0-9A-Z]{16}(?![A-Za-z0-9])", "long"),
@@ -192,7 +207,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "Terraform token",
         (".atlasv1.",),
-        re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+        Expression(r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
         words="encoded",
     ),
     _token("Databricks token", "dapi", r"[0-9a-f]{32}", "encoded"),
@@ -202,7 +217,7 @@ _SHAPES: tuple[Shape, ...] = (
         "token",
         (".login",),
         word=".login",
-        pattern=re.compile(
+        pattern=Expression(
             r"(?<![\w.-])(?:-D ?|/d:)?[\w.-]+\.login[\"']?[ \t]*[=:][ \t]*[\"']?"
             r"(?P<secret>(?:sq[apu]_)?[0-9a-f]{32,}|(?=(?:[A-Za-z]*\d){2})(?=[A-Z\d]*[a-z])(?=[a-z\d]*[A-Z])[A-Za-z\d]{16,})"
             r"(?![^\s\"'`;|)])"
@@ -212,20 +227,20 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "Slack hook",
         ("hooks.slack.com",),
-        re.compile(r"hooks\.slack\.com/services/(?P<secret>[\w/]{20,})"),
+        Expression(r"hooks\.slack\.com/services/(?P<secret>[\w/]{20,})"),
         words="long",
     ),
     Shape(
         "Azure secret",
         ("Q~",),
-        re.compile(r"(?<![\w~.-])(?P<secret>[\w~.-]{3}[78]Q~[\w~.-]{31,34})(?![\w~.-])"),
+        Expression(r"(?<![\w~.-])(?P<secret>[\w~.-]{3}[78]Q~[\w~.-]{31,34})(?![\w~.-])"),
         words="long",
         sign="~",
     ),
     Shape(
         "header",
         ("uthorization", "UTHORIZATION"),
-        re.compile(
+        Expression(
             r"\bauthorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?"
             r"(?P<secret>(?:(?<=basic )(?=[\w+/-]*(?-i:[A-Z\d+/=]))|(?=[\w.~+/-]{16})(?=[\w.~+/-]{0,200}\d))"
             r"[\w.~+/-]{6,}=*)",
@@ -237,13 +252,13 @@ _SHAPES: tuple[Shape, ...] = (
         "header",
         ("earer ",),
         word="earer",
-        pattern=re.compile(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
+        pattern=Expression(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
     ),
     Shape(
         "password",
         ("://",),
         word="://",
-        pattern=re.compile(
+        pattern=Expression(
             rf"://(?:[^\s/:@\"']{{0,100}}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|{TOKEN_AS_USER})"
             r"(?P<secret>(?!\$)(?:[^\s/@\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
         ),
@@ -252,21 +267,21 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         ("jdbc:oracle:",),
-        re.compile(r"jdbc:oracle:\w{1,10}:[\w.$#-]{1,80}/(?P<secret>(?!\$\{)[^\s@/\"'‹<>]{3,200})@"),
+        Expression(r"jdbc:oracle:\w{1,10}:[\w.$#-]{1,80}/(?P<secret>(?!\$\{)[^\s@/\"'‹<>]{3,200})@"),
         words="encoded",
         sign="@",
     ),
     Shape(
         "password",
         ("machine ", "default login"),
-        re.compile(r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*\s+password\s+(?P<secret>[^\s‹]{3,})"),
+        Expression(r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*\s+password\s+(?P<secret>[^\s‹]{3,})"),
         of_setting="pass",
         begins=True,
     ),
     Shape(
         "password",
         ("curl ",),
-        re.compile(
+        Expression(
             r"\bcurl [^\n]{0,400}?(?<=\s)(?:-[a-zA-Z#]*[uU]|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}[\"']?:"
             r"[\"']?(?P<secret>[^\s\"'‹]{4,200})"
         ),
@@ -276,13 +291,13 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         (":5432:", ":*:"),
-        re.compile(r"^[ \t]*[\w.*/-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:‹]{4,})[ \t]*$", re.MULTILINE),
+        Expression(r"^[ \t]*[\w.*/-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:‹]{4,})[ \t]*$", re.MULTILINE),
         words="encoded",
     ),
     Shape(
         "signature",
         ("ignature=", "sig="),
-        re.compile(r"[?&;#](?:[\w-]{0,30}[Ss]ignature|sig)=(?P<secret>[^\s&\"'<>‹]{16,})"),
+        Expression(r"[?&;#](?:[\w-]{0,30}[Ss]ignature|sig)=(?P<secret>[^\s&\"'<>‹]{16,})"),
         words="long",
         sign="&",
         holds=False,
@@ -290,7 +305,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "code",
         ("code=",),
-        re.compile(r"[?&]code=(?P<secret>(?=[^\s&]{0,200}\d)[\w%/.~-]{16,})"),
+        Expression(r"[?&]code=(?P<secret>(?=[^\s&]{0,200}\d)[\w%/.~-]{16,})"),
         words="long",
         sign="&",
         holds=False,
@@ -298,10 +313,10 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "Discord hook",
         ("/api/webhooks/",),
-        re.compile(r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
+        Expression(r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
         words="long",
     ),
-    Shape("Telegram token", (":AA",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"), words="long"),
+    Shape("Telegram token", (":AA",), Expression(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"), words="long"),
     _of_commands("mysql,mysqldump,mysqladmin,mysqlsh,mysqlimport,mariadb,mariadb-dump,7z,7za,7zr", "-p"),
     _of_commands("sshpass", "-p ?"),
     _of_commands("docker login,podman login,nerdctl login,skopeo login,registry login,oc login,az login", "-p ?"),
@@ -355,7 +370,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         ("sudo -S", "-stdin", "--with-token", "| kinit", "| cryptsetup"),
-        re.compile(
+        Expression(
             rf"\b(?:echo|printf)(?: -\w+)* (?:[\"']?%s(?:\\n)?[\"']? )?[\"']?(?P<secret>{_CHOSEN})[\"']? ?\| ?"
             r"(?:sudo -S|(?:sudo )?(?:kinit|cryptsetup)\b|[^\n|]{0,120}--(?:[\w-]*stdin|with-token)\b)"
         ),
@@ -366,7 +381,7 @@ _SHAPES: tuple[Shape, ...] = (
         "password",
         ("<<<",),
         word="<<<",
-        pattern=re.compile(
+        pattern=Expression(
             r"(?:--with-token|--[\w-]*stdin|\bsudo -S[^\n|;&<]{0,80}|\b(?:kinit|secret (?:put|set)|pass insert|"
             rf"cryptsetup)\b[^\n|;&<]{{0,80}}) *<<< *[\"']?(?P<secret>{_CHOSEN})"
         ),
@@ -377,26 +392,26 @@ _SHAPES: tuple[Shape, ...] = (
         "password",
         ("| chpasswd", "sudo chpasswd"),
         word="chpasswd",
-        pattern=re.compile(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
+        pattern=Expression(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
         of_setting="pass",
         holds=False,
     ),
     Shape(
         "password",
         ("assword '", "ASSWORD '", "ASSWORD FOR "),
-        re.compile(rf"\bpassword(?: for \S{{1,60}})?(?: =)? '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
+        Expression(rf"\bpassword(?: for \S{{1,60}})?(?: =)? '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
         of_setting="pass",
     ),
     Shape(
         "password",
         ("IDENTIFIED",),
-        re.compile(rf"\bidentified by '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
+        Expression(rf"\bidentified by '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
         names=frozenset(("IDENTIFIED",)),
     ),
     Shape(
         "password",
         ("auth=(",),
-        re.compile(rf"auth=\(\s*[\"'][^\"'\n]{{1,100}}[\"'],\s*[\"'](?P<secret>{_CHOSEN})[\"']\s*\)"),
+        Expression(rf"auth=\(\s*[\"'][^\"'\n]{{1,100}}[\"'],\s*[\"'](?P<secret>{_CHOSEN})[\"']\s*\)"),
         of_setting="auth",
     ),
 )
