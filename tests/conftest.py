@@ -48,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]
     os.environ["PYTHON_KEYRING_BACKEND"] = _NO_KEYRING
+    os.environ["OHW_SCRIPT_PACE"] = "0"  # no test waits for text at the pace of a reader
     _keep_bytecode()
 
 
