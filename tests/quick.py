@@ -6,6 +6,7 @@ A test is quick by where it is, `AREAS`, unless it is a coroutine (such a test o
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import threading
@@ -83,11 +84,15 @@ def _is_quick(item: pytest.Item) -> bool:
     function = getattr(item, "function", None)
     function = getattr(getattr(function, "hypothesis", None), "inner_test", function)
     return (
-        any(item.path.is_relative_to(area) for area in _QUICK)
-        and not item.path.name.startswith("test_pictures_")
+        _has_quick_tests(item.path)
         and not inspect.iscoroutinefunction(function)
         and item.get_closest_marker("starts") is None
     )
+
+
+@functools.cache  # of 400 modules with 18,000 tests
+def _has_quick_tests(path: Path) -> bool:
+    return any(path.is_relative_to(area) for area in _QUICK) and not path.name.startswith("test_pictures_")
 
 
 @pytest.hookimpl(wrapper=True)
