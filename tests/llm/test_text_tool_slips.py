@@ -49,11 +49,11 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
-@pytest.mark.parametrize("parameter", PARAMETERS)
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_a_slip_in_a_tag_is_read(opening, parameter, ending):
-    text = f"Well.\n\n{OPENINGS[opening]}\n{PARAMETERS[parameter]}ls -la{ENDINGS[ending]}"
-    assert read(text) == ("Well.", [("execute_bash", {"command": "ls -la"})])
+def test_a_slip_in_a_tag_is_read(opening):
+    start = f"Well.\n\n{OPENINGS[opening]}\n"
+    texts = [f"{start}{parameter}ls -la{ending}" for parameter in PARAMETERS.values() for ending in ENDINGS.values()]
+    assert len(texts) > 40
+    assert [text for text in texts if read(text) != ("Well.", [("execute_bash", {"command": "ls -la"})])] == []
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,11 @@ def test_what_names_no_tool_in_a_loose_form_is_text(text):
 
 
 @pytest.mark.parametrize("thought", THOUGHTS)
-@pytest.mark.parametrize("opening", [*OPENINGS, "json"])
-def test_no_form_of_a_call_counts_inside_thinking(thought, opening):
-    call = f"{OPENINGS.get(opening, '')}\n<parameter=command>rm x</parameter>\n</function>"
-    if opening == "json":
-        call = '<tool_call>{"name": "execute_bash", "arguments": {"command": "rm x"}}</tool_call>'
-    text = thought.replace("{}", call)
-    assert read(f"I wonder. {text}")[1] == []
+def test_no_form_of_a_call_counts_inside_thinking(thought):
+    calls = [f"{opening}\n<parameter=command>rm x</parameter>\n</function>" for opening in OPENINGS.values()]
+    calls += ['<tool_call>{"name": "execute_bash", "arguments": {"command": "rm x"}}</tool_call>']
+    texts = [f"I wonder. {thought.replace('{}', call)}" for call in calls]
+    assert [text for text in texts if read(text)[1]] == []
 
 
 tags = [

@@ -26,9 +26,10 @@ LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().spli
 PLACES = PathContext("/home/u/proj", "/home/u")
 
 
-@pytest.mark.parametrize(("risk", "line"), LINES)
-def test_command_line_has_exactly_this_risk(risk, line):
-    assert assess_command(line.replace("\\n", "\n"), PLACES).risk == risk
+def test_command_lines_have_exactly_these_risks():
+    rated = [(line, risk, assess_command(line.replace("\\n", "\n"), PLACES).risk) for risk, line in LINES]
+    assert len(rated) > 1_600
+    assert [row for row in rated if row[1] != row[2]] == []
 
 
 @pytest.mark.parametrize(("risk", "line"), WRITTEN)

@@ -18,14 +18,10 @@ def risk(line: str, places: PathContext = PLACES) -> str:
     return assess_command(line, places).risk
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_each_table_row_can_be_parsed(name):
-    assert parsed_row(ROWS[name])
-
-
-@pytest.mark.parametrize("name", [name for name in ROWS if not parsed_row(ROWS[name]).any_option])
-def test_unlisted_option_is_not_low(name):
-    assert risk(f"{name} --not-in-any-table") != "LOW"
+def test_unlisted_option_is_not_low_in_any_table_row():
+    names = [name for name in ROWS if not parsed_row(ROWS[name]).any_option]
+    assert len(names) > 500
+    assert [name for name in names if risk(f"{name} --not-in-any-table") == "LOW"] == []
 
 
 @pytest.mark.parametrize(
