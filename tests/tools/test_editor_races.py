@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.tools.editor import Editor
+from tests.tools.fake_merger import Merger
 from workbench.files.root_directory import AnchoredEntry, using_only
+from workbench.tools import LLMBasedFileEditTool
 
 WRITES = 500
 FLIPPER = """
@@ -251,3 +253,52 @@ def test_content_that_cannot_be_put_back_is_kept_beside_the_file_and_named(tmp_p
     assert f"what it held is in {saved.name} beside it now" in message
     assert saved.read_text() == "own\n"
     assert not list(tmp_path.glob(".ohw-*"))
+
+
+def created(editor: Editor, path: Path) -> bool:
+    path.unlink()
+    return bool(editor.run("create", path, file_text="created\n").is_error)
+
+
+def inserted(editor: Editor, path: Path) -> bool:
+    return bool(editor.run("insert", path, insert_line=0, new_str="first").is_error)
+
+
+def undone(editor: Editor, path: Path) -> bool:
+    editor.done("str_replace", path, old_str="one", new_str="two")
+    return bool(editor.run("undo_edit", path).is_error)
+
+
+def creation_undone(editor: Editor, path: Path) -> bool:
+    path.unlink()
+    editor.done("create", path, file_text="created\n")
+    return bool(editor.run("undo_edit", path).is_error)
+
+
+def drafted(editor: Editor, path: Path) -> bool:
+    tool = LLMBasedFileEditTool(Merger("never asked"), str(path.parent), path.parent / "state")
+    return bool(tool(tool.action_from_arguments({"path": str(path), "content": "three", "start": -1})).is_error)
+
+
+LATE_SAVES = [
+    (write, saved) for write in (inserted, undone, creation_undone, drafted) for saved in (in_place, by_rename)
+]
+
+
+@pytest.mark.parametrize(("write", "saved"), [*LATE_SAVES, (created, by_rename)])
+def test_no_command_overwrites_what_is_saved_at_the_last_moment(tmp_path: Path, monkeypatch, write, saved):
+    path, editor = tmp_path / "file", Editor(tmp_path, tmp_path / "state")
+    path.write_text("one\n")
+    seen = AnchoredEntry.check_not_moved
+    last = 2 if write in (undone, creation_undone) else 1
+    turns: list[str] = []
+
+    def at_this_moment(entry: AnchoredEntry) -> None:
+        seen(entry)
+        turns.append(entry.path.name)
+        if turns.count("file") == last and len(turns) == turns.index("file") + last:
+            saved(path, "own\n")
+
+    monkeypatch.setattr(AnchoredEntry, "check_not_moved", at_this_moment)
+    assert write(editor, path)
+    assert path.read_text() == "own\n"
