@@ -16,16 +16,29 @@ from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.git import run_git
 from workbench.protocol.events import (
+    ActionAssessed,
+    ActionDecided,
     ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    AgentNudged,
+    CondensingAsked,
     CustomCommand,
     DelegateStep,
+    Event,
     FileDelta,
+    ModelResponded,
+    RawToolCall,
+    Rewound,
     RunEnded,
     SessionStarted,
+    SettingsChanged,
+    UserCommand,
     UserMessage,
     VersionTaken,
 )
 from workbench.session.session_factory import OpenedSession, open_session
+from workbench.session.session_names import session_path
 from workbench.session.state import State
 from workbench.session.storage.jsonl import export_lines, import_lines
 from workbench.session.storage.lock import SessionLock, lock_path
@@ -96,6 +109,62 @@ def test_model_of_an_imported_command_is_not_asked(where: Locations, tmp_path: P
     assert state.asked_model == "openai/mine"
     assert state.command is not None
     assert state.command.tools == ("think",), "what a command may not use stays out of reach"
+
+
+def proposed(action_id: str = "1", **more: object) -> ActionProposed:
+    arguments = {"command": f"touch owned-{action_id}"}
+    return ActionProposed(
+        action_id=action_id, response_id="r", call_id="c", tool="execute_bash", arguments=arguments, risk="LOW", **more
+    )
+
+
+CALL = RawToolCall(id="c", name="execute_bash", arguments='{"command": "touch owned-1"}')
+ASKED = (UserMessage(text="x"), ModelResponded(response_id="r", model="m", tool_calls=(CALL,)))
+ALLOWED = (
+    proposed(),
+    ActionAssessed(action_id="1", risk="LOW"),
+    ActionDecided(action_id="1", verdict="approved", by="person"),
+)
+OPEN: dict[str, tuple[Event, ...]] = {
+    "message": (UserMessage(text="do it"),),
+    "message after a run": (UserMessage(text="x"), RunEnded(reason="finished"), UserMessage(text="do it")),
+    "own command": (UserCommand(action_id="9", command="touch owned-9"),),
+    "nudge": (UserMessage(text="x"), AgentNudged(reason="empty", text="go on")),
+    "condensing": (UserMessage(text="x"), CondensingAsked()),
+    "rewind": (UserMessage(text="x"), Rewound(target=1, version="HEAD")),
+    "proposed": (*ASKED, proposed()),
+    "decided": (*ASKED, *ALLOWED),
+    "started": (*ASKED, *ALLOWED, ActionStarted(action_id="1")),
+    "response": ASKED,
+    "sub-agent": (
+        *ASKED,
+        *ALLOWED,
+        ActionStarted(action_id="1"),
+        DelegateStep(action_id="1", agent="x", session="../../elsewhere", event=proposed("2")),
+    ),
+}
+
+
+@pytest.mark.parametrize("tail", OPEN)
+def test_nothing_open_in_an_import_continues_by_itself(where: Locations, tmp_path: Path, tail: str) -> None:
+    workspace, path = tmp_path / "work", session_path(where, NAME)
+    workspace.mkdir()
+    path.parent.mkdir(parents=True)
+    rule = SettingsChanged(mode="never", rule="allow execute_bash touch *", model="openai/evil", max_steps=9_999)
+    with Store.create(tmp_path / "theirs.session") as store:
+        store.append(SessionStarted(id=NAME, workspace=str(workspace), model="m", mode="never"), rule, *OPEN[tail])
+        lines = list(export_lines(store))
+    state = State()
+    with import_lines(lines, path, model="scripted/demo", mode="high") as store:
+        for event in store.events():
+            state.apply(event)
+    events: list[Event] = []
+    session = open_session(where, SETTINGS, NAME, on_event=events.append, on_live=lambda event: None)
+    assert not session.session.step()
+    session.close()
+    assert events == []
+    assert (state.mode, state.rules, state.asked_model) == ("high", (), "scripted/demo")
+    assert [*workspace.iterdir()] == []
 
 
 def test_sub_agents_changes_outside_the_workspace_cannot_be_reverted(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[
     """
     if not command:
         return
-    first = command[0].lstrip("\\")
+    first = command[0].lstrip("\\").removesuffix(".exe")
     name = first.rpartition("/")[2]
     rest = command[1:]
     for one in dict.fromkeys((first, name, name.casefold(), *((program,) if program else ()))):
