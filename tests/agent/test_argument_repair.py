@@ -1,5 +1,6 @@
 """Calls as models really send them: repaired where they can mean one thing, which the model is told, else refused."""
 
+import ast
 import json
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from workbench.tools import Action, ToolDefinition
 from workbench.tools.argument_repair import repaired_arguments
 from workbench.tools.context import ToolContext
 from workbench.tools.execute_bash.messages import key, typed
+from workbench.tools.literals import literal
 from workbench.tools.registry import open_tools
 
 BASH, EDITOR, TASKS = "execute_bash", "str_replace_editor", "task_tracker"
@@ -109,6 +111,100 @@ def test_arguments_that_may_mean_several_things_are_refused(tools, name):
 
 VIEW = {"command": "view", "path": "/a"}
 TASK = [{"title": "a"}]
+TASK_LISTS: dict[str, str] = {
+    "python": "[{'title': 'a', 'status': 'done'}]",
+    "python-words": "[{'title': 'a', 'status': 'done', 'notes': None}]",
+    "python-tuple": "({'title': 'a', 'status': 'done'},)",
+    "python-lines": "[\n  {'title': 'a',  # first\n   'status': 'done'},\n]",
+    "mixed-quotes": "[{'title': \"a\", \"status\": 'done'}]",
+    "bare-names": '[{title: "a", status: "done"}]',
+    "comment": '[{"title": "a", "status": "done"} // first\n]',
+    "block-comment": '[/* first */ {"title": "a", "status": "done"}]',
+    "fence": '```json\n[{"title": "a", "status": "done"}]\n```',
+    "fence-python": "```python\n[{'title': 'a', 'status': 'done'}]\n```",
+    "one-object": '{"title": "a", "status": "done"}',
+    "one-python-object": "{'title': 'a', 'status': 'done'}",
+    "tag": "[{'title': 'a', 'status': 'done'}]</parameter>",
+    "texts": '[\'{"title": "a", "status": "done"}\']',
+}
+
+
+@pytest.mark.parametrize("name", TASK_LISTS)
+def test_a_list_in_the_syntax_of_another_language_is_read_and_the_model_is_told(tools, name):
+    call = read(tools, TASKS, json.dumps({"command": "plan", "task_list": TASK_LISTS[name]}))
+    assert call.error == ""
+    assert [(task.title, task.status, task.notes) for task in call.action.task_list] == [("a", "done", "")]
+    assert any(note.startswith("`task_list`") for note in call.repairs)
+
+
+@pytest.mark.parametrize("separator", ["\n", ",\n", "\n\n"], ids=["lines", "commas", "empty-lines"])
+def test_objects_one_after_the_other_are_a_list(tools, separator):
+    tasks = separator.join(['{"title": "a"}', "{'title': 'b'}"])
+    call = read(tools, TASKS, json.dumps({"command": "plan", "task_list": tasks}))
+    assert [task.title for task in call.action.task_list] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[{'title': 'a'}", "[{'title': 'a}]", "[{'title': 'a'", "[{'title': 'a'}]]"),
+        *("[dict(title='a')]", "[{'title': 'a' + 'b'}]", "[{'title'}]", "[{'title': open('x')}]", "[{'title': f'a'}]"),
+        *("[{'title': 'a', 'title': 'b'}]", "[{'title': a}]", "[{'title': 'a' 'b'}]", "[{'title': ['a')}]"),
+        *("[{'title': '\\q'}]", "[{,}]", "[,]", "__import__('os')", "[{'title': NaN}]", "[{1: 'a'}]"),
+    ],
+)
+def test_a_list_that_is_cut_or_would_be_computed_is_refused(tools, text):
+    call = read(tools, TASKS, json.dumps({"command": "plan", "task_list": text}))
+    assert call.action is None
+    assert "task_list" in call.error
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r"""['it\'s', "a \"b\"", 'a\nb', 'a\\b', '\x41\u00e9', '\ud83d\ude00']""", None),
+        ("[True, False, None, -1, 2.5, 1e3]", [True, False, None, -1, 2.5, 1000.0]),
+        ("(1, (2, 3), [], {})", [1, [2, 3], [], {}]),
+        ("{'a': {'b': ('c',)}}", {"a": {"b": ["c"]}}),
+        ("['//', '# no', \"/* no */\"]", ["//", "# no", "/* no */"]),
+        ("['line\nbreak']", ["line\nbreak"]),
+    ],
+    ids=["escapes", "words", "tuples", "nested", "no-comments", "break"],
+)
+def test_literals_are_read_exactly(text, value):
+    assert literal(text) == (ast.literal_eval(text.replace("\\ud83d\\ude00", "\U0001f600")) if value is None else value)
+
+
+WORDS = st.text(max_size=9)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS
+
+
+@given(st.lists(SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(WORDS, SCALARS, max_size=3), max_size=4))
+def test_what_python_writes_is_read_exactly(value):
+    assert literal(repr(value)) == value
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "['" * 50_000, "[/*" * 60_000, "(" * 90_000, '["\\"' * 40_000])
+def test_literals_are_refused_in_linear_time(text):
+    began = time.perf_counter()
+    with pytest.raises(ValueError, match=r"."):
+        literal(text)
+    assert time.perf_counter() - began < 3
+
+
+@pytest.mark.parametrize("name", ["execute_bash\u200b", "\ufeffexecute_bash", "execute\u00ad_bash"])
+def test_invisible_characters_in_a_tools_name_are_left_out(tools, name):
+    call = read(tools, name, '{"command": "ls"}')
+    assert call.tool == BASH
+    assert call.action is not None
+
+
+@pytest.mark.parametrize("text", ['"30"', "'30'", ' "30" '], ids=["double", "single", "spaces"])
+def test_a_number_in_quotes_is_a_number(tools, text):
+    call = read(tools, BASH, json.dumps({"command": "ls", "timeout": text}))
+    assert call.action.timeout == 30
+
+
 VALUE_SLIPS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "tasks-tag": (TASKS, {"command": "plan", "task_list": '[{"title": "a"}]</parameter>'}, {"task_list": TASK}),
     "tasks-tags": (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.llm.test_text_tool_calls import BASH, EDITOR, FINISH, THOUGHTS, TOOLS, and_back, call, read, to_text
 from workbench.llm.text_tools.calls import FunctionCallConversionError, FunctionCallValidationError
-from workbench.llm.text_tools.parser import Table, read_calls, read_words, write_words
+from workbench.llm.text_tools.parser import Table, read_calls, read_words, write_call, write_words
 from workbench.llm.text_tools.values import parameters_of
 from workbench.tools.older_names import OLDER_NAMES
 
@@ -22,6 +22,8 @@ OPENINGS = {
     "single-quoted": "<function='execute_bash'>",
     "attribute": '<function name="execute_bash">',
     "spaces": "<function = execute_bash >",
+    "blanks": "< function = execute_bash >",
+    "blank-attribute": "< function name = execute_bash >",
     "colon": "<function: execute_bash>",
     "upper-case": "<FUNCTION=execute_bash>",
     "invoke": '<invoke name="execute_bash">',
@@ -32,6 +34,7 @@ PARAMETERS = {
     "quoted": '<parameter="command">',
     "attribute": '<parameter name="command">',
     "spaces": "<parameter = command >",
+    "blanks": "< parameter = command >",
     "colon": "<parameter: command>",
     "upper-case": "<PARAMETER=command>",
     "newline": "<parameter=command\n>",
@@ -41,6 +44,8 @@ ENDINGS = {
     "strict": "</parameter>\n</function>",
     "named": "</parameter=command>\n</function=execute_bash>",
     "upper-case": "</PARAMETER>\n</FUNCTION>",
+    "blanks": "</ parameter >\n</ function >",
+    "blanks-before": "< /parameter>\n< / function>",
     "invoke": "</parameter>\n</invoke>",
     "stopped": "</parameter>\n",
     "stop-word": "</parameter>\n</function",
@@ -68,11 +73,23 @@ def test_a_slip_in_a_tag_is_read(opening):
         ("<tool_call>\n<function=execute_bash>\n<parameter=command>ls\n</tool_call>", ""),
         ('Go.\n<tool_call>\n{"name": "execute_bash", "arguments": {"command": "ls"}}\n</tool_call>', "Go."),
         ('<tool_call>{"name": "execute_bash", "parameters": {"command": "ls"}}', ""),
+        ('<tool_call>[{"name": "execute_bash", "arguments": {"command": "ls"}}]</tool_call>', ""),
         ('<function=execute_bash>{"command": "ls"}</function>', ""),
         ('<function=execute_bash>\n{"command": "ls"}\n</function>', ""),
     ],
     ids=[
-        *("wrapped", "calls", "fence", "fence-after", "code-before", "no-function", "no-ends", "json", "json-open"),
+        *(
+            "wrapped",
+            "calls",
+            "fence",
+            "fence-after",
+            "code-before",
+            "no-function",
+            "no-ends",
+            "json",
+            "json-open",
+            "json-list",
+        ),
         *("json-body", "json-lines"),
     ],
 )
@@ -137,6 +154,30 @@ def test_what_may_mean_two_things_is_refused_with_what_to_send(text, message):
 )
 def test_what_names_no_tool_in_a_loose_form_is_text(text):
     assert read(text) == (text, [])
+
+
+def test_several_calls_in_one_json_list_are_refused_and_not_dropped():
+    one = '{"name": "execute_bash", "arguments": {"command": "ls"}}'
+    with pytest.raises(FunctionCallConversionError, match="one <tool_call> for each"):
+        read(f"<tool_call>[{one}, {one}]</tool_call>")
+
+
+@pytest.mark.parametrize(
+    "thought", ["< think >{}< /think >", "< think>{}", "{}</ think >", "< Reasoning >{}< / reasoning>"]
+)
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_no_call_counts_inside_thinking_whose_tags_have_blanks(thought, opening):
+    call = f"{OPENINGS[opening]}\n<parameter=command>rm x</parameter>\n</function>"
+    assert read(f"I wonder. {thought.replace('{}', call)}")[1] == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["< parameter = timeout >", "a</ parameter >\n</ function >", "< /parameter>\n< function=finish>", "a < b > c"],
+)
+def test_tags_with_blanks_in_a_value_come_back_as_they_were(value):
+    text = write_call("execute_bash", {"command": value}, TABLE["execute_bash"])
+    assert read(text)[1] == [("execute_bash", {"command": value})]
 
 
 @pytest.mark.parametrize("thought", THOUGHTS)

@@ -20,6 +20,7 @@ _RISKS: Final[dict[str, Risk]] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIG
 _OPENING: Final = re.compile(r"<(?:function|invoke|tool)\b[^A-Za-z]{0,9}(?:name\s{0,9}=)?\s{0,9}[\"']?", re.IGNORECASE)
 _REST: Final = re.compile(r"[<>\n\"'(|\[\s].*|:\d{1,9}\Z", re.DOTALL)
 _NAMESPACE: Final = re.compile(r"(?:functions?|tools?|default_api|api|multi_tool_use)[.:/]", re.IGNORECASE)
+_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _MOST_EDITS: Final = 2
 
 
@@ -32,7 +33,7 @@ def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, boo
     plain = own if own in tools else DELEGATE if sub_agent_in(own) and DELEGATE in tools else resolve_alias(own)
     if plain in tools:
         return plain, False
-    head = name.strip()[:200]
+    head = _INVISIBLE.sub("", name).strip()[:200]
     opening = _OPENING.match(head)
     head = _REST.sub("", head[opening.end() :] if opening else head.lstrip("<"))
     namespace = _NAMESPACE.match(head)

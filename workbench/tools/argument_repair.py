@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from workbench.tools.literals import literal
+
 Arguments: TypeAlias = dict[str, Any]
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -33,7 +35,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "null": (type(None),),
 }
 _MISSING: Final = object()
-_STRING_OR_COMMA: Final = re.compile(r"\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|(?<![\[{,\s]),(?=\s{0,99}[}\]])", re.DOTALL)
+_FENCE: Final = re.compile(r"\A\s{0,99}```[\w-]{0,20}\s{0,99}|\s{0,99}```\s{0,99}\Z")
 
 
 def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments, list[str]]:
@@ -120,8 +122,7 @@ def _without_tag(name: str, value: Any) -> Any:
 
 def _with_objects(value: Any, part: Schema) -> Any:
     """Return a list whose objects are written as JSON text with the objects themselves."""
-    items = part.get("items")
-    if not isinstance(value, list) or not isinstance(items, dict) or kinds_of(items) != {"object"}:
+    if not isinstance(value, list) or not _takes_objects(part):
         return value
     decoded = [_json(each, dict) if isinstance(each, str) else each for each in value]
     return value if decoded == value or any(each is None for each in decoded) else decoded
@@ -150,7 +151,9 @@ def _of_list(name: str, value: list[Any], part: Schema, kinds: frozenset[str]) -
 def _read_list(name: str, text: str, part: Schema) -> Any:
     value = _json(text, list)
     if value is not None:
-        return value
+        return _with_objects(value, part)
+    if _takes_objects(part) and (objects := _objects(text)):
+        return objects
     items = part.get("items") or next((each["items"] for each in part.get("anyOf", ()) if "items" in each), None)
     if not isinstance(items, dict) or items.get("type") != "integer":
         return None
@@ -158,6 +161,21 @@ def _read_list(name: str, text: str, part: Schema) -> Any:
     if span:
         return [int(span[1]), int(span[2])]
     return [int(number) for number in numbers[1].split(",")] if numbers and "," in numbers[1] else None
+
+
+def _takes_objects(part: Schema) -> bool:
+    items = part.get("items")
+    return isinstance(items, dict) and kinds_of(items) == {"object"}
+
+
+def _objects(text: str) -> list[Any] | None:
+    """Return the objects of a text that has one after the other, as in JSON lines, without the brackets of a list."""
+    one = _json(text, dict)
+    if one is not None:
+        return [one]
+    lines = [line.rstrip().removesuffix(",") for line in text.split("\n") if line.strip()]
+    objects = [_json(line, dict) for line in lines]
+    return objects if objects and all(each is not None for each in objects) else None
 
 
 def _read_object(name: str, text: str, part: Schema) -> Any:
@@ -170,7 +188,7 @@ def _read_number(name: str, text: str, part: Schema) -> Any:
     if duration:
         unit = duration[2].lower()
         return float(duration[1]) * _UNITS["ms" if unit == "ms" else unit[0]]
-    return _json(text, (int, float))
+    return _json(text.strip().strip("\"'"), (int, float))
 
 
 def _read_boolean(name: str, text: str, part: Schema) -> Any:
@@ -186,18 +204,15 @@ _READERS: Final[dict[str, Callable[[str, str, Schema], Any]]] = {
 }
 
 
-def _without_trailing_commas(text: str) -> str:
-    """Return JSON without the commas before a closing bracket; what its strings hold is not changed."""
-    return _STRING_OR_COMMA.sub(lambda match: "" if match[0] == "," else match[0], text) if "," in text else text
-
-
 def _json(text: str, kind: type | tuple[type, ...]) -> Any:
-    """Return the JSON value in a text if it has this type; line breaks in its strings may be unescaped."""
+    """Return the value that a text writes as JSON, or as Python and JavaScript do, if it has this type."""
     try:
         value = json.loads(text, strict=False)
     except RecursionError:
         return None
     except ValueError:
-        plain = _without_trailing_commas(text)
-        return None if plain == text else _json(plain, kind)
+        try:
+            value = literal(_FENCE.sub("", text))
+        except ValueError:
+            return None
     return value if isinstance(value, kind) and not isinstance(value, bool) else None

@@ -22,6 +22,7 @@ from workbench.llm.text_tools.values import Parameters, ToolParameter, as_json, 
 
 _CALLS: Final = (
     *("<function=", "<function =", "<function:", "<function name=", "<invoke name="),
+    *("< function=", "< function =", "< function:", "< function name=", "< function name =", "< invoke name="),
     *("<tool_call>", "<function_calls>"),
 )
 _THINK: Final = "<think>"
@@ -170,7 +171,7 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
 
 
 _BEGINNING: Final = re.compile(
-    r"<(?:(?:function|invoke)\b(?:\s{0,9}name)?\s{0,9}[=:]?\s{0,9}[\"']?|tool_call>\s{0,9}\{\s{0,9}\"name\":\s{0,9}\")"
+    r"<\s{0,9}(?:(?:function|invoke)\b(?:\s{0,9}name)?\s{0,9}[=:]?\s{0,9}[\"']?|tool_call>\s{0,9}\{\s{0,9}\"name\":\s{0,9}\")"
     r"(?P<name>[^<>\s\"'=]{0,80})",
     re.IGNORECASE,
 )

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from workbench.llm.text_tools.values import FunctionCallConversionError, Parameters, ToolParameter, as_json
 from workbench.protocol.tool_names import current_name
@@ -26,21 +26,25 @@ from workbench.protocol.tool_names import current_name
 Table: TypeAlias = Mapping[str, Parameters]
 """The parameters of each tool, by the tool's name."""
 
+JsonT = TypeVar("JsonT", dict[str, Any], list[Any])
 _REASONING_TAGS: Final = r"(?:think|thinking|thought|reasoning|reflection)\b"
 _NAME: Final = r"[^<>\s\"'=]{1,128}"
+_LT: Final = r"<\s{0,9}"
+_LT_END: Final = r"<\s{0,9}/\s{0,9}"
 _OPENING: Final = (
-    rf"<function=[^<>\n]{{1,128}}>|<function\s{{0,9}}[=:]\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}(?:>|(?=\n\s{{0,9}}<parameter\b))"
-    rf"|<(?:function|invoke)\s{{1,9}}name\s{{0,9}}=\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}>"
+    rf"<function=[^<>\n]{{1,128}}>|{_LT}function\s{{0,9}}[=:]\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}(?:>|(?=\n\s{{0,9}}{_LT}parameter\b))"
+    rf"|{_LT}(?:function|invoke)\s{{1,9}}name\s{{0,9}}=\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}>"
 )
-_JSON_CALL: Final = r"<tool_call>\s{0,99}(?=\{)"
+_JSON_CALL: Final = r"<tool_call>\s{0,99}(?=[\[{])"
 _OPEN: Final = re.compile(rf"{_OPENING}|{_JSON_CALL}", re.IGNORECASE)
 _STRICT: Final = re.compile(r"<function=([^<>\n]+)>")
 _OPENED_NAME: Final = re.compile(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
 _CALL_OR_TAG: Final = re.compile(
-    rf"(?P<call>{_OPENING}|{_JSON_CALL})|[<◁](?P<closing>/?){_REASONING_TAGS}[^<>◁▷\n]*[>▷]", re.IGNORECASE
+    rf"(?P<call>{_OPENING}|{_JSON_CALL})|[<◁](?P<closing>\s{{0,9}}/?)\s{{0,9}}{_REASONING_TAGS}[^<>◁▷\n]*[>▷]",
+    re.IGNORECASE,
 )
 """The beginning of a call, or a tag around the thinking of a model."""
-_CLOSING_TAG: Final = re.compile(rf"[<◁]/{_REASONING_TAGS}", re.IGNORECASE)
+_CLOSING_TAG: Final = re.compile(rf"[<◁]\s{{0,9}}/\s{{0,9}}{_REASONING_TAGS}", re.IGNORECASE)
 _REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
 _REGULAR: Final = re.compile(
     rf"<function=({_REGULAR_NAME})>\n((?:<parameter={_REGULAR_NAME}>[^<]*</parameter>\n)*)</function>(?![^\n])"
@@ -48,38 +52,40 @@ _REGULAR: Final = re.compile(
 _REGULAR_PARAMETER: Final = re.compile(rf"<parameter=({_REGULAR_NAME})>([^<]*)</parameter>")
 """The form in which calls are written, without tags in its values; most calls have it."""
 _PARAMETER_TAG: Final = (
-    r"<parameter(?:\s{0,9}[=:]\s{0,9}|\s{1,9}name\s{0,9}=\s{0,9})"
+    r"<\s{0,9}parameter(?:\s{0,9}[=:]\s{0,9}|\s{1,9}name\s{0,9}=\s{0,9})"
     r"(?:\"(?P<quoted>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>[^'<>\n]{1,200})'|(?P<plain>[^<>\n\"']{1,500}))\s{0,9}>"
 )
 _PARAMETER: Final = re.compile(_PARAMETER_TAG, re.IGNORECASE)
 _UNCLOSED_TAG: Final = re.compile(r"<parameter\s{0,9}=\s{0,9}(?P<plain>[^<>\n\"'=]{1,200}?)\s{0,9}=", re.IGNORECASE)
 _SPACE: Final = re.compile(r"\s*")
-_END_OF_PARAMETER: Final = r"</parameter(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>"
+_END_OF_PARAMETER: Final = r"<\s{0,9}/\s{0,9}parameter(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>"
 _ENDED: Final = re.compile(_END_OF_PARAMETER, re.IGNORECASE)
 _BROKEN_END: Final = re.compile(r"</([^<>\n]{1,200}?)\s{0,99}>?\s{0,99}\Z")
 """What stands in place of `</parameter>` at the end of a value: without its `>`, or with another name."""
 _END_OF_VALUE: Final = re.compile(
-    rf"{_END_OF_PARAMETER}(?=\s*(?:<parameter\b|</function|<function\b|</?tool_call>|</invoke|<invoke\b|</?\Z|\Z))",
+    rf"{_END_OF_PARAMETER}(?=\s*(?:{_LT}(?:parameter|function|invoke)\b|{_LT_END}(?:function|invoke)|</?tool_call>|</?\Z|\Z))",
     re.IGNORECASE,
 )
 _INNER_TAG: Final = re.compile(rf"{_PARAMETER_TAG}|(?P<end>{_END_OF_PARAMETER})", re.IGNORECASE)
 _END_OF_CALL: Final = re.compile(
-    r"\s*(?:</(?:function|invoke)(?!_)(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>?|(?=</tool_call>|</function_calls>)"
-    r"|(?=<function\b|<invoke\b|<tool_call>)|</?\Z|\Z)",
+    r"\s*(?:<\s{0,9}/\s{0,9}(?:function|invoke)(?!_)(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>?|(?=</tool_call>|</function_calls>)"
+    r"|(?=<\s{0,9}(?:function|invoke)\b|<tool_call>)|</?\Z|\Z)",
     re.IGNORECASE,
 )
 _END_OF_OPEN_VALUE: Final = re.compile(
-    r"</function(?!_)(?:\s{0,9}=[^<>\n]{0,200})?>?|</invoke>?|(?=</tool_call>\s*\Z)", re.IGNORECASE
+    r"<\s{0,9}/\s{0,9}(?:function(?!_)(?:\s{0,9}=[^<>\n]{0,200})?|invoke)\s{0,9}>?|(?=</tool_call>\s*\Z)", re.IGNORECASE
 )
 _BOUNDARY: Final = re.compile(
-    r"(?P<end></(?:function|invoke)>)\s{0,99}(?:</?tool_call>\s{0,99}){0,2}<(?:function|invoke)\b", re.IGNORECASE
+    r"(?P<end><\s{0,9}/\s{0,9}(?:function|invoke)\s{0,9}>)\s{0,99}(?:</?tool_call>\s{0,99}){0,2}"
+    r"<\s{0,9}(?:function|invoke)\b",
+    re.IGNORECASE,
 )
 """The end of a call that is followed by another one."""
 _WRAPPER: Final = re.compile(r"\s*</?(?:tool_call|function_calls)>\s*", re.IGNORECASE)
 _WRAPPERS_BEFORE: Final = re.compile(r"(?:<(?:tool_call|function_calls)>\s{0,9}){1,9}\Z", re.IGNORECASE)
 _FENCE_BEFORE: Final = re.compile(r"(?:\A|\n)```[\w-]{0,20}[ \t]{0,9}\n?\Z")
 _FENCE_AFTER: Final = re.compile(r"\s{0,99}```[ \t]{0,9}(?:\n|\Z)")
-_FORM: Final = r"/?(?:parameter|function|invoke|tool_call)"
+_FORM: Final = r"\s{0,9}/?\s{0,9}(?:parameter|function|invoke|tool_call)"
 _TAG: Final = re.compile(rf"<(\\*{_FORM})", re.IGNORECASE)
 _ESCAPED_TAG: Final = re.compile(rf"<\\(\\*{_FORM})", re.IGNORECASE)
 _WORD_TAG: Final = re.compile(rf"([<◁])(\\*(?:{_FORM}|{_REASONING_TAGS}))", re.IGNORECASE)
@@ -237,7 +243,7 @@ class _Parser:
         for match in self._openings(at):
             if match["call"] is None:
                 if not self._is_quoted(match):
-                    depth = max(0, depth - 1) if match["closing"] else depth + 1
+                    depth = max(0, depth - 1) if "/" in match["closing"] else depth + 1
             elif not depth and (call := self._call_at(match)) is not None:
                 return call
         return None
@@ -248,8 +254,7 @@ class _Parser:
         Templates that write the opening tag into the prompt leave such a tag in the response.
         """
         text = self._text
-        may_close = "</t" in text or "</r" in text or "</T" in text or "</R" in text or self._has_triangles
-        if not may_close or not _CLOSING_TAG.search(text):
+        if not ("</" in text or "< " in text or self._has_triangles) or not _CLOSING_TAG.search(text):
             return 0
         end = at = depth = 0
         while match := next(self._openings(at), None):
@@ -258,7 +263,7 @@ class _Parser:
                 at = at if depth else self._end_of_call(match)
             elif self._is_quoted(match):
                 continue
-            elif not match["closing"]:
+            elif "/" not in match["closing"]:
                 depth += 1
             elif depth:
                 depth -= 1
@@ -306,7 +311,7 @@ class _Parser:
             name, start = opening
             if name in call.values:
                 raise _twice(call.name, name)
-            end = next(_tags(_END_OF_VALUE, self._text, start, len(self._text), "</"), None)
+            end = next(_tags(_END_OF_VALUE, self._text, start, len(self._text)), None)
             stop, at = (end.start(), end.end()) if end else (len(self._text), -1)
             slip = self._missing_end(call, parameters, name, start, stop)
             if slip >= 0:
@@ -347,8 +352,8 @@ class _Parser:
         """
         if self._text.find("<", start, stop) < 0:
             return -1
-        boundary = next(_tags(_BOUNDARY, self._text, start, stop, "</"), None)
-        if boundary and not next(_tags(_ENDED, self._text, start, boundary.start(), "</"), None):
+        boundary = next(_tags(_BOUNDARY, self._text, start, stop), None)
+        if boundary and not next(_tags(_ENDED, self._text, start, boundary.start()), None):
             call.repairs.append(f"a missing </parameter> behind `{name}`")
             return boundary.start()
         openings, count = [], 0
@@ -371,7 +376,7 @@ class _Parser:
 
     def _open_value(self, call: TextCall, name: str, start: int) -> int:
         """Add a last value without a closing tag; if the call is not closed either, the text was truncated."""
-        end = next(_tags(_END_OF_OPEN_VALUE, self._text, start, len(self._text), "</"), None)
+        end = next(_tags(_END_OF_OPEN_VALUE, self._text, start, len(self._text)), None)
         value = self._text[start : end.start() if end else len(self._text)]
         length = _end_of_broken(value, name)
         rest = value[length:]
@@ -388,7 +393,7 @@ class _Parser:
         start = spaces.end() if spaces else at
         if call.values or parameters is None or self._text[start : start + 1] != "{":
             return at
-        arguments, end = _json_at(self._text, start)
+        arguments, end = _json_at(self._text, start, dict)
         if arguments is None:
             return at
         call.values = _strings_of(arguments, parameters)
@@ -399,13 +404,13 @@ class _Parser:
         """Return a call as JSON with a name and arguments, which other models are trained on; None if it is text."""
         if self._table is None:
             return None
-        value, end = _json_at(self._text, opening.end())
+        value, end = self._json_object(opening.end())
         if value is None:
             return None
         name, arguments = value.get("name"), value.get("arguments", value.get("parameters"))
         name = current_name(name, self._table) if isinstance(name, str) else name
         if isinstance(arguments, str):
-            inside, length = _json_at(arguments, len(arguments) - len(arguments.lstrip()))
+            inside, length = _json_at(arguments, len(arguments) - len(arguments.lstrip()), dict)
             arguments = inside if not arguments[length:].strip() else arguments
         if not isinstance(name, str) or name not in self._table or not isinstance(arguments, dict):
             return None
@@ -414,6 +419,19 @@ class _Parser:
         call.repairs.append("JSON in place of <function=NAME>")
         call.end = closing.end() if closing else end
         return call
+
+    def _json_object(self, at: int) -> tuple[dict[str, Any] | None, int]:
+        """Return the object that begins here, also as the only one of a list, and the position behind it.
+
+        Raises FunctionCallConversionError for a list of several calls.
+        """
+        if self._text[at] == "{":
+            return _json_at(self._text, at, dict)
+        value, end = _json_at(self._text, at, list)
+        calls = [each for each in value or () if isinstance(each, dict) and each.get("name") in (self._table or ())]
+        if len(calls) > 1:
+            raise FunctionCallConversionError("One <tool_call> holds several calls. Write one <tool_call> for each.")
+        return (calls[0] if calls and len(value or ()) == 1 else None), end
 
 
 def _name_of(tag: re.Match[str]) -> str:
@@ -454,13 +472,13 @@ def _end_of_broken(value: str, name: str) -> int:
     return broken.start() if broken and is_end else len(value)
 
 
-def _json_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    """Return the JSON object that begins here and the position behind it; None if there is none."""
+def _json_at(text: str, at: int, kind: type[JsonT]) -> tuple[JsonT | None, int]:
+    """Return the JSON object, or list, that begins here and the position behind it; None if there is none."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None, at
-    return (value, end) if isinstance(value, dict) else (None, at)
+    return (value, end) if isinstance(value, kind) else (None, at)
 
 
 def _strings_of(arguments: Mapping[str, Any], parameters: Parameters) -> dict[str, str]:
