@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.geometry import Offset
+from textual.selection import Selection
 
 from tests.tui.panel_app import PanelApp
-from tests.tui.sample_session import STEADY, Script, working_session
+from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
 from tests.tui.waiting import until
+from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
@@ -114,3 +117,34 @@ async def test_running_card_counts_seconds_and_shows_output(monkeypatch):
         app.take(live.ToolOutput(action_id=action_id, text="compiling a.c\n"))
         await until(pilot, lambda: "compiling a.c" in app.query_one(ActionCard).render().plain)
         assert "$ make" in app.query_one(ActionCard).render().plain
+
+
+def selected(card: ActionCard, start: Offset | None, end: Offset | None) -> str:
+    text, ending = card.get_selection(Selection(start, end)) or ("", "")
+    assert ending == "\n"
+    return text
+
+
+async def test_drag_over_cards_copies_content_without_bars_signs_and_trailing_blanks():
+    script = Script().start().user("Go.")
+    path = f"{WORKSPACE}/a.py"
+    files = (ev.FileDelta(path=path, before="old = 1\n", after="new = 2\n"),)
+    script.run("str_replace_editor", "", command="str_replace", path=path, _files=files)
+    script.run("execute_bash", "+ one\n│ two\n" + "\n".join(f"line {number}" for number in range(20)), command="set -x")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app.query(ActionCard)) == 2)
+        edit, command = app.query(ActionCard)
+        await until(pilot, lambda: edit.content_size.width and command.content_size.width)
+        assert selected(edit, Offset(0, 1), None) == "old = 1\nnew = 2"
+        assert selected(edit, Offset(9, 2), Offset(13, 2)) == " = 2"
+        assert selected(command, None, None).splitlines() == ["$ set -x", "line 18", "line 19"]
+
+
+async def test_drag_over_output_keeps_what_looks_like_a_sign():
+    script = Script().start().user("Go.")
+    script.run("execute_bash", "+ one\n- two", command="set -x")
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.query(ActionCard) and app.query_one(ActionCard).content_size.width)
+        assert selected(app.query_one(ActionCard), Offset(0, 1), None) == "+ one\n- two"

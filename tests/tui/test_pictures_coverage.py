@@ -19,6 +19,8 @@ TABLE = {
     "main screen: not saved": ("main_states/not_saved", ["not saved"]),
     "main screen: a tiny terminal": ("main_states/tiny", ["/calc", "Ask anything"]),
     "conversation: cards and reasoning folded and open": ("timeline/folding", ["The sign is lost."]),
+    "conversation: a link about to be opened": ("links/link", ["Open this link in the browser?", "y Open"]),
+    "main screen: a call is being written": ("links/call", ["editing src/calc.py · 12.4 kB"]),
     "conversation: a search": ("timeline/searching", ["5/7"]),
     "conversation: looked back at, not followed": ("timeline/looking_back", ["↓ 2 new · Ctrl+End"]),
     "conversation: history summed up": ("models/condensed", ["Compacted events"]),

@@ -271,3 +271,10 @@ def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[s
     from workbench.tui.screens.confirmations import NeverAskScreen
 
     app.push_screen(NeverAskScreen(typed), lambda confirmed: question.answer(bool(confirmed)))
+
+
+def open_link(app: App[Any], urls: Sequence[str]) -> None:
+    """Ask which of these addresses to open in the browser."""
+    from workbench.tui.screens.link import LinkScreen
+
+    app.push_screen(LinkScreen(urls))

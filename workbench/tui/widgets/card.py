@@ -8,13 +8,14 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
+from textual.selection import Selection
 
 from workbench.tui.messages import ActionChosen, DiffChosen, ViewChanged
 from workbench.tui.widgets.copyable import Copy, Copying
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
 from workbench.view.formatting.actions import copied
-from workbench.view.formatting.cards import card, printed_output
+from workbench.view.formatting.cards import card, copyable_rows, printed_output
 from workbench.view.reads import is_folded, toggle
 from workbench.view.state import ActionItem
 
@@ -80,6 +81,18 @@ class ActionCard(Copying):
         output = printed_output(self.item)
         return [("the output", output)] if output else []
 
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return what a drag has selected, without bars, signs and trailing blanks."""
+        lines = card(self.item, max(20, self.content_size.width), self._workspace, clock.now())
+        rows = copyable_rows(lines)
+        (first, start), (last, end) = _span(selection, len(rows))
+        parts = [
+            text[max(skip, start if at == first else 0) : end if at == last and end is not None else None].rstrip()
+            for at, (skip, text) in enumerate(rows)
+            if first <= at <= last
+        ]
+        return "\n".join(parts), "\n"
+
     def on_click(self, event: events.Click) -> None:
         """Open the action, as enter does."""
         event.stop()
@@ -93,3 +106,9 @@ class ActionCard(Copying):
 
     def _mark_failed(self) -> None:
         self.set_class(self.item.phase == "failed", "-failed")
+
+
+def _span(selection: Selection, count: int) -> tuple[tuple[int, int], tuple[int, int | None]]:
+    """Return row and column of the first selected character and of the end, whose column is None for all of its row."""
+    start, end = selection.start, selection.end
+    return (start.y, start.x) if start is not None else (0, 0), (end.y, end.x) if end is not None else (count, None)

@@ -9,18 +9,24 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from workbench.tui.messages import RowRequested
+from workbench.tui.open_screens import open_link
 from workbench.view.state import Item
+from workbench.view.urls import urls_in
 
 Copy = tuple[str, str]
 """A description for the user, and the text."""
 
 
 class Copying(Widget, can_focus=True):
-    """A widget whose content can be copied: `y` copies its message or command, `Y` its output or next code block."""
+    """A widget whose content can be copied: `y` copies its message or command, `Y` its output or next code block.
+
+    `o` opens its links.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", "Copy", id="conversation.copy"),
         Binding("Y", "copy_more", "Copy code or output", id="conversation.copy-more"),
+        Binding("o", "open_url", "Open a link", id="conversation.links"),
         Binding("g", "row", "On the timeline", id="conversation.row"),
     ]
 
@@ -50,6 +56,14 @@ class Copying(Widget, can_focus=True):
         self._next_copy = index + 1
         what, text = more[index]
         self._copy(f"{what} {index + 1} of {len(more)}" if len(more) > 1 else what, text)
+
+    def action_open_url(self) -> None:
+        """Ask which of its links to open."""
+        urls = urls_in("\n".join(text for _, text in [self.copies(), *self.more_copies()]))
+        if urls:
+            open_link(self.app, urls)
+        else:
+            self.app.notify("no link here", timeout=2)
 
     def action_row(self) -> None:
         """Show its row on the timeline."""

@@ -172,9 +172,29 @@ def _output(
     return _bars(rows, item)
 
 
+def copyable_rows(lines: Sequence[Line]) -> list[tuple[int, str]]:
+    """Return, for each line of a card, where its content begins and its text.
+
+    Before that are the sign of a headline, or the bar and the sign of a changed line; what marks a fold is left out.
+    """
+    return [_copyable(line) for line in lines]
+
+
+def _copyable(line: Line) -> tuple[int, str]:
+    content = line[:-1] if line[-1].text.endswith("⏎") else line
+    text = "".join(piece.text for piece in content)
+    if line[0].text != _BAR:
+        return len(line[0].text), text
+    is_changed = len(line) > 1 and line[1].style in ("diff-added", "diff-removed")
+    return len(_BAR) + (2 if is_changed else 0), text
+
+
+_BAR: Final = "  │ "
+
+
 def _bars(lines: Sequence[Line], item: ActionItem) -> list[Line]:
     style = "failed" if item.phase == "failed" else "dim"
-    return [[Piece("  │ ", style), *line] for line in lines]
+    return [[Piece(_BAR, style), *line] for line in lines]
 
 
 def _one(text: str) -> str:

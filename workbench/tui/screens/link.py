@@ -1,0 +1,108 @@
+"""Asks before a link of a message is opened in the browser: the address is shown whole."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from workbench.tui.screens.question_base import QuestionScreen
+from workbench.tui.terminal.opener import open_command, open_url
+from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
+from workbench.tui.widgets.strips import css_beside, update_content
+from workbench.view.formatting.question import KeyHint
+
+Opener = Callable[[str], bool]
+
+
+def open_in_browser(url: str) -> bool:
+    """Open a URL with the system's program; return False if there is none."""
+    command = open_command(os.environ)
+    if command is not None:
+        open_url(url, command)
+    return command is not None
+
+
+class LinkScreen(QuestionScreen[None]):
+    """Shows the links of a message one after the other; opens or copies the one that is shown."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "open", "Open", id="link.open"),
+        Binding("c", "copy", "Copy", id="link.copy"),
+        Binding("right,n", "turn(1)", "Next link", id="link.next"),
+        Binding("left", "turn(-1)", "Previous link", show=False, id="link.previous"),
+        Binding("escape", "back", "Back", id="link.back"),
+    ]
+
+    def __init__(
+        self, urls: Sequence[str], opener: Opener = open_in_browser, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`urls` are printable ASCII; `opener` opens one and returns whether it could."""
+        super().__init__(clock)
+        self._urls = tuple(urls)
+        self._opener = opener
+        self._current = 0
+        self._title, self._text, self._keys = Static(id="title"), Static(id="text"), Static(id="keys")
+
+    def compose(self) -> ComposeResult:
+        """Yield the address and the key hints."""
+        with DockedPanel():
+            yield self._title
+            yield self._text
+            yield self._keys
+
+    def no_answer(self) -> None:
+        """Open nothing."""
+
+    def on_resize(self) -> None:
+        """Adapt the key hints to the width."""
+        self.show_keys()
+
+    def on_key(self, event: events.Key) -> None:
+        """Stop `y` during the quiet time, which every key restarts."""
+        if not self.quiet.accepts(event) and event.key == "y":
+            event.stop()
+        self.call_after_refresh(self.show_keys)
+
+    def show_keys(self) -> None:
+        """Show the current address and the active keys."""
+        count = len(self._urls)
+        position = f"{self._current + 1} of {count}  " if count > 1 else ""
+        title = Content.assemble((position, "$dim"), ("Open this link in the browser?", "bold"))
+        update_content(self._title, title)
+        update_content(self._text, Content(self._urls[self._current]))
+        others = (KeyHint("← →", "Others", 3),) if count > 1 else ()
+        ready = KeyHint("y", "Open") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
+        hints = (ready, KeyHint("c", "Copy", 2), *others, KeyHint("Esc", "Back", 1))
+        update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
+
+    def action_open(self) -> None:
+        """Open the address; where there is no browser, copy it."""
+        url = self._urls[self._current]
+        if not self._opener(url):
+            self.app.copy_to_clipboard(url)
+            self.app.notify("No browser here; the link was copied", severity="warning", timeout=4)
+        self.finish(None)
+
+    def action_copy(self) -> None:
+        """Copy the address."""
+        self.app.copy_to_clipboard(self._urls[self._current])
+        self.app.notify("copied: the link", timeout=2)
+        self.finish(None)
+
+    def action_turn(self, by: int) -> None:
+        """Show the next or previous address."""
+        self._current = (self._current + by) % len(self._urls)
+        self.show_keys()
+
+    def action_back(self) -> None:
+        """Close without opening anything."""
+        self.finish(None)

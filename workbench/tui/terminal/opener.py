@@ -1,0 +1,41 @@
+"""Opens a web address with the system's own program, which is started without a shell and never waited for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from workbench.processes.spawn import find_program, run
+
+_TIMEOUT: Final = 30.0
+
+
+def open_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequence[str] | None:
+    """Return the program that opens addresses; None without one, or where there is no desktop to show a browser."""
+    if platform == "darwin":
+        names = ["open"]
+    else:
+        names = ["wslview"] if "WSL_DISTRO_NAME" in env else []
+        names += ["xdg-open"] if env.get("DISPLAY") or env.get("WAYLAND_DISPLAY") else []
+    return next(((name,) for name in names if find_program(name, env)), None)
+
+
+def open_url(url: str, command: Sequence[str]) -> None:
+    """Open a URL in a new thread."""
+    threading.Thread(target=_open, args=([*command, url],), daemon=True, name="ohw-opener").start()
+
+
+def _open(command: Sequence[str]) -> None:
+    with suppress(OSError, subprocess.SubprocessError):
+        run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_TIMEOUT,
+            start_new_session=True,
+        )
