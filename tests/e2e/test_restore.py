@@ -34,7 +34,7 @@ def test_deleted_ignored_directory_is_restored(sandbox: Sandbox):
     log = events(sandbox, "rm -rf build")
     assert not (sandbox.project / "build").exists()
     reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert "deletes 3 files in build/ (not in git; a copy is kept)" in reasons
+    assert "deletes 3 files in build/ (can be undone: backup of 3 files)" in reasons
     assert any("`ohw restore" in event["notice"] for event in log if event["kind"] == "version_taken")
 
     listed = sandbox.ohw("restore").stdout
@@ -52,7 +52,7 @@ def test_hidden_character_does_not_hide_deletions_or_prevent_copies(sandbox: San
     asked = [event for event in log if event["kind"] == "action_assessed" and len(event["segments"]) > 1]
     assert [(one["risk"], one["reason"]) for one in asked[0]["segments"]] == [
         ("HIGH", "holds control codes or invisible signs"),
-        ("MEDIUM", "deletes 3 files in build/ (not in git; a copy is kept)"),
+        ("MEDIUM", "deletes 3 files in build/ (can be undone: backup of 3 files)"),
         ("LOW", ""),
     ]
     listed = sandbox.ohw("restore").stdout
@@ -80,7 +80,7 @@ def test_files_already_in_a_version_are_restored_the_same_way(sandbox: Sandbox):
     (sandbox.project / "src/a.py").write_text("x = 1\n")
     log = events(sandbox, "rm -rf src")
     reasons = [reason for event in log if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert "deletes 1 file in src/ (`ohw restore` restores it)" in reasons
+    assert "deletes 1 file in src/ (can be undone: backup of 1 file)" in reasons
     copy = sandbox.ohw("restore").stdout.split()[0]
     assert "1 file restored" in sandbox.ohw("restore", copy).stdout
     assert (sandbox.project / "src/a.py").read_text() == "x = 1\n"

@@ -103,7 +103,7 @@ def test_file_changed_after_the_last_version_is_copied_as_it_is(losses, assessed
         os.utime(file, ns=(times, times))
         for command in ("rm tracked.txt", "rm -r .", "rm $f", "for f in *; do rm $f; done"):
             reason, doubt = reason_of(losses, assessed, command)
-            assert ("a copy is kept" in reason, doubt) == (True, ""), (command, reason)
+            assert ("can be undone" in reason, doubt) == (True, ""), (command, reason)
             copy = losses.keep(assessed(command), command, "one")
             file.unlink()
             losses.copies.restore(copy.id)
@@ -141,8 +141,8 @@ def test_file_that_cannot_be_copied_is_named_beside_the_commands_own_reason(loss
 
 
 def test_deletion_of_files_already_held_is_reported_too(losses, assessed):
-    assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (`ohw restore` restores it)")
-    assert "1 of them not in git; a copy is kept" in reason_of(losses, assessed, "rm tracked.txt a.log")[0]
+    assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (can be undone: backup of 1 file)")
+    assert "can be undone: backup of 2 files" in reason_of(losses, assessed, "rm tracked.txt a.log")[0]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_many_files_and_odd_names_are_all_copied(losses, assessed, tmp_path):
 def test_reason_names_what_is_deleted_even_if_the_command_does_not(losses, assessed):
     assessment = losses.explain(assessed("git clean -fdX")).assessment
     assert assessment.parts[0].reason.startswith("deletes ")
-    assert "a copy is kept" in assessment.parts[0].reason
+    assert "can be undone: backup of " in assessment.parts[0].reason
 
 
 def test_files_of_a_directory_with_git_history_are_copied_and_the_history_is_asked_about(losses, assessed, tmp_path):
@@ -225,7 +225,7 @@ def reason_of(losses, assessed, command: str) -> tuple[str, str]:
 def test_unknown_deletions_copy_and_report_everything_git_does_not_hold(losses, assessed, command, reason):
     count = "2 files" if "./" in reason else "1 file"
     assert reason_of(losses, assessed, command) == (
-        f"{reason} (a copy is kept of the {count} that git does not hold)",
+        f"{reason} (can be undone: backup of the {count} that git does not hold)",
         "",
     )
 
@@ -237,7 +237,7 @@ def test_smallest_files_are_copied_if_there_are_too_many_and_others_named(losses
     (tmp_path / "work/node_modules/made.js").write_text("x")
     command = "for f in *.log; do rm $f; done"
     reason, doubt = reason_of(losses, assessed, command)
-    assert "a copy is kept of the 2 files" in reason
+    assert "backup of the 2 files" in reason
     assert "NOT of data.log: too large" in reason
     assert doubt == "what it deletes could not be restored"
     assert losses.keep(assessed(command), command, "one").count == 2

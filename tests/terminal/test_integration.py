@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from rich.segment import Segment
 from textual.color import Color
@@ -108,3 +110,29 @@ def test_clipboard_program_depends_on_the_desktop(tmp_path):
     assert copy_command(path, "linux") is None
     assert copy_command(path, "darwin") == ("pbcopy",)
     assert copy_command({"PATH": "/nowhere", "DISPLAY": ":0"}, "linux") is None
+
+
+@pytest.mark.parametrize("has_focus", [True, False], ids=["focus", "no focus"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ended": "finished"}, "the agent is done"),
+        ({"ended": "error"}, "the run ended with an error"),
+        ({"work": "lost", "is_running": True}, "the agent process stopped"),
+    ],
+    ids=["done", "error", "lost"],
+)
+def test_end_of_a_run_is_notified_once_and_only_without_focus(change: dict[str, Any], words: str, has_focus: bool):
+    sent: list[str] = []
+    window = TerminalWindow(Capabilities(False, False, "9"), sent.append)
+    window.begin()
+    state = SessionState(workspace="/x/shop", is_running=True)
+    window.show(state, has_focus=has_focus)
+    state.waiting.append("a1")
+    window.show(state, has_focus=has_focus)
+    state.waiting.clear()
+    for name, value in {"is_running": False, **change}.items():
+        setattr(state, name, value)
+    window.show(state, has_focus=has_focus)
+    window.show(state, has_focus=has_focus)
+    assert sent == ([] if has_focus else [f"\x1b]9;ohw shop: {words}\x07"])

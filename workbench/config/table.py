@@ -70,7 +70,7 @@ class TerminalSettings:
         "auto",
         Switch(auto=True),
         "Desktop notifications",
-        "A notification when the agent needs you and the window is not in front.",
+        "A notification when the agent needs you or a run ends and the window is not in front.",
         takes_effect=NEXT_START,
     )
     bell: bool = setting(

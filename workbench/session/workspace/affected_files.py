@@ -23,11 +23,8 @@ MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 NO_COPY: Final = "no copy could be made"
 _MOST_PATHS = 4
 """The most places named in one line."""
-_NOT_HELD = "not in git"
-_COPIED = f"{_NOT_HELD}; a copy is kept"
-_LOST = f"{_NOT_HELD}; can NOT be restored: too large to copy"
+_LOST = "not in git; can NOT be restored: too large to copy"
 _HISTORY = "with git history, which can NOT be restored"
-_HELD = "`ohw restore` restores them"
 _OUTSIDE = "outside the workspace: no copy is kept"
 
 
@@ -114,17 +111,20 @@ def _fate(deletions: Sequence[Deletion]) -> str:
     if deletions[0].is_outside:
         return _OUTSIDE
     count, lost = sum(loss.count for loss in deletions), sum(len(loss.files) for loss in deletions)
-    if not lost:
-        return "" if not count else _HELD if count > 1 else _HELD.replace("them", "it")
-    fate = _COPIED if all(loss.can_be_copied for loss in deletions) else _LOST
-    return fate if lost == count else f"{lost:,} of them {fate}"
+    if not count:
+        return ""
+    if not lost or all(loss.can_be_copied for loss in deletions):
+        return f"can be undone: backup of {_files_of_part(count)}"
+    return _LOST if lost == count else f"{lost:,} of them {_LOST}"
 
 
 def _of_any(loss: Deletion, root: Path) -> str:
     line = f"{_verb([loss])} files in {_name(Path(loss.path), root)} that are not known before it runs"
     if loss.why_not:
         return _with(line, [_failed(loss.why_not)])
-    copied = f"a copy is kept of the {_files_of_part(len(loss.files))} that git does not hold" if loss.files else ""
+    undone = "can be undone: " if loss.can_be_brought_back else ""
+    files = _files_of_part(len(loss.files))
+    copied = f"{undone}backup of the {files} that git does not hold" if loss.files else ""
     lost = f"NOT of {_named_in_part(loss.too_large)}: too large" if loss.too_large else ""
     return _with(line, [copied, lost, _HISTORY if loss.has_history else ""])
 

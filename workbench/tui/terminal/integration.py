@@ -87,6 +87,7 @@ class TerminalWindow:
         self._title = ""
         self._progress = ""
         self._is_ours = False
+        self._was_running = False
 
     @property
     def ending(self) -> str:
@@ -100,9 +101,12 @@ class TerminalWindow:
         if self._can.title:
             self._write(_PUSH_TITLE)
 
-    def show(self, state: SessionState) -> None:
-        """Write the title and the progress of this state, if they have changed."""
+    def show(self, state: SessionState, *, has_focus: bool = True) -> None:
+        """Write title and progress of this state, if they have changed, and a notice if a run ended without focus."""
         word = _activity_word(state)
+        if self._was_running and not word and not has_focus:
+            self.notify(state)
+        self._was_running = bool(word)
         title = " - ".join(part for part in (f"ohw {_directory(state)}".strip(), word) if part)
         if self._can.title and title != self._title:
             self._write(f"\x1b]2;{title}\x07")
@@ -112,8 +116,8 @@ class TerminalWindow:
         self._title, self._progress = title, progress
 
     def notify(self, state: SessionState) -> None:
-        """Send a desktop notice that a question is waiting."""
-        words = f"ohw {_directory(state)}: a question needs your answer"
+        """Send a desktop notice that a question is waiting, or how the run has ended."""
+        words = f"ohw {_directory(state)}: {_news(state)}"
         if self._can.notice == "9":
             self._write(f"\x1b]9;{words}\x07")
         elif self._can.notice:
@@ -124,6 +128,14 @@ class TerminalWindow:
         if self._is_ours and self.ending:
             self._write(self.ending)
         self._is_ours = False
+
+
+def _news(state: SessionState) -> str:
+    if state.waiting:
+        return "a question needs your answer"
+    if state.work == "lost":
+        return "the agent process stopped"
+    return "the run ended with an error" if state.ended == "error" else "the agent is done"
 
 
 def _activity_word(state: SessionState) -> str:
@@ -223,7 +235,7 @@ class TerminalIntegration:
             focus_default(self._app.screen)
 
     def _update(self) -> None:
-        self.window.show(self._state())
+        self.window.show(self._state(), has_focus=self._app.app_focus)
         garbage_collection.collect_while_idle()
 
     def _show_window(self) -> None:
