@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
-from tests.tui.pictures import EVERY_SIZE, LOOKS, Look, text_on
+from tests.tui.pictures import LOOKS, Look, text_on
 from tests.tui.sample_session import WORKSPACE, Script
 from tests.tui.test_diff_view import AFTER, BEFORE
 from workbench.protocol import events as ev
@@ -99,7 +99,7 @@ async def not_text(pilot, client, view):
 
 
 SHOWN = [
-    *((state, look) for state in (reviewing, taken_back, not_text) for look in (*LOOKS, EVERY_SIZE)),
+    *((state, look) for state in (reviewing, taken_back, not_text) for look in LOOKS),
     *((reviewing, Look(160, 45, theme)) for theme in ("ohw-dark", "ohw-light")),
 ]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
-from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, show_events, text_on
+from tests.tui.pictures import LOOKS, README, app_with, in_each_look, in_looks, show_events, text_on
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.help import HelpScreen, topics
@@ -43,7 +43,7 @@ def _these_topics(monkeypatch):
     monkeypatch.setattr("workbench.tui.screens.help.guide_summaries", lambda: {"Start": "Where to begin"})
 
 
-@in_looks(*LOOKS, README, EVERY_SIZE)
+@in_looks(*LOOKS, README)
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_main_screen(state, look, directory, picture):
     events = state()

@@ -4,7 +4,7 @@ from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
-from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, show_events
+from tests.tui.pictures import USUAL, Look, app_with, in_looks, show_events
 from workbench.tui.screens.theme_choice import ThemeChoice
 from workbench.tui.themes import builtin_directory
 
@@ -22,7 +22,7 @@ def test_finished(look, directory, picture):
     assert picture(app, look, show)
 
 
-@in_looks(Look(80, 24, "ohw-dusk"), USUAL, Look(200, 60, "ohw-dusk"), EVERY_SIZE)
+@in_looks(Look(80, 24, "ohw-dusk"), USUAL, Look(200, 60, "ohw-dusk"))
 def test_choosing(look, directory, picture):
     events = finished()
     client, app = app_with(events, directory, "ohw-dusk")
