@@ -106,16 +106,16 @@ def strips_on(app):
 
 
 async def at_rest(pilot) -> None:
-    """Wait until nothing is laid out, written or coloured any more: several pictures in a row are the same."""
+    """Wait until nothing is laid out, written or coloured any more: nothing changes for 0.1 s."""
     last, same = [], 0
 
     def unchanged() -> bool:
         nonlocal last, same
         now = [list(line) for line in strips_on(pilot.app)]
         same, last = (same + 1 if now == last else 0), now
-        return same >= 10
+        return same >= 4
 
-    await wait_until(pilot, unchanged)
+    await wait_until(pilot, unchanged, every=0.025)  # drawing the whole screen more often costs more than the picture
     if pilot.app.screen.is_modal:
         await drawn(pilot)
 

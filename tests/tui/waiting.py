@@ -11,12 +11,15 @@ PATIENCE = 30.0
 """Seconds; a machine that has other work to do takes some."""
 
 
-async def until(pilot: Any, is_so: Callable[[], Any], what: str = "") -> Any:
-    """Let the app work until the value is true, and return it; fail if that does not happen in time."""
+async def until(pilot: Any, is_so: Callable[[], Any], what: str = "", *, every: float = 0.01) -> Any:
+    """Let the app work until the value is true, and return it; fail if that does not happen in time.
+
+    `every` is the time between two looks at the value, in seconds.
+    """
     deadline = time.monotonic() + PATIENCE
     while not (answer := is_so()):
         assert time.monotonic() < deadline, f"it never came about: {what or is_so}"
         await pilot.pause()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(every)
     await pilot.pause()
     return answer
