@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,11 +110,11 @@ def make_index_stale(directory: Path) -> None:
     os.utime(directory / "b.txt", (1, 1))
 
 
-def trapped(trap: Trap, parent: Path) -> Path:
-    """Make the repository `parent/work`, with changes, and its program `parent/canary`, which writes `parent/sang`."""
-    directory, other, canary = parent / "work", parent / "other", parent / "canary"
-    canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {parent}/sang\n')
-    canary.chmod(0o755)
+@functools.cache
+def _template() -> tempfile.TemporaryDirectory[str]:
+    """Make the repositories `work` and `other`, which hold nothing yet that git would run, once for each process."""
+    made = tempfile.TemporaryDirectory(prefix="ohw-test-git-")
+    directory, other = Path(made.name, "work"), Path(made.name, "other")
     for each in (directory, other):
         each.mkdir()
         git(each, "init", "-q", "-b", "main")
@@ -122,9 +125,20 @@ def trapped(trap: Trap, parent: Path) -> Path:
             (each / "b.txt").write_text(text)
             git(each, "add", "-A")
             git(each, "commit", "-q", "-m", text)
-    (directory / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
-    tree = git(directory, "write-tree")  # of the second commit
     _branch(directory, "side", git(directory, "rev-parse", "HEAD^"))
+    return made
+
+
+def trapped(trap: Trap, parent: Path) -> Path:
+    """Make the repository `parent/work`, with changes, and its program `parent/canary`, which writes `parent/sang`."""
+    directory, other, canary = parent / "work", parent / "other", parent / "canary"
+    canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {parent}/sang\n')
+    canary.chmod(0o755)
+    for each in (directory, other):
+        shutil.copytree(Path(_template().name, each.name), each, symlinks=True)
+        git(each, "update-index", "-q", "--refresh")  # the copies of the files have other inodes
+    (directory / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+    tree = git(directory, "write-tree") if trap.signature else ""  # of the second commit
     if trap.signature:
         git(directory, "update-ref", "HEAD", _signed(directory, tree, _SIGNATURES[trap.signature]))
     (directory / ".git/info").mkdir(exist_ok=True)
