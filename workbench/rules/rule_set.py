@@ -13,13 +13,14 @@ from typing import Final
 
 from workbench.risk.assessment import Part
 from workbench.risk.executed.scripts import Script, scripts_run
-from workbench.risk.paths import PathContext
+from workbench.risk.paths import PathContext, words
 from workbench.rules.drivers import library_for
 from workbench.rules.indirect_paths import base_of, linked_by, reaches, takes_in
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.rules.rule_files import RuleFile, read_rules
 from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
 from workbench.rules.subject import EDITS, Subject
+from workbench.rules.whole_trees import is_of_sources
 from workbench.text import visible_path
 from workbench.tools.execute_bash import NAME as SHELL
 
@@ -28,6 +29,11 @@ DRIVES: Final = "uses `{library}`, which may do what `{rule}` names"
 _INTERPRETER: Final = re.compile(
     r"(?:python|pypy|ipython|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|julia|groovy|jshell|irb)[\d.]*"
 )
+_HANDLES: Final = words(
+    "sed gsed vi vim nvim nano emacs code subl git cp mv rm ln chmod chown touch install tee dd patch tar zip unzip"
+    " rsync scp rename truncate sort curl wget docker kubectl"
+)
+"""Programs that edit, move or send files, and do not execute those that they name."""
 _CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
 
 
@@ -43,14 +49,23 @@ def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     inline = next(filter(None, (_driven(rule, text) for text in _inline(subject, code) for rule in rules)), None)
     if inline is not None:
         return inline
+    runs_code = not subject.is_shell or any(map(_may_run_files, subject.commands))
     for script in scripts_run(subject.parts, subject.workspace, subject.command, code):
         held = next((rule for rule in rules if _holds(rule, script, subject)), None)
-        if driven := next(filter(None, (_driven(rule, script.text) for rule in rules if not script.is_shell)), None):
+        is_program = runs_code and not script.is_shell
+        driven = next(filter(None, (_driven(rule, script.text) for rule in rules if is_program)), None)
+        if driven is not None:
             return driven
         if held is not None:
             name = script.path.removeprefix(f"{subject.workspace}/")
             return replace(held, verdict="ask", reason=RUNS_SCRIPT.format(path=visible_path(name), rule=held.text))
     return None
+
+
+def _may_run_files(part: Part) -> bool:
+    """Return whether a command may execute files that it names, and does not only check, edit or move them."""
+    name = part.words[0].rpartition("/")[2] if part.words else ""
+    return part.risk != "LOW" and bool(name) and name not in _HANDLES and not is_of_sources(part)
 
 
 def _inline(subject: Subject, code: str) -> Iterator[str]:
