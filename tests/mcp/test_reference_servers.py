@@ -97,7 +97,8 @@ def test_fetch_server_fetches_a_page(place, page):
 @pytest.fixture(scope="session")
 def everything(tmp_path_factory) -> dict:
     """Install the reference server once; it is kept for later runs of the tests."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ohw-tests" / "npm"
+    # The home directory is gone after the run.
+    cache = Path(os.environ["npm_config_cache"]) / "ohw-tests"  # noqa: SIM112 - npm's own name
     script = cache / "node_modules" / EVERYTHING / "dist" / "index.js"
     if not script.exists():
         fresh = tmp_path_factory.mktemp("npm")
