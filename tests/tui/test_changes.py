@@ -116,3 +116,18 @@ def test_turn_without_changes_says_how_to_see_the_others():
     state = Script().start().user("one").state()
     state.only_turn = True
     assert counts(state) == "this turn"
+
+
+async def test_counts_of_all_files_are_aligned():
+    script = Script().start().user("Go.")
+    texts = [("a.py", "", "1\n" * 8), ("b.py", "1\n" * 12, ""), ("c.py", "1\n" * 3, "2\n" * 120)]
+    for name, before, after in texts:
+        path = f"{WORKSPACE}/{name}"
+        delta = ev.FileDelta(path=path, before=before, after=after)
+        script.run("str_replace_editor", "", command="str_replace", path=path, _files=(delta,))
+    app = PanelApp(script.state())
+    async with app.run_test(size=(120, 40)) as pilot:
+        panel = app.query_one(ChangesPanel)
+        await until(pilot, lambda: panel.count == 3)
+        rows = ["".join(piece.text for piece in panel.line(index, 40)) for index in range(3)]
+        assert [each[-9:] for each in rows] == ["  +8     ", "     −12 ", "+120  −3 "]

@@ -245,3 +245,14 @@ async def test_no_text_is_markup_or_crashes_the_widgets(text, nasty):
         assert not any(sign in line for line in lines for sign in "\x1b\u202e\x9b")
         if nasty in ("[/red]", "[bold"):
             assert any(nasty in line for line in lines)
+
+
+def test_counts_of_changed_lines_are_aligned_over_rows():
+    script = Script().start().user("Go.")
+    for before, after in (("", "1\n" * 8), ("1\n", "2\n2\n"), ("1\n1\n", "")):
+        path = f"{WORKSPACE}/a.py"
+        delta = ev.FileDelta(path=path, before=before, after=after)
+        script.run("str_replace_editor", "", command="str_replace", path=path, _files=(delta,))
+    items = [item for item in script.state().items if isinstance(item, ActionItem)]
+    rows = ["".join(piece.text for piece in row(item, 40, START)) for item in items]
+    assert [each[-5:] for each in rows] == ["+8   ", "+2 −1", "   −2"]

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from workbench.tui.messages import FileChosen
 from workbench.tui.widgets.line_list import LineList
-from workbench.view.formatting.actions import short_path
+from workbench.view.formatting.actions import REMOVED_CELLS, count_columns, short_path
 from workbench.view.formatting.timeline_rows import in_groups
 from workbench.view.state import Changed, FileState, SessionState
 from workbench.view.wrapping import Line, Piece, clip, spread
@@ -34,6 +34,7 @@ class ChangesPanel(LineList):
         self._rows: list[FileState | str] = []
         """The files, and above each group of them a line that says who changed them."""
         self._workspace = ""
+        self._removed_cells = REMOVED_CELLS
         self._only_turn = False
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
@@ -43,6 +44,8 @@ class ChangesPanel(LineList):
         self._only_turn = state.only_turn
         self._rows = in_groups(list(_files(state).values()))
         self._workspace = state.workspace
+        removed = [row.removed for row in self._rows if not isinstance(row, str)]
+        self._removed_cells = max(REMOVED_CELLS, len(f"−{max(removed, default=0)}"))
         self.set_count(max(1, len(self._rows)))
         self.forget()
 
@@ -60,7 +63,9 @@ class ChangesPanel(LineList):
         if index >= len(self._rows):
             return [Piece(_EMPTY_TURN if self._only_turn else _EMPTY, "dim")]
         row = self._rows[index]
-        return [Piece(clip(row, width), "dim")] if isinstance(row, str) else file_line(row, self._workspace, width)
+        if isinstance(row, str):
+            return [Piece(clip(row, width), "dim")]
+        return file_line(row, self._workspace, width, self._removed_cells)
 
     def choose(self, index: int) -> None:
         """Open the diff of a file."""
@@ -77,18 +82,18 @@ def _files(state: SessionState) -> dict[str, FileState]:
     return state.turn_changes if state.only_turn else state.changes
 
 
-def file_line(file: FileState, workspace: str, width: int) -> Line:
-    """Return sign, path and counts of one file."""
+def file_line(file: FileState, workspace: str, width: int, removed_cells: int = REMOVED_CELLS) -> Line:
+    """Return sign, path and counts of one file; the count of removed lines fills `removed_cells`."""
     sign, style = _sign(file)
     start = [Piece(f"{sign} ", style), Piece(short_path(file.path, workspace))]
-    return spread(start, [*changed_lines(file.added, file.removed), Piece(" ")], width)
+    return spread(start, [*changed_lines(file.added, file.removed, removed_cells), Piece(" ")], width)
 
 
-def changed_lines(added: int, removed: int) -> Line:
-    """Return counts of lines like `+3 −1` in their colors; a zero side is left out."""
-    counts = [Piece(f"+{added}", "added")] if added else []
-    counts += [Piece(" ")] if added and removed else []
-    return [*counts, Piece(f"−{removed}", "removed")] if removed else counts
+def changed_lines(added: int, removed: int, removed_cells: int = REMOVED_CELLS) -> Line:
+    """Return counts of lines like `+3 −1` in their colors, aligned over several rows; a zero side is blank."""
+    if not added and not removed:
+        return []
+    return count_columns(f"+{added}" if added else "", f"−{removed}" if removed else "", removed_cells)
 
 
 def _sign(file: FileState) -> tuple[str, str]:

@@ -266,10 +266,19 @@ def outcome_pieces(item: ActionItem) -> Line:
     """Return how an action ended, in its colors."""
     text = outcome(item)
     if text.startswith(("+", "−")):
-        parts = text.split(" ")
-        pieces = [Piece(part, "added" if part.startswith("+") else "removed") for part in parts]
-        return [pieces[0], *(piece for later in pieces[1:] for piece in (Piece(" "), later))]
+        added, _, removed = text.partition("−")
+        return count_columns(added.strip(), f"−{removed}" if removed else "")
     return [Piece(text, "failed" if text.startswith(("exit", "error", "unknown")) else "dim")]
+
+
+REMOVED_CELLS: Final = 2
+"""The least cells of a count of removed lines, so that the counts of several rows are aligned."""
+
+
+def count_columns(added: str, removed: str, width: int = REMOVED_CELLS) -> Line:
+    """Return the counts of a change, such as `+3` and `−1`, in their colors; that of removed lines fills `width`."""
+    pieces = [Piece(added, "added")] if added else []
+    return [*pieces, Piece(f"{' ' if added else ''}{removed.rjust(width)}", "removed")]
 
 
 def duration_text(item: ActionItem, now: datetime | None) -> str:
