@@ -40,3 +40,15 @@ def test_agents_commands_are_not_added_to_the_history(tmp_path, history, ending)
     bash.tool.close()
     assert (history.read_text(), history.stat().st_mtime_ns) == (f"{OLD}\n", before)
     assert [path.name for path in history.parent.iterdir()] == [".bash_history"]
+
+
+@pytest.mark.parametrize("command", ["history", "fc -l -20; true", "fc -ln -1; true"])
+def test_a_history_that_the_agent_switches_on_holds_none_of_our_code(tmp_path, history, command):
+    bash = Bash(tmp_path)
+    bash("set -o history")
+    bash("echo of-the-agent")
+    result = bash(command)
+    bash.tool.close()
+    assert "ohw" not in result.output
+    assert "TOKEN" not in result.output
+    assert result.exit_code == 0

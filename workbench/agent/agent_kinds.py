@@ -43,8 +43,9 @@ _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"thought", "plan", "final", "co
 _STEPS: Final = ("max_steps", "maxTurns", "max_turns", "max_iteration_per_run")
 _EXCEPT: Final = ("disallowedTools", "disallowed_tools")
 _MODES: Final = ("permissionMode", "permission_mode", "mode")
+_READ_ONLY: Final = ("read_only", "readonly", "readOnly", "read-only")
 _KEYS: Final = frozenset(
-    {"name", "description", "tools", FILTER, "model", "prompt", "read_only", *_STEPS, *_EXCEPT, *_MODES}
+    {"name", "description", "tools", FILTER, "model", "prompt", *_READ_ONLY, *_STEPS, *_EXCEPT, *_MODES}
     | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
 )
 """The keys that are used, and those that only other programs show."""
@@ -280,7 +281,7 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     entries = _Entries(values)
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
     pattern = entries.pattern(FILTER)
-    tools = entries.names("tools") if pattern is not None else ()
+    tools, without = _given(entries) if pattern is not None else ((), ())
     model = entries.text("model")
     kind = AgentKind(
         name=_named(entries, name),
@@ -289,7 +290,7 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
         prompt=prompt,
         pattern=pattern or "",
         tools=None if tools is not None and EVERY.intersection(tools) else tools,
-        without=entries.names(*_EXCEPT, excludes=True) or (),
+        without=(*without, *(entries.names(*_EXCEPT, excludes=True) or ())),
         model="" if model in ("inherit", "default") else model,
         max_steps=_steps(entries),
         only_reads=_only_reads(entries),
@@ -298,6 +299,16 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     if unused:
         entries.problems.append(f"not used: {', '.join(unused[:10])}")
     return replace(kind, problems=tuple(entries.problems))
+
+
+def _given(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the tools that are given and those that are not; OpenCode has a table with true or false for each."""
+    table = entries.values.get("tools")
+    if not isinstance(table, Mapping) or not all(isinstance(each, bool) for each in table.values()):
+        return entries.names("tools"), ()
+    names = {is_on: tuple(well_formed(str(name)) for name in table if table[name] is is_on) for is_on in (True, False)}
+    has_only_these = bool(EVERY.intersection(names[False]))
+    return (names[True] if has_only_these else None), tuple(name for name in names[False] if name not in EVERY)
 
 
 def _named(entries: _Entries, name: str) -> str:
@@ -321,10 +332,10 @@ def _steps(entries: _Entries) -> int:
 def _only_reads(entries: _Entries) -> bool:
     """Return whether the definition says so; a value that is neither yes nor no counts as yes."""
     key, mode = entries.value(*_MODES)
-    value = entries.values.get("read_only")
+    name, value = entries.value(*_READ_ONLY)
     if value is not None and str(value).lower() not in ("true", "false", "yes", "no"):
-        entries.problems.append("read_only must be true or false; it counts as true")
-    if mode not in (None, "", "plan", "default", "inherit"):
+        entries.problems.append(f"{name} must be true or false; it counts as true")
+    if mode not in (None, "", "plan", "default", "inherit", "subagent", "all"):
         entries.problems.append(f"{key} is not used: a sub-agent has the mode of its session")
     return mode == "plan" or (value is not None and str(value).lower() not in ("false", "no"))
 

@@ -107,6 +107,7 @@ set +H -P +o history
 shopt -s checkwinsize expand_aliases
 unset MAILCHECK
 history -c
+HISTIGNORE='*__ohw_*'
 export -n PS1 PS0 PROMPT_COMMAND 2>/dev/null
 __ohw_mend
 """.replace("PROMPT'", _PROMPT + "'")
