@@ -16,6 +16,7 @@ LOOKS = [
     *("grep -rn one .", "grep one a.txt | wc -l", "sort a.txt | uniq -c", "cut -c1-3 a.txt", "diff a.txt b.txt"),
     *("stat a.txt", "du -s sub", "sed -n 1p a.txt", "awk '{print $1}' a.txt", "pwd", "echo hello", "test -f a.txt"),
     *("git log --oneline", "git status --short", "git diff", "git show HEAD", "git blame a.txt", "git ls-files"),
+    *("git reflog", "git reflog show --all", "git diff --no-index a.txt b.txt", "git diff HEAD~1..HEAD -- sub/a"),
     *("git --no-pager log", "git branch -a", "git branch", "git tag", "git remote -v", "git rev-parse HEAD"),
     *("ls && cat a.txt", "cat a.txt; ls", "ls missing 2>/dev/null || echo none", "cat a.txt 2>&1 | head -1"),
 ]
@@ -39,6 +40,8 @@ CHANGES = [
         "git config user.name x",
         "git -c core.pager=x log",
     ),
+    *("git diff --no-index /etc/hosts a.txt", "git diff /etc/hosts a.txt", "git grep --no-index x /etc"),
+    *("git grep --no-index x -- /etc/hosts", "git reflog expire --all", "git reflog delete HEAD@{0}"),
     *("x=1", "x=1; ls", "export X=1", "cd sub", "cd sub && ls", "set -e", "set -e; ls", "alias ls=rm", "source a.txt"),
     *("read x", "exit", "exec ls", "trap 'rm x' EXIT", "unset PATH", "shopt -s nullglob", "eval ls", "type ls"),
     *("ls &", "ls & rm x", "(ls)", "{ ls; }", "echo $(ls)", "echo `ls`", "cat <(ls)", "cat < a.txt", "time ls"),

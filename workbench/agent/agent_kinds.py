@@ -281,7 +281,7 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     entries = _Entries(values)
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
     pattern = entries.pattern(FILTER)
-    tools, without = _given(entries) if pattern is not None else ((), ())
+    tools, without = _tools_of(entries) if pattern is not None else ((), ())
     model = entries.text("model")
     kind = AgentKind(
         name=_named(entries, name),
@@ -301,7 +301,7 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     return replace(kind, problems=tuple(entries.problems))
 
 
-def _given(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+def _tools_of(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the tools that are given and those that are not; OpenCode has a table with true or false for each."""
     table = entries.values.get("tools")
     if not isinstance(table, Mapping) or not all(isinstance(each, bool) for each in table.values()):

@@ -29,6 +29,7 @@ _GIT_LISTS: Final[Mapping[str, frozenset[str]]] = {
     "branch": frozenset({"-a", "-r", "-v", "-vv", "--all", "--list", "--show-current", "--remotes"}),
     "tag": frozenset({"-l", "--list", "-n"}),
     "remote": frozenset({"-v", "--verbose"}),
+    "reflog": frozenset({"show", "--all", "--oneline", "--stat"}),
 }
 """Commands of git that list something with these arguments only, and change it with others."""
 _GIT_OPTIONS: Final = ("--no-pager", "-P")
@@ -51,7 +52,15 @@ def only_looks(arguments: Mapping[str, Any], local: Assessment, workspace: str) 
         return False
     words = _segments(command)
     rated = [list(part.words) for part in local.parts if not part.depth]
+    if any(_names_path_outside(word, workspace) for segment in words if segment[0] == "git" for word in segment):
+        return False
     return bool(words) and words == rated and all(_looks(part.words) for part in local.parts)
+
+
+def _names_path_outside(word: str, workspace: str) -> bool:
+    """Return whether an argument of git leads out of the workspace; git reads such files for some commands alone."""
+    path = word.partition("=")[2] if word.startswith("-") else word
+    return path.startswith("/") and not within(os.path.normpath(path), workspace)
 
 
 def _is_harmless(part: Part, workspace: str) -> bool:
