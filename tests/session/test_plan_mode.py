@@ -18,8 +18,31 @@ LOOKS = [
     *("git log --oneline", "git status --short", "git diff", "git show HEAD", "git blame a.txt", "git ls-files"),
     *("git reflog", "git reflog show --all", "git diff --no-index a.txt b.txt", "git diff HEAD~1..HEAD -- sub/a"),
     *("git --no-pager log", "git branch -a", "git branch", "git tag", "git remote -v", "git rev-parse HEAD"),
+    *("git reflog -n 5", "git reflog show HEAD", "git log -g --oneline", "git stash list", "git stash show -p"),
+    *("git branch --contains HEAD", "git branch --list 'x*'", "git branch --merged HEAD", "git branch --sort=refname"),
+    *("git tag -l 'v*'", "git tag -n3", "git worktree list", "git remote get-url origin", "git symbolic-ref HEAD"),
+    *("git -C sub log", "git -C sub diff -- c.txt", "git diff-tree HEAD", "git check-ignore a.txt"),
+    *("git cherry HEAD", "git --version", "git show HEAD:sub/../a.txt", "git diff insub/c.txt"),
+    *(
+        "cd sub && ls",
+        "cd sub && cat c.txt ../a.txt && cd ..",
+        "cd sub || ls",
+        "cd sub && git log c.txt",
+        "cat insub/c.txt",
+    ),
+    *(
+        "grep -n 'one\\|two' a.txt",
+        "find . \\( -name a.txt -o -name b.txt \\)",
+        "find . -name a.txt -exec wc {} \\;",
+        "grep '' a.txt",
+        "\\ls",
+    ),
+    *("ls\ncat a.txt\n", "# first\nls # then\n\ngit log", "ls &&\ncat a.txt", "echo 'a\nb'", "ls >/dev/null 2>&1"),
+    *("ls &>/dev/null", "printf '%s\\n' x", "date", "uname -a", "python --version", "command -v ls", "type ls", "id"),
     *("ls && cat a.txt", "cat a.txt; ls", "ls missing 2>/dev/null || echo none", "cat a.txt 2>&1 | head -1"),
 ]
+SESSIONS = [[line for line in LOOKS if not line.startswith("cd")], *([line] for line in LOOKS if line.startswith("cd"))]
+"""The commands of a session each; the shell of the session stays in the directory to which `cd` leads."""
 CHANGES = [
     *(
         "touch x",
@@ -32,7 +55,7 @@ CHANGES = [
         "echo x > x",
     ),
     *("sed -i s/a/b/ a.txt", "tee x", "sort a.txt -o x", "find . -delete", "find . -name x -exec rm {} +", "git add ."),
-    *("git commit -m x", "git checkout -b x", "git branch x", "git tag v1", "git stash", "git stash list", "git fetch"),
+    *("git commit -m x", "git checkout -b x", "git branch x", "git tag v1", "git stash", "git stash pop", "git fetch"),
     *(
         "git remote add o x",
         "git diff --output=x",
@@ -42,8 +65,37 @@ CHANGES = [
     ),
     *("git diff --no-index /etc/hosts a.txt", "git diff /etc/hosts a.txt", "git grep --no-index x /etc"),
     *("git grep --no-index x -- /etc/hosts", "git reflog expire --all", "git reflog delete HEAD@{0}"),
-    *("x=1", "x=1; ls", "export X=1", "cd sub", "cd sub && ls", "set -e", "set -e; ls", "alias ls=rm", "source a.txt"),
-    *("read x", "exit", "exec ls", "trap 'rm x' EXIT", "unset PATH", "shopt -s nullglob", "eval ls", "type ls"),
+    *("git grep --no-index x ..", "git grep --no-index x sub/../..", "git diff --no-index rootlink/etc/hosts a.txt"),
+    *("cd sub && git grep --no-index x ../..", "git -C rootlink log", "git ls-files -o --exclude-per-directory=../x"),
+    *(
+        "git reflog drop HEAD",
+        "git reflog --output=x",
+        "git stash drop",
+        "git branch -v x",
+        "git branch --sort=refname x",
+    ),
+    *("git branch -D x --list", "git branch -u origin/x", "git tag -a v1 -l", "git tag -d v1 -l", "git worktree add x"),
+    *("git symbolic-ref HEAD x", "git symbolic-ref --delete HEAD", "git remote show origin", "git remote rename a b"),
+    *("cat link", "cat rootlink/etc/hosts", "cd rootlink/etc; cat hosts", "cd rootlink", "cd ..", "cd -", "cd", "cd ~"),
+    *(
+        "cd sub && cat ../../x",
+        "cd sub && cd ../.. && ls",
+        "cd $X",
+        "ls # x\nrm a.txt",
+        "ls\n> x",
+        "ls #'\nrm a.txt #'",
+    ),
+    *(
+        "ls \\# x; rm a.txt",
+        "cat <<E\nx\nE",
+        "date -s 1",
+        "hostname x",
+        "./a.sh --version",
+        "foo --version",
+        "git --help",
+    ),
+    *("x=1", "x=1; ls", "export X=1", "set -e", "set -e; ls", "alias ls=rm", "source a.txt"),
+    *("read x", "exit", "exec ls", "trap 'rm x' EXIT", "unset PATH", "shopt -s nullglob", "eval ls"),
     *("ls &", "ls & rm x", "(ls)", "{ ls; }", "echo $(ls)", "echo `ls`", "cat <(ls)", "cat < a.txt", "time ls"),
     *("if true; then ls; fi", "for i in a; do ls; done", "while true; do ls; done", "f() { ls; }", "ls\nrm x", "! ls"),
     *("yes", "sleep 100", "tail -f a.txt", "tail -nf a.txt", "tail --follow=name a.txt", "watch ls", "less a.txt"),
@@ -70,6 +122,7 @@ CHANGES = [
         "xargs ls",
         "env ls",
         "command ls",
+        "command -p ls",
         "sudo ls",
     ),
     *(
@@ -88,7 +141,7 @@ CHANGES = [
         "ls 2> x",
         "ls 2>/dev/null > x",
     ),
-    *("", " ", ";", "ls;", "'", "ls '", "#", "\\ls", "l\\s"),
+    *("", " ", ";", "ls;", "'", "ls '", "#"),
 ]
 
 
@@ -101,6 +154,8 @@ def workspace(tmp_path: Path) -> Path:
     author = ("-c", "user.name=n", "-c", "user.email=e@example.org")
     for words in (("init", "-q"), ("add", "."), (*author, "commit", "-qm", "first")):
         subprocess.run(["git", *words], cwd=directory, check=True, capture_output=True)
+    for name, target in (("link", "/etc/hosts"), ("rootlink", "/"), ("insub", "sub")):
+        (directory / name).symlink_to(target)
     return directory
 
 
@@ -129,28 +184,29 @@ def test_input_and_a_new_shell_are_no_looking(workspace, arguments):
 
 
 def contents(workspace: Path) -> dict[str, bytes]:
-    files = (path for path in workspace.rglob("*") if path.is_file() and path.name != "index")
+    files = (path for path in workspace.rglob("*") if path.is_file() and not path.is_symlink() and path.name != "index")
     return {str(path): path.read_bytes() for path in files}
 
 
-def test_looking_runs_in_plan_mode_and_changes_nothing(harness, workspace):
+@pytest.mark.parametrize("commands", SESSIONS, ids=[f"{number}" for number in range(len(SESSIONS))])
+def test_looking_runs_in_plan_mode_and_changes_nothing(harness, workspace, commands):
     """Each command runs without a question in a real shell, and leaves the files as they were."""
     before = contents(workspace)
-    script = [calls(*(("execute_bash", {"command": command}) for command in LOOKS)), says("this is the plan")]
+    script = [calls(*(("execute_bash", {"command": command}) for command in commands)), says("this is the plan")]
     one = harness(*script, mode="plan", workspace=str(workspace))
     one.tools["execute_bash"] = BashTool(working_dir=str(workspace))
     one.session.send("make a plan")
     one.run()
     try:
         decided = [event for event in one.log() if event.kind == "action_decided"]
-        assert [event.verdict for event in decided] == ["approved"] * len(LOOKS)
+        assert [event.verdict for event in decided] == ["approved"] * len(commands)
         assert contents(workspace) == before
     finally:
         one.tools["execute_bash"].close()
 
 
 @pytest.mark.parametrize(
-    ("command", "risk"), [("touch x", "LOW"), ("cd sub", "LOW"), ("ls", "HIGH")], ids=["write", "state", "model"]
+    ("command", "risk"), [("touch x", "LOW"), ("set -e", "LOW"), ("ls", "HIGH")], ids=["write", "state", "model"]
 )
 def test_everything_else_is_denied_in_plan_mode_with_what_is_possible(harness, workspace, command, risk):
     before = contents(workspace)

@@ -55,6 +55,6 @@ NEVER_MEANS: Final = (
 """The paragraphs that explain the mode that never asks when the user has to confirm it."""
 PLAN_COMMANDS: Final = (
     "commands that look at files of the workspace, such as `git log`, `ls`, `cat` and `grep`, also joined by `|`, `&&` "
-    "or `;`, without `cd`, variables, redirects or background jobs"
+    "or `;` and after `cd` inside the workspace, without variables, redirects or background jobs"
 )
 """What a shell runs in plan mode, for the model."""

@@ -1,7 +1,7 @@
 """Tells which commands only look at the workspace, for plan mode.
 
-LOW is not enough for that: it also covers commands that change the shell (`cd`, `x=1`, `set -e`), never end (`yes`), or
-ask another program (`docker ps`). So there is a second list here, of programs and forms, and both must agree: the words
+LOW is not enough for that: it also covers commands that change the shell (`x=1`, `set -e`), never end (`yes`), or ask
+another program (`docker ps`). So there is a second list here, of programs and forms, and both must agree: the words
 that this module reads must be those that the rating has read.
 """
 
@@ -10,40 +10,49 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from workbench.risk.assessment import Assessment, Part
 from workbench.risk.paths import within
 
 _PROGRAMS: Final = re.compile(
-    "ls|cat|head|tail|wc|tree|find|[ef]?grep|rg|sort|uniq|cut|tr|nl|tac|rev|fold|column|comm|join|paste|diff|cmp|stat|file|"
-    "du|jq|sed|awk|pwd|echo|test|true|false|which|basename|dirname|realpath|readlink|md5sum|sha1sum|sha256sum|cksum|"
-    "strings|od|xxd|hexdump"
+    "ls|cat|head|tail|wc|tree|find|[ef]?grep|rg|fd|ag|sort|uniq|cut|tr|nl|tac|rev|fold|column|comm|join|paste|diff|cmp|"
+    "stat|file|du|df|jq|yq|sed|awk|pwd|echo|printf|test|true|false|which|type|basename|dirname|realpath|readlink|md5sum|"
+    "sha1sum|sha256sum|cksum|base64|zcat|strings|od|xxd|hexdump|seq|expr|date|uname|whoami|id|nproc"
 )
+_VERSION: Final = frozenset({"--version", "-V"})
 _GIT: Final = re.compile(
-    "log|show|diff|status|blame|grep|ls-files|ls-tree|rev-parse|rev-list|describe|shortlog|cat-file|merge-base|name-rev|"
-    "show-ref|for-each-ref|whatchanged|count-objects"
+    "log|show|diff|diff-tree|diff-index|diff-files|range-diff|status|blame|grep|ls-files|ls-tree|rev-parse|rev-list|"
+    "describe|shortlog|cat-file|merge-base|name-rev|show-ref|show-branch|for-each-ref|whatchanged|count-objects|cherry|"
+    "check-ignore|check-attr|version|(?:stash|worktree) list|stash show|remote get-url"
 )
-_GIT_LISTS: Final[Mapping[str, frozenset[str]]] = {
-    "branch": frozenset({"-a", "-r", "-v", "-vv", "--all", "--list", "--show-current", "--remotes"}),
-    "tag": frozenset({"-l", "--list", "-n"}),
-    "remote": frozenset({"-v", "--verbose"}),
-    "reflog": frozenset({"show", "--all", "--oneline", "--stat"}),
+_SORTED: Final = r"--(?:sort|format|color|column|abbrev)(?:=.*)?|--no-(?:color|column|abbrev)|-i|--ignore-case"
+_SELECTS: Final = re.compile(r"-l|--list|-n\d*|--(?:no-)?(?:merged|contains)(?:=.*)?|--points-at(?:=.*)?")
+"""Options that make `git branch` and `git tag` list what matches; without one, they create what is named."""
+_GIT_LISTS: Final[Mapping[str, re.Pattern[str]]] = {
+    "branch": re.compile(rf"-[avr]+|--(?:all|remotes|verbose|show-current)|{_SELECTS.pattern}|{_SORTED}"),
+    "tag": re.compile(rf"{_SELECTS.pattern}|{_SORTED}"),
+    "remote": re.compile("-v|--verbose"),
+    "symbolic-ref": re.compile("-q|--quiet|--short|HEAD"),
+    "reflog": re.compile(r"(?!(?:expire|delete|drop|write|migrate|exists)$).*"),
 }
 """Commands of git that list something with these arguments only, and change it with others."""
 _GIT_OPTIONS: Final = ("--no-pager", "-P")
 _FOLLOWS: Final = re.compile(r"-[A-Za-z0-9]*[fF]\w*|--follow.*|--retry|--pid.*")
 """Options of `tail` with which it never ends."""
-_QUIET: Final = re.compile(r"(?<=\s)2>\s?(?:/dev/null|&1)(?=[\s;|]|$)")
-_JOINTS: Final = frozenset({";", "|", "&&", "||"})
+_QUIET: Final = re.compile(r"(?<=\s)(?:2>\s?&1|(?:[12]?|&)>\s?/dev/null)(?=[\s;|]|$)")
+_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n'\"]*$", re.M)
+_JOINTS: Final = frozenset({"", ";", "|", "&&", "||"})
+_ESCAPED: Final = "\ue000"
 _NOWHERE: Final = "/dev/null"
 
 
 def only_looks(arguments: Mapping[str, Any], local: Assessment, workspace: str) -> bool:
     """Return whether a call of a shell only reads files of the workspace, whatever the model says about it.
 
-    The shell is the same afterwards, nothing is written, and no other program or machine is asked.
+    The shell is the same afterwards except for its directory, which stays in the workspace. Nothing is written, and no
+    other program or machine is asked.
     """
     command = arguments.get("command")
     if not isinstance(command, str) or any(arguments.get(name) for name in ("is_input", "reset")):
@@ -52,42 +61,47 @@ def only_looks(arguments: Mapping[str, Any], local: Assessment, workspace: str) 
         return False
     words = _segments(command)
     rated = [list(part.words) for part in local.parts if not part.depth]
-    if any(_names_path_outside(word, workspace) for segment in words if segment[0] == "git" for word in segment):
-        return False
     return bool(words) and words == rated and all(_looks(part.words) for part in local.parts)
-
-
-def _names_path_outside(word: str, workspace: str) -> bool:
-    """Return whether an argument of git leads out of the workspace; git reads such files for some commands alone."""
-    path = word.partition("=")[2] if word.startswith("-") else word
-    return path.startswith("/") and not within(os.path.normpath(path), workspace)
 
 
 def _is_harmless(part: Part, workspace: str) -> bool:
     if part.risk != "LOW" or part.changes or part.deletes or part.protected or part.opaque:
         return False
-    is_inside = all(path == _NOWHERE or within(os.path.normpath(path), workspace) for path in part.paths)
+    paths = (*part.paths, *part.directories, *_paths_of_git(part))
+    is_inside = all(path == _NOWHERE or _is_inside(path, workspace) for path in paths)
     return is_inside and not part.unplaced and not part.is_lost
 
 
+def _is_inside(path: str, workspace: str) -> bool:
+    """Return whether a path, with links followed, is in the workspace."""
+    return within(os.path.normpath(path), workspace) and within(os.path.realpath(path), os.path.realpath(workspace))
+
+
+def _paths_of_git(part: Part) -> Iterator[str]:
+    """Yield what would be meant if each argument of git were a path; for some commands only git knows which are."""
+    if part.words[:1] == ("git",):
+        for word in part.words[1:]:
+            for name in (word, word.partition("=")[2], word.rpartition(":")[2]):
+                yield from (f"{directory}/{name}" if name[:1] != "/" else name for directory in part.directories)
+
+
 def _segments(command: str) -> list[list[str]]:
-    """Return the words of the plain commands that the line joins; empty if there is any other syntax of the shell."""
-    if "\n" in command or "\r" in command or "\\" in command:
+    """Return the words of the commands that the line joins; other syntax is left in them, as in no rating."""
+    if "\r" in command:
         return []
-    lexer = shlex.shlex(_QUIET.sub(" ", command), posix=True, punctuation_chars=";|&()<>")
-    lexer.whitespace_split, lexer.commenters = True, ""
+    text = _QUIET.sub(" ", _COMMENT.sub("", command)).replace("\\;", _ESCAPED)
+    lexer = shlex.shlex(text.strip(), posix=True, punctuation_chars=";|&()<>\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
     try:
         tokens = list(lexer)
     except ValueError:
         return []
     segments: list[list[str]] = [[]]
     for token in tokens:
-        if token in _JOINTS:
+        if token and token.strip("\n") in _JOINTS:
             segments.append([])
-        elif token and set(token) <= set(";|&()<>"):
-            return []
         else:
-            segments[-1].append(token)
+            segments[-1].append(token.replace(_ESCAPED, ";"))
     return segments if all(segments) else []
 
 
@@ -97,13 +111,23 @@ def _looks(words: Sequence[str]) -> bool:
     name, *rest = words
     if name == "git":
         return _git_looks(rest)
-    return bool(_PROGRAMS.fullmatch(name)) and not (name == "tail" and any(map(_FOLLOWS.fullmatch, rest)))
+    if name == "cd":
+        return len(rest) == 1 and not rest[0].startswith("-")
+    if name == "tail" and any(map(_FOLLOWS.fullmatch, rest)):
+        return False
+    is_lookup = name == "command" and rest[:1] == ["-v"]
+    return bool(_PROGRAMS.fullmatch(name)) or is_lookup or (len(rest) == 1 and rest[0] in _VERSION)
 
 
 def _git_looks(words: Sequence[str]) -> bool:
-    while words and words[0] in _GIT_OPTIONS:
-        words = words[1:]
+    while words and (words[0] in _GIT_OPTIONS or words[0] == "-C"):
+        words = words[2 if words[0] == "-C" else 1 :]
     if not words:
         return False
     name, *rest = words
-    return bool(_GIT.fullmatch(name)) or (name in _GIT_LISTS and _GIT_LISTS[name].issuperset(rest))
+    if _GIT.fullmatch(name) or _GIT.fullmatch(" ".join(words[:2])):
+        return True
+    if name not in _GIT_LISTS:
+        return name == "--version"
+    selects = name == "reflog" or any(map(_SELECTS.fullmatch, rest))
+    return all(_GIT_LISTS[name].fullmatch(word) or (selects and not word.startswith("-")) for word in rest)

@@ -253,7 +253,7 @@ def _git(call: Call) -> None:
     verb = call.words[0].text
     if verb not in _WITHOUT and is_other_repository(call):
         call.raise_to("MEDIUM", OTHER_REPOSITORY)
-    if verb in _CHECKS_OUT:
+    if verb in _CHECKS_OUT and " ".join(word.text for word in call.words[:2]) not in {"stash list", "stash show"}:
         _checks_out(call, verb)
     if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
         call.raise_to("HIGH", "sends what another command printed")
