@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.risk.cells import assess_cell
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.risk.terminal_input import Waiting, assess_typed
@@ -50,3 +51,24 @@ def test_input_to_a_program_is_not_low_and_high_if_dangerous(line):
     level, program, text = line.split("\t")
     risk = assess_typed(text, [Waiting(tuple(shlex.split(program)), PLACES.workspace)], PLACES, PLACES.workspace).risk
     assert risk == "HIGH" if level == "HIGH" else risk != "LOW"
+
+
+def test_cells_are_never_low_and_rarely_below_high_if_dangerous():
+    cells = [line.split("\t", 1) for line in lines("cells")]
+    rated_cells = [(level, code, assess_cell(code.replace("\\n", "\n"), PLACES).risk) for level, code in cells]
+    assert [code for _, code, risk in rated_cells if risk == "LOW"] == []
+    missed = [code for level, code, risk in rated_cells if level == "HIGH" and risk != "HIGH"]
+    assert len(missed) <= 1, missed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["delete all", "drop users", "please purge it", "show x\nterminate i-1", "volumes rm vol-1", "reset", "prune -a"],
+)
+def test_destructive_verb_typed_into_an_unknown_program_is_high(text):
+    assert assess_typed(text, [Waiting(("frobctl",), PLACES.workspace)], PLACES, PLACES.workspace).risk == "HIGH"
+
+
+@pytest.mark.parametrize("text", ["y", "yes", "1", "show logs", "list volumes", "do not worry about a delete", ""])
+def test_other_text_typed_into_an_unknown_program_stays_unknown(text):
+    assert assess_typed(text, [Waiting(("frobctl",), PLACES.workspace)], PLACES, PLACES.workspace).risk == "UNKNOWN"

@@ -14,6 +14,8 @@ from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import Assessment, Part, one, shortened
 from workbench.risk.code import STATEMENTS, rated_code
 from workbench.risk.paths import PathContext, words
+from workbench.risk.programs.escalation import destroys
+from workbench.risk.word import literal
 
 _GOES: Final = "goes to the program that runs, as if typed"
 _UNKNOWN_EFFECT: Final = "goes to a program of which it is not known what it does with it"
@@ -26,6 +28,10 @@ class Waiting(NamedTuple):
 
     words: tuple[str, ...] = ()
     directory: str = ""
+
+
+_FIRST_WORDS: Final = 3
+"""How many words of a line may be the verb."""
 
 
 def assess_typed(text: str, programs: Sequence[Waiting], context: PathContext, directory: str) -> Assessment:
@@ -56,7 +62,12 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
     from workbench.risk.commands import assess_command
 
     result = assess_command(text, context, directory)
-    return result if result.risk == "HIGH" else one("UNKNOWN", _UNKNOWN_EFFECT, text)
+    if result.risk == "HIGH":
+        return result
+    for line in text.splitlines():
+        if verb := destroys([literal(word) for word in line.split()[:_FIRST_WORDS]], by_flag=False):
+            return one("HIGH", f"tells a program that is not known here to {verb[:20]}", text)
+    return one("UNKNOWN", _UNKNOWN_EFFECT, text)
 
 
 def _rated(text: str, program: Waiting, context: PathContext, directory: str) -> Assessment | None:

@@ -18,12 +18,12 @@ from workbench.risk.shell.written_files import run_embedded
 from workbench.risk.word import UNKNOWN, Word, literal
 
 How: TypeAlias = Literal[
-    "run", "into", "write", "read", "high", "address", "remote", "port", "setting", "python", "code"
+    "run", "into", "write", "read", "high", "address", "remote", "port", "exposed", "setting", "python", "code"
 ]
 _URL: Final = re.compile(r"(?:(?:git|hg|svn|bzr)\+|https?:|ftps?:|ssh:|git:|file:|npm:|jsr:|git@)|.* @ ", re.I)
 _REMOTE: Final = re.compile(r"(?:[a-z][a-z+.-]*:|[\w.-]+@[\w.-]+:)", re.I)
 _MODULE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+/|.*@")
-_EVERYWHERE: Final = re.compile(r"(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z")
+_EVERYWHERE: Final = re.compile(r"(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+\Z")
 _FINE_SETTING: Final = re.compile(
     r"(?:user\.|color\.|advice\.|core\.(?:autocrlf|longpaths|symlinks|eol)|http\.\w*buffer)", re.I
 )
@@ -55,6 +55,10 @@ _NOT_CONFIGURED: Final = "takes code from a place that is not configured"
 _FOR_USER: Final = "installs a program for this person"
 _STEERS: Final = "steers other programs"
 _SOURCES: Final = "changes where packages come from"
+_SERVERS: Final = (
+    "flask uvicorn gunicorn hypercorn vite next nuxt jekyll hugo mkdocs jupyter streamlit rails http-server ng caddy "
+    "twistd manage.py django-admin artisan symfony python node npm pnpm yarn bun npx deno ruby webpack parcel"
+)
 _TABLE: Final = f"""
 make gmake remake | | -C --directory -f --file --makefile -I --include-dir | run |
 cmake | | -P -S -C --build --install -D | run |
@@ -154,8 +158,8 @@ pixi | global | ! | high | {_FOR_USER}
 bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER}
 gh glab | release | create upload | high | sends files to another machine
 php | | -S | port | {_OPEN_PORT}
-flask uvicorn gunicorn hypercorn vite next nuxt jekyll | | --host --bind -b -h -H --hostname | port | {_OPEN_PORT}
-hugo mkdocs jupyter streamlit rails http-server | | --ip --bind -b --server.address --host | port | {_OPEN_PORT}
+{_SERVERS} | | --host --bind -b -h -H --hostname --ip --address --server.address --listen -a --dev-addr * | port | {_OPEN_PORT}
+vite npm pnpm yarn bun npx | | --host | exposed | {_OPEN_PORT}
 """
 _REACHES: Final = tuple(_rows())
 _RECOGNIZED: Final = {
@@ -206,8 +210,9 @@ def _reached(call: Call, row: Reach, word: Word) -> None:
         call.raise_to("HIGH", row.reason or _AT_URL) if _URL.match(word.text) else None
     elif row.how == "remote":
         call.raise_to("HIGH", row.reason) if _REMOTE.match(word.text) or word.text[:1] in {"/", ".", "~"} else None
-    elif row.how == "port":
-        call.raise_to("HIGH", row.reason) if _EVERYWHERE.match(word.text) else None
+    elif row.how in {"port", "exposed"}:
+        exposed = row.how == "exposed" and word.text[:1] in {"", "-"}  # `vite --host` without an address
+        call.raise_to("HIGH", row.reason) if exposed or _EVERYWHERE.match(word.text) else None
     elif row.how == "setting":
         call.raise_to("HIGH", row.reason) if not _FINE_SETTING.match(word.text) else None
     elif row.how in _RUNS_CODE:

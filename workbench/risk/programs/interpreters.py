@@ -297,10 +297,20 @@ def _other_ways(call: Call) -> None:
         call.raise_to("HIGH", "steers other programs")
     if call.name == "pwsh" and any(_POWER_CODE.match(text) for text in strings):
         call.raise_to("HIGH", _OTHER_SHELL)
-    if (call.name == "php" and "-S" in strings) or (call.name == "ruby" and {"-run", "httpd"} <= {*strings}):
-        call.raise_to("HIGH", "serves files to other machines")
+    _serves_files(call, strings)
     if any(_LOADED.match(text) for text in strings):
         call.raise_to("HIGH", "loads more code first")
+
+
+def _serves_files(call: Call, strings: list[str]) -> None:
+    """Rate the web servers of php and ruby, which serve files to other machines unless they are bound to this one."""
+    flag = "-S" if call.name == "php" else "-b" if call.name == "ruby" and {"-run", "httpd"} <= {*strings} else ""
+    if not flag or (flag == "-S" and not any(text.startswith("-S") for text in strings)):
+        return
+    bound = [value for text, value in zip(strings, strings[1:], strict=False) if text == flag]
+    bound += [text[2:] for text in strings if text.startswith(flag) and text != flag]
+    local = [address for address in bound if _THIS_MACHINE.fullmatch(re.sub(r"[\[\]]|:\d+\Z", "", address))]
+    call.raise_to(*(("MEDIUM", "serves files to this machine") if bound and local == bound else ("HIGH", _SERVES)))
 
 
 def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:

@@ -93,13 +93,16 @@ def _at(call: Call) -> None:
 
 
 def _flagged(reason: str, looks: str) -> Rule:
-    """Return a rule for a program without verbs: MEDIUM if it has flags and all are in `looks`, otherwise HIGH."""
+    """Return a rule for a program without verbs: MEDIUM if it starts with a flag and all are in `looks`, otherwise HIGH.
+
+    A flag after the first operand may belong to a command that the program runs.
+    """
     asking = words(looks)
 
     def rule(call: Call) -> None:
         """Rate by the flags."""
         flags = {word.text.partition("=")[0] for word in call.words if word.text.startswith("-")}
-        asks = bool(flags) and flags <= asking
+        asks = call.words[:1] != [] and call.words[0].text.startswith("-") and flags <= asking
         call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", reason)))
 
     return rule

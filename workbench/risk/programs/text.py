@@ -36,6 +36,7 @@ def _yq(call: Call) -> None:
             call.raise_to(*printed_variables(word.text))
         if re.search(r"\bload(?:_\w+)?\s*\(", word.text):
             call.raise_to("MEDIUM", "reads a file that its program names")
+            _reads_named(call, word)
         if re.search(r"\bsystem\s*\(", word.text):
             call.raise_to("HIGH", _RUNS)
 
@@ -60,9 +61,36 @@ def _dc(call: Call) -> None:
         call.raise_to("MEDIUM", "runs what stands in a file")
 
 
+_STRING = re.compile(r"\"([^\"\\\n]{2,300})\"|'([^'\\\n]{2,300})'")
+
+
+def _reads_named(call: Call, program: Word) -> None:
+    """Rate the files named by the strings of a program that may read them; jq adds `.json` and a search path."""
+    names = [match[1] or match[2] for match in _STRING.finditer(program.text)][:20]
+    searched = [f"{names[at]}/{names[at - 1]}" for at in range(1, len(names))]
+    for name in (*names, *searched):
+        for path in (name, f"{name}.json"):
+            call.use(Word(path, program.raw), "read")
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
 def _less(call: Call) -> None:
-    if any(word.text.startswith("+") and word.text[1:].lstrip("0123456789gGF") != "" for word in call.words):
-        call.raise_to("HIGH", "gives the pager a command")
+    """Rate a pager: `+` announces its first command, and a pattern (`-p`) that contains a line break ends there.
+
+    The pager takes what follows the line break as if it were typed, so `-p $'x\\n!id\\n'` runs a command.
+    """
+    for word in call.words:
+        if word.text.startswith("+") and word.text[1:].lstrip("0123456789gGF") != "":
+            call.raise_to("HIGH", _STEERS_PAGER)
+        elif UNKNOWN in word.text and not _CONTROL.search(word.text.replace(UNKNOWN, "")):
+            call.raise_to("MEDIUM", "may give the pager a command")
+        elif _CONTROL.search(word.text):
+            call.raise_to("HIGH", _STEERS_PAGER)
+
+
+_STEERS_PAGER = "gives the pager a command"
 
 
 _JQ_READS = re.compile(r"(?<![.\w\"$])(?:import|include)\b")
@@ -80,6 +108,7 @@ def _jq(call: Call) -> None:
             call.raise_to("MEDIUM", "runs a program that stands in a file")
         if _JQ_READS.search(word.text):
             call.raise_to("MEDIUM", "reads a module that its program names")
+            _reads_named(call, word)
 
 
 def _ps(call: Call) -> None:
@@ -250,6 +279,8 @@ def _awk_script(call: Call, script: Word) -> None:
     reads = tokens.count("getline") > len(_AWK_READS.findall(plain))
     if reads or characters & _AWK_ARGUMENTS or _awk_redirects(tokens):
         call.raise_to("MEDIUM", "a script of awk that is not known to be harmless")
+    if characters & _AWK_ARGUMENTS:
+        _reads_named(call, script)
     if "ENVIRON" in script.text:
         call.raise_to(*printed_variables(script.text))
     _awk_reads(call, plain)
