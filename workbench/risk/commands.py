@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
-from workbench.risk.paths import PathContext, within, words
+from workbench.risk.paths import PathContext, is_regenerable, within, words
 from workbench.risk.programs import rate
+from workbench.risk.programs.wrappers import AGAIN
+from workbench.risk.shell.endless import NO_END
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import LONGEST
 from workbench.risk.shell.scan import NOT_READ, Scan, unread
@@ -32,6 +34,8 @@ _ENCRYPTING: Final = re.compile(r"enc|-c|-e|-er|-re|--encrypt|--symmetric|--encr
 _DELETE: Final = words("rm unlink shred srm wipe mv truncate")
 _REPLACES: Final = "puts something encrypted in the place of files"
 _PASS_ON: Final = words("tee sponge")
+_REPEATING: Final = frozenset({AGAIN[1], NO_END})
+_DELETES_AGAIN: Final = "deletes again and again, also what appears later"
 
 
 def assess_command(text: str, context: PathContext, directory: str | None = None) -> Assessment:
@@ -65,7 +69,20 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
     scan.parts += scan.origins.parts()
     if scan.context.symlinks:
         scan.parts = [_through_symlinks(part, scan.context) for part in scan.parts]
-    return list(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+    return _repeats_deletions(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+
+
+def _repeats_deletions(parts: list[Part]) -> list[Part]:
+    """Return the parts; one that deletes in a line that repeats itself becomes HIGH, unless a build makes the files.
+
+    The copies for undoing a deletion are made once, before the line starts.
+    """
+    if not any(part.reason in _REPEATING for part in parts):
+        return parts
+    return [
+        part._replace(risk="HIGH", reason=_DELETES_AGAIN) if not all(map(is_regenerable, part.deletes)) else part
+        for part in parts
+    ]
 
 
 def _through_symlinks(part: Part, context: PathContext) -> Part:

@@ -203,7 +203,7 @@ _WITH_FILE = wrap("-f -fk --env-file -e --env --procfile", risk="MEDIUM", reason
 _BUILD = Spec("MEDIUM", "runs code of the project", operands="text")
 _TOOLS = Spec("MEDIUM", "installs or chooses tools", operands="text")
 _READS = Spec(operands="text")
-_AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
+AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
 _SECRETS = "gives stored secrets to a command"
 _MOST_ARGUMENTS = 20
 
@@ -250,7 +250,7 @@ def _several(values: str, commands: str = "", writes: str = "", *, in_flags: boo
 
     def rule(call: Call) -> None:
         """Rate each of the command lines."""
-        call.raise_to(*_AGAIN)
+        call.raise_to(*AGAIN)
         options, operands = call.options(spec)
         for option in options:
             if option.value is not None and option.flag in runs:
@@ -273,7 +273,7 @@ def _watched(values: str, commands: str = "") -> Rule:
 
     def rule(call: Call) -> None:
         """Rate the command line."""
-        call.raise_to(*_AGAIN)
+        call.raise_to(*AGAIN)
         rest = list(call.words)
         is_text = False
         while rest and rest[0].text.startswith("-"):
@@ -293,7 +293,7 @@ def _watched(values: str, commands: str = "") -> Rule:
 
 def _entr(call: Call) -> None:
     """Rate entr, whose words are a command or, with `-s`, a command line."""
-    call.raise_to(*_AGAIN)
+    call.raise_to(*AGAIN)
     rest = list(call.words)
     is_text = False
     while rest and rest[0].text.startswith("-"):
@@ -306,7 +306,7 @@ def _entr(call: Call) -> None:
 
 def _parallel(call: Call) -> None:
     """Rate parallel: a template, filled with each argument after `:::`, or otherwise with unknown input."""
-    call.raise_to(*_AGAIN)
+    call.raise_to(*AGAIN)
     rest = list(call.words)
     taking = words("-j --jobs -N -n -a --arg-file --delay --timeout --retries --joblog --results --colsep -C -d -I -S")
     while rest and rest[0].text.startswith("-"):
@@ -493,7 +493,7 @@ RULES |= {
     **dict.fromkeys(
         ("chokidar", "watchman-make"), _several("-p -d -t --debounce --pattern", "-c --command --run", in_flags=True)
     ),
-    "onchange": wrapper("-e --exclude -d --delay", dashes=True, risk="MEDIUM", reason=_AGAIN[1]),
+    "onchange": wrapper("-e --exclude -d --delay", dashes=True, risk="MEDIUM", reason=AGAIN[1]),
     "entr": _entr,
     **dict.fromkeys(("parallel", "sem"), _parallel),
     "script": _script,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 1_000_000
 """More words of one expansion take the shell more than 100 MB."""
-_NO_END = "may repeat without end"
+NO_END = "may repeat without end"
 _TOO_MANY = "expands to so many words that memory may run out"
 _LEAVES = re.compile(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
 _ALWAYS = re.compile(
@@ -70,7 +70,7 @@ def loop(scan: Scan, node: Node) -> None:
     pattern = {"while": _ALWAYS, "until": _NEVER}.get(keyword)
     is_endless = pattern is not None and pattern.fullmatch(condition.strip()) is not None
     if is_endless or (node.type == "c_style_for_statement" and _counts_on(head)):
-        scan.parts.append(Part(shortened(text), "MEDIUM", _NO_END))
+        scan.parts.append(Part(shortened(text), "MEDIUM", NO_END))
 
 
 def _counts_on(head: str) -> bool:
