@@ -13,7 +13,13 @@ LOUD = (
     *("npm exec", "npm --workspace", "bunx", "bun x", "pnpm dlx", "yarn dlx"),  # fetch what they run
     *("doppler", "op run", "aws-vault", "chamber", "infisical", "sops"),  # hand out secrets
     *("su ", "sg", "runuser", "gosu", "su-exec", "setpriv", "unshare", "nsenter", "chroot", "bwrap", "firejail"),
-    *("systemd-run", "tsp", "proxychains", "torsocks", "tsocks"),  # with other rights, in another place, out to anywhere
+    *(
+        "systemd-run",
+        "tsp",
+        "proxychains",
+        "torsocks",
+        "tsocks",
+    ),  # with other rights, in another place, out to anywhere
 )
 
 

@@ -59,6 +59,7 @@ _SERVERS: Final = (
     "flask uvicorn gunicorn hypercorn vite next nuxt jekyll hugo mkdocs jupyter streamlit rails http-server ng caddy "
     "twistd manage.py django-admin artisan symfony python node npm pnpm yarn bun npx deno ruby webpack parcel"
 )
+_BIND_FLAGS: Final = "--host --bind -b -h -H --hostname --ip --address --server.address --listen -a --dev-addr *"
 _TABLE: Final = f"""
 make gmake remake | | -C --directory -f --file --makefile -I --include-dir | run |
 cmake | | -P -S -C --build --install -D | run |
@@ -158,7 +159,7 @@ pixi | global | ! | high | {_FOR_USER}
 bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER}
 gh glab | release | create upload | high | sends files to another machine
 php | | -S | port | {_OPEN_PORT}
-{_SERVERS} | | --host --bind -b -h -H --hostname --ip --address --server.address --listen -a --dev-addr * | port | {_OPEN_PORT}
+{_SERVERS} | | {_BIND_FLAGS} | port | {_OPEN_PORT}
 vite npm pnpm yarn bun npx | | --host | exposed | {_OPEN_PORT}
 """
 _REACHES: Final = tuple(_rows())

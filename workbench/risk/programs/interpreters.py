@@ -307,10 +307,11 @@ def _serves_files(call: Call, strings: list[str]) -> None:
     flag = "-S" if call.name == "php" else "-b" if call.name == "ruby" and {"-run", "httpd"} <= {*strings} else ""
     if not flag or (flag == "-S" and not any(text.startswith("-S") for text in strings)):
         return
-    bound = [value for text, value in zip(strings, strings[1:], strict=False) if text == flag]
+    bound = [value for text, value in pairwise(strings) if text == flag]
     bound += [text[2:] for text in strings if text.startswith(flag) and text != flag]
-    local = [address for address in bound if _THIS_MACHINE.fullmatch(re.sub(r"[\[\]]|:\d+\Z", "", address))]
-    call.raise_to(*(("MEDIUM", "serves files to this machine") if bound and local == bound else ("HIGH", _SERVES)))
+    hosts = [re.sub(r"[\[\]]|:\d+\Z", "", each) for each in bound]
+    is_local = bool(hosts) and all(map(_THIS_MACHINE.fullmatch, hosts))
+    call.raise_to(*(("MEDIUM", "serves files to this machine") if is_local else ("HIGH", _SERVES)))
 
 
 def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:

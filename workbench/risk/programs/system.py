@@ -93,9 +93,9 @@ def _at(call: Call) -> None:
 
 
 def _flagged(reason: str, looks: str) -> Rule:
-    """Return a rule for a program without verbs: MEDIUM if it starts with a flag and all are in `looks`, otherwise HIGH.
+    """Return a rule for a program without verbs: MEDIUM if its flags, the first word among them, are in `looks`.
 
-    A flag after the first operand may belong to a command that the program runs.
+    Otherwise it is HIGH. A flag after the first operand may belong to a command that the program runs.
     """
     asking = words(looks)
 

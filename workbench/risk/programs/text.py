@@ -279,11 +279,9 @@ def _awk_script(call: Call, script: Word) -> None:
     reads = tokens.count("getline") > len(_AWK_READS.findall(plain))
     if reads or characters & _AWK_ARGUMENTS or _awk_redirects(tokens):
         call.raise_to("MEDIUM", "a script of awk that is not known to be harmless")
-    if characters & _AWK_ARGUMENTS:
-        _reads_named(call, script)
+    _awk_reads(call, plain, script if characters & _AWK_ARGUMENTS else None)
     if "ENVIRON" in script.text:
         call.raise_to(*printed_variables(script.text))
-    _awk_reads(call, plain)
     for target in dict.fromkeys(_AWK_WRITES.findall(plain)):
         if target.startswith('"'):
             call.use(Word(target.strip('"'), target), "write")
@@ -321,7 +319,10 @@ def _awk_redirects(tokens: list[str]) -> bool:
     return False
 
 
-def _awk_reads(call: Call, plain: str) -> None:
+def _awk_reads(call: Call, plain: str, names_files: Word | None) -> None:
+    """Rate what a script reads with getline; `names_files` is the script if it may set the files to read."""
+    if names_files is not None:
+        _reads_named(call, names_files)
     for match in _AWK_READS.finditer(plain):
         if match[1].startswith('"') and plain[match.end() :].lstrip()[:1] in {"", ")", ";", "}", "\n", ">", "&", "|"}:
             call.use(Word(match[1].strip('"'), match[1]), "read")
