@@ -1,5 +1,6 @@
 import os
 import re
+import shlex
 import subprocess
 import sys
 from argparse import Namespace
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox import Sandbox
 from workbench import __version__
 from workbench import cli as commands
 from workbench.cli.main import main
@@ -187,3 +189,25 @@ def test_screen_requires_a_terminal_for_input_and_output(tmp_path: Path, command
 def test_resume_without_a_terminal_reports_that(capsys: pytest.CaptureFixture[str]):
     assert main(["resume", "--last"]) == 2
     assert "not a terminal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["run", "hello"], ["export"], ["tools"], ["mcp", "list"], ["risk", "ls"], ["rules"], ["decisions"]),
+        *(["trust", "revoke", "."], ["restore"], ["sessions", "repair"], ["rules", "try", "deny $ rm *"]),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.starts
+def test_commands_in_a_deleted_directory_say_so_in_one_line(sandbox: Sandbox, words: list[str]):
+    sandbox.project.rmdir()
+    gone = f"mkdir {sandbox.project} && cd {sandbox.project} && rmdir {sandbox.project} && exec "
+    command = f"{gone} {shlex.quote(sys.executable)} -m workbench {shlex.join(words)}"
+    done = subprocess.run(
+        ["bash", "-c", command], env=sandbox.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "ohw: the current directory cannot be used (No such file or directory); change to another one\n"
+    )

@@ -100,6 +100,27 @@ def test_long_command_is_not_cut(where):
         ("session:s1 rm", 1),
         ("CALC.PY", 4),
         ("since:2100-01-01", 0),
+        ("since:2100/1/1", 0),
+        ("since:2100-01-01T08:00", 0),
+        ("since:today", 0),
+        ("since:yesterday", 0),
+        ("since:2026-2-28", 7),
+        ("since:2026-02-28T10:00Z", 7),
+        ("since:2026-02-28T10:00:00.5+00:00", 7),
+        ("until:2026/2/28", 8),
+        ("until:2026-02", 8),
+        ("until:2026-", 15),
+        ("since:12h", 0),
+        ("since:9999w", 15),
+        ("until:1d", 15),
+        ("since:20", 0),
+        ("by:y", 6),
+        ("risk:med tool:bash", 3),
+        ("verdict:denied", 4),
+        ("verdict:allowed risk:HIGH", 2),
+        ('rule:"allow $ pytest *"', 2),
+        ('rule:"allow $ pytest', 2),
+        ('"rm -rf"', 2),
         ("until:2100", 15),
         ("nothing", 0),
     ],
@@ -107,6 +128,26 @@ def test_long_command_is_not_cut(where):
 )
 def test_filter_accepts_words_and_terms(where, text, count):
     assert sum(map(DecisionFilter(text).fits, rows(where))) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("since:30.11.2026", "since is a date"),
+        ("since:soon", "since is a date"),
+        ("until:99999999w", "until is a date"),
+        ("since:2026-13-45T10:00:00", "since is a date"),
+        ("risk:purple", "risk is low, medium, high or unknown, not 'purple'"),
+        ("by:nobody", "by is you, rule, mode or person, not 'nobody'"),
+        ("verdict:perhaps", "verdict is allowed, denied, rejected or edited, not 'perhaps'"),
+    ],
+    ids=["german", "soon", "long-ago", "month-13", "risk", "by", "verdict"],
+)
+def test_term_that_can_match_nothing_is_reported(where, text, problem):
+    wrong = DecisionFilter(f"rm {text}")
+    assert wrong.problem.startswith(problem)
+    assert not any(map(wrong.fits, rows(where)))
+    assert DecisionFilter("since: rm by: risk:").problem == ""
 
 
 def test_terms_with_spaces_match_as_a_whole(where):
@@ -170,6 +211,22 @@ def test_decisions_command_lists_filters_and_exports(sandbox: Sandbox, monkeypat
     assert len(list(csv.DictReader((sandbox.project / "all.csv").read_text().splitlines()))) == 22
     assert "must end in .json, .csv or .md" in sandbox.ohw("decisions", "-o", "all.txt").stderr
     assert "give an ID or --all" in sandbox.ohw("decisions", "--all", "s1").stderr
+    assert sandbox.ohw("decisions", "--all", "--risk", "HIGH", "--by", "You").stdout.count("\n") == 6
+    assert sandbox.ohw("decisions", "--limit", "0").stdout == "No decisions.\n"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--since", "soon"), ("--words", "risk:purple"), ("--limit", "-1"), ("--limit", "x"), ("--risk", "purple")],
+    ids=["since", "words", "negative", "letter", "risk"],
+)
+def test_decisions_command_reports_what_it_cannot_filter_by(sandbox: Sandbox, monkeypatch, flags):
+    for name, value in sandbox.env.items():
+        monkeypatch.setenv(name, value)
+    keep_decided("s1")
+    done = sandbox.ohw("decisions", "--all", *flags)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert repr(flags[1].partition(":")[2] or flags[1]) in done.stderr
 
 
 def test_exports_of_a_session_say_who_allowed_each_action(where):

@@ -10,7 +10,21 @@ import pytest
 from tests.sandbox import Sandbox, finish
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
-from workbench.tools.trust import agree, agreed, agreements, fingerprint, is_trusted, refreshed, revoke
+from workbench.tools.trust import (
+    AGENTS,
+    COMMANDS,
+    SERVERS,
+    TOOLS,
+    agree,
+    agreed,
+    agreements,
+    brought,
+    fingerprint,
+    is_trusted,
+    refreshed,
+    revoke,
+)
+from workbench.tools.trust import RULES as RULES_FILE
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.view.approval.trust_list import trust_rows
 
@@ -120,9 +134,11 @@ def test_removing_a_directory_on_the_settings_screen_revokes_it_at_once(where, p
         ([".agents/agents/tester.md", ".ohw/agents/writer.md"], ("rules", "2 sub-agents")),
         ([".ohw/tools/greet.py", ".mcp.json"], ("1 file of tools", "rules", "MCP servers")),
         ([".ohw/tools/greet.py", ".ohw/agents/writer.md"], ("1 file of tools", "rules", "1 sub-agent")),
+        ([".ohw/commands/a.md"], ("rules", "1 command")),
+        ([".claude/commands/a/b.md", ".agents/commands/c.md"], ("rules", "2 commands")),
         ([], ("rules",)),
     ],
-    ids=["agent", "agents", "tools", "both", "rules"],
+    ids=["agent", "agents", "tools", "both", "command", "commands", "rules"],
 )
 def test_row_counts_what_the_directory_brings(where, project, files, brings):
     for name in files:
@@ -131,6 +147,45 @@ def test_row_counts_what_the_directory_brings(where, project, files, brings):
     agree(where, project, fingerprint(project))
     (row,) = trust_rows(where, ())
     assert (row.standing, row.brings) == ("trusted", brings)
+
+
+@pytest.mark.parametrize(
+    "name", [TOOLS + "/a.py", RULES_FILE, SERVERS, *(f"{each}/a.md" for each in (*AGENTS, *COMMANDS))]
+)
+def test_no_file_that_trust_is_about_is_left_out_of_the_row(where, tmp_path, name):
+    directory = tmp_path / "alone"
+    (directory / name).parent.mkdir(parents=True)
+    (directory / name).write_text("")
+    assert [path.relative_to(directory).as_posix() for path in brought(directory)] == [name]
+    agree(where, directory, fingerprint(directory))
+    (row,) = trust_rows(where, ())
+    assert len(row.brings) == 1
+    assert "no files" not in row.about
+
+
+@pytest.mark.parametrize("is_revoked", [False, True], ids=["trusted", "revoked"])
+def test_named_directory_that_does_not_exist_is_listed_and_can_be_revoked(where, tmp_path, is_revoked):
+    directory = tmp_path / "later"
+    named = [str(directory)]
+    (row,) = trust_rows(where, named)
+    assert (row.path, row.standing, row.is_used) == (str(directory), "not there yet", False)
+    assert row.about == "no files · named in your settings"
+    if is_revoked:
+        revoke(where, [row.path], named)
+    (directory / ".ohw").mkdir(parents=True)
+    (directory / ".ohw/rules.toml").write_text(RULES)
+    assert is_trusted(directory, agreed(where, named)) is not is_revoked
+    (row,) = trust_rows(where, named)
+    assert row.standing == ("revoked" if is_revoked else "trusted")
+    assert ("rules · revoked by you on 2" in row.about) is is_revoked
+
+
+def test_names_in_the_settings_that_are_no_directories_are_not_trusted(where, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "circle").symlink_to("circle")
+    named = [str(tmp_path / "file"), str(tmp_path / "circle"), "relative", "~nobody-of-this-name/x", "a\0b"]
+    assert agreed(where, named) == ()
+    assert not any(row.is_used for row in trust_rows(where, named))
 
 
 def test_command_lists_and_revokes(sandbox: Sandbox):

@@ -179,17 +179,27 @@ def _add_sessions(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session to repair (default: all damaged ones)")
 
 
+def _count(text: str) -> int:
+    """Return a number of at least 0. Raises an error of argparse."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    return min(int(text[:18]), 10**9)
+
+
 def _add_decisions(parser: _Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="session ID or unique prefix (default: the last one here)")
     parser.add_argument("--all", action="store_true", help="decisions of all sessions")
-    parser.add_argument("--by", choices=["you", "rule", "mode"], help="only those by you, by a rule or by the mode")
-    parser.add_argument("--risk", choices=["low", "medium", "high", "unknown"], help="only actions of this risk")
-    parser.add_argument("--verdict", choices=["allowed", "denied", "edited"], help="only decisions of this kind")
+    for name, choices, what in (
+        ("by", ("you", "rule", "mode"), "those by you, by a rule or by the mode"),
+        ("risk", ("low", "medium", "high", "unknown"), "actions of this risk"),
+        ("verdict", ("allowed", "denied", "edited"), "decisions of this kind"),
+    ):
+        parser.add_argument(f"--{name}", type=str.lower, choices=choices, help=f"only {what}")
     parser.add_argument("--tool", metavar="NAME", help="only calls of tools with this in their name")
     parser.add_argument("--rule", metavar="TEXT", help="only those by, or asked by, a rule or mode with this text")
-    parser.add_argument("--since", metavar="DATE", help="only those since then, such as 2026-11-30")
+    parser.add_argument("--since", metavar="DATE", help="only those since then, such as 2026-11-30, yesterday or 12h")
     parser.add_argument("--words", metavar="WORDS", help="only those with these words, or terms as in /decisions")
-    parser.add_argument("--limit", metavar="N", type=int, help="at most this many")
+    parser.add_argument("--limit", metavar="N", type=_count, help="at most this many")
     forms = parser.add_mutually_exclusive_group()
     for form, what in {"json": "JSON lines", "csv": "a table for spreadsheets", "md": "a Markdown table"}.items():
         forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=f"print {what}")
@@ -203,7 +213,7 @@ def _add_rules(parser: _Parser) -> None:
         "action",
         nargs="?",
         choices=["test", "try"],
-        help="`test` shows what would happen to commands, `try` what a rule would have done in all sessions",
+        help="`test` shows what would happen to commands, `try` what rules would have done in all sessions",
     )
     parser.add_argument("--tool", metavar="NAME", help="test a call of this tool instead (default: str_replace_editor)")
     parser.add_argument("--path", metavar="PATH", help="file, directory or URL the call is about")
@@ -211,7 +221,7 @@ def _add_rules(parser: _Parser) -> None:
         "commands",
         nargs="*",
         metavar="COMMAND",
-        help="commands to test (default: from stdin), or the rule",
+        help="commands to test (default: from stdin), or the rules to try",
     )
 
 

@@ -47,8 +47,10 @@ def _chosen(where: Locations, arguments: Namespace, problems: list[str]) -> Iter
         source = session_decisions(where, chosen_session(where, arguments).id)
     terms = [(name, value) for name in _TERMS if (value := getattr(arguments, name))]
     filter_ = DecisionFilter(" ".join([arguments.verdict or "", arguments.words or ""]), terms)
+    if filter_.problem:
+        raise UsageError(filter_.problem)
     rows = (row for row in rows_of(source, problems) if filter_.fits(row))
-    return islice(rows, arguments.limit) if arguments.limit else rows
+    return rows if arguments.limit is None else islice(rows, arguments.limit)
 
 
 def _form_of(output: str | None) -> str:

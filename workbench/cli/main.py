@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and _is_stdout_failing():
             _discard_stdout()
             _complain(WorkbenchError(f"standard output cannot be written: {error.strerror}"))
-        elif reason := exhaustion(error):
+        elif reason := exhaustion(error) or (_lost_directory() if isinstance(error, OSError) else ""):
             _complain(WorkbenchError(reason))
         else:
             raise
@@ -57,6 +58,15 @@ def _is_stdout_failing() -> bool:
     except OSError:
         return True
     return False
+
+
+def _lost_directory() -> str:
+    """Return what to do if the current directory was deleted or cannot be reached; empty if it is there."""
+    try:
+        os.getcwd()  # noqa: PTH109 - `Path.cwd` is the same, after an import
+    except OSError as error:
+        return f"the current directory cannot be used ({error.strerror}); change to another one"
+    return ""
 
 
 def _discard_stdout() -> None:

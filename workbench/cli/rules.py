@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,13 +59,20 @@ def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Na
 
 
 def _tried_on_all(where: Locations, settings: Settings, workspace: Path, arguments: Namespace) -> Iterator[str]:
-    """Yield what a rule would have done in all sessions. Raises UsageError if it is invalid."""
+    """Yield what each rule would have done in all sessions. Raises UsageError if one is invalid."""
     try:
-        rule = checked(parse_rule(" ".join(arguments.commands)))
+        rules = [checked(parse_rule(text)) for text in _written_rules(arguments.commands)]
     except RuleError as error:
         raise UsageError(f"{error}; `ohw rules try 'allow $ pytest *'` tries one") from None
-    yield visible(rule.text, lines=False)
-    yield from report_lines(try_on_all([rule], where, lambda _: None, lambda: False), most=20)
+    for rule in rules:
+        yield visible(rule.text, lines=False)
+        yield from report_lines(try_on_all([rule], where, lambda _: None, lambda: False), most=20)
+
+
+def _written_rules(arguments: Sequence[str]) -> Sequence[str]:
+    """Return each argument if all are whole rules; otherwise all together, as one rule whose words the shell split."""
+    is_each = len(arguments) > 1 and all(re.match(r"(?:allow|ask|deny)\s+\S", text.strip()) for text in arguments)
+    return arguments if is_each else [" ".join(arguments)]
 
 
 def rule_set_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:

@@ -34,7 +34,9 @@ _NOTHING: Final = "nothing"
 _MOST_FILES: Final = 500
 Origin: TypeAlias = Literal["user", "settings"]
 """Who agreed: the user, when asked, or the settings, which name the directory."""
-Standing: TypeAlias = Literal["trusted", "nothing yet", "changed", "missing", "revoked", "not in settings"]
+Standing: TypeAlias = Literal[
+    "trusted", "nothing yet", "changed", "missing", "not there yet", "revoked", "not in settings"
+]
 
 
 @dataclass(frozen=True)
@@ -156,10 +158,15 @@ def refreshed(locations: Locations, trusted: Iterable[str]) -> tuple[str, ...]:
 
 
 def agreements(locations: Locations, named: Iterable[str] = ()) -> list[tuple[Agreement, Standing]]:
-    """Return every stored agreement with its current state, by path; `named` are the directories in the settings."""
+    """Return every stored agreement with its current state, by path; `named` are the directories in the settings.
+
+    Those of them that do not exist are included: their content counts as agreed to once it is found.
+    """
     agreed(locations, named)
     real = dict(map(_content_of, named))
-    return [(entry, _standing(entry, real)) for _, entry in sorted(_read(locations).items())]
+    absent = {path: Agreement(path, "", "settings") for path in real if path.startswith("/")}
+    entries = absent | _read(locations)
+    return [(entry, _standing(entry, real)) for _, entry in sorted(entries.items())]
 
 
 def _standing(entry: Agreement, named: Container[str]) -> Standing:
@@ -169,7 +176,7 @@ def _standing(entry: Agreement, named: Container[str]) -> Standing:
         return "not in settings"
     path = Path(entry.path)
     if not path.is_dir():
-        return "missing"
+        return "missing" if entry.content else "not there yet"
     if entry.content == _NOTHING:
         return "changed" if brought(path) else "nothing yet"
     return "trusted" if fingerprint(path) == entry.content else "changed"
@@ -207,11 +214,13 @@ def _now() -> str:
 def _content_of(directory: str) -> tuple[str, str]:
     """Return the real path of a directory and its current content: a hash, "nothing", or empty if unknown."""
     try:
-        path = Path(directory).expanduser().resolve(strict=True)
-        is_directory = Path(directory).expanduser().is_absolute() and path.is_dir()
-    except (OSError, RuntimeError, ValueError):  # not there, no such user, no possible name
-        return directory, ""
-    if not is_directory:
+        path = Path(directory).expanduser()
+        if not path.is_absolute():
+            return directory, ""
+        path = path.resolve()
+        if not path.is_dir():
+            return str(path), ""
+    except (OSError, RuntimeError, ValueError):  # no such user, links in a circle, no possible name
         return directory, ""
     return str(path), fingerprint(path) or ("" if brought(path) else _NOTHING)
 

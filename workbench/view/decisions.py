@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +21,7 @@ from workbench.secrets.masker import SecretMasker
 from workbench.session.storage.decision_log import RecordedDecision, Unreadable
 from workbench.text import first_line, visible
 from workbench.tools.manifest import presentation_of
+from workbench.view import clock
 from workbench.view.formatting.actions import headline, icon
 
 _BY: Final = {"person": "you", "rule": "rule", "mode": "mode"}
@@ -94,41 +97,84 @@ _VERDICTS: Final[dict[str, Test]] = {
     "edited": lambda row: row.decision.verdict == "edited" or row.decision.is_partial,
 }
 _FIELDS: Final[dict[str, Callable[[DecisionRow, str], bool]]] = {
-    "by": lambda row, value: value in (row.who, row.decision.by),
-    "risk": lambda row, value: row.decision.risk.casefold() == value,
+    "by": lambda row, value: row.decision.by.startswith(value) or row.who.startswith(value),
+    "risk": lambda row, value: row.decision.risk.casefold().startswith(value),
+    "verdict": lambda row, value: any(name.startswith(value) and test(row) for name, test in _VERDICTS.items()),
     "tool": lambda row, value: value in row.decision.tool.casefold(),
     "rule": lambda row, value: value in f"{row.decision.rule}\n{row.decision.asked_by}".casefold(),
     "in": lambda row, value: value in row.decision.workspace.casefold(),
     "session": lambda row, value: row.decision.session.casefold().startswith(value),
     "agent": lambda row, value: value in row.decision.agent.casefold(),
-    "since": lambda row, value: f"{row.decision.at.astimezone():%Y-%m-%d %H:%M}" >= value,
-    "until": lambda row, value: f"{row.decision.at.astimezone():%Y-%m-%d %H:%M}"[: len(value)] <= value,
+    "since": lambda row, value: _minute(row.decision.at) >= value,
+    "until": lambda row, value: _minute(row.decision.at)[: len(value)] <= value,
 }
+_CHOICES: Final = {
+    "by": ("you", "rule", "mode", "person"),
+    "risk": ("low", "medium", "high", "unknown"),
+    "verdict": tuple(_VERDICTS),
+}
+_MOMENTS: Final = ("since", "until")
+_WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*(?:"|$))+')
+"""A word of a filter; between double quotes it may hold spaces."""
+_DATE: Final = re.compile(r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?)(?:[ t](\d\d?)(?::(\d\d?))?)?)?)?[-/:]?")
+_AGO: Final = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class DecisionFilter:
-    """A filter whose words must all match; without words it matches every decision."""
+    """A filter whose words must all match; without words it matches every decision.
+
+    `problem` is what is wrong with the first term that can match nothing; empty if there is none.
+    """
 
     def __init__(self, text: str = "", terms: Iterable[tuple[str, str]] = ()) -> None:
         """`terms` are fields with their values, which may hold spaces, such as ("rule", "allow $ ls")."""
         self.text = " ".join(text.split())
-        self._tests = [*map(_test, self.text.casefold().split()), *(_field(name, value) for name, value in terms)]
+        self.problem = ""
+        words = _WORD.findall(self.text.casefold())
+        self._tests = [*map(self._test, words), *(self._field(name, value.casefold()) for name, value in terms)]
 
     def fits(self, row: DecisionRow) -> bool:
         """Return whether the row is shown."""
         return all(test(row) for test in self._tests)
 
+    def _test(self, word: str) -> Test:
+        name, colon, value = word.partition(":")
+        if colon and name in _FIELDS:
+            return self._field(name, value.replace('"', ""))
+        plain = word.replace('"', "")
+        return _VERDICTS.get(word) or (lambda row: plain in row.words)
 
-def _test(word: str) -> Test:
-    name, colon, value = word.partition(":")
-    if colon and name in _FIELDS:
-        return _field(name, value)
-    return _VERDICTS.get(word) or (lambda row: word in row.words)
+    def _field(self, name: str, value: str) -> Test:
+        fits, operand = _FIELDS[name], value
+        choices = _CHOICES.get(name)
+        if choices and not any(choice.startswith(value) for choice in choices):
+            self.problem = self.problem or f"{name} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}"
+        if name in _MOMENTS and value:
+            operand = _moment(value) or ""
+            if not operand:
+                form = "a date such as 2026-11-30 or 2026-11-30T18:00, or today, yesterday, 7d, 12h"
+                self.problem = self.problem or f"{name} is {form}, not {value!r}"
+                return lambda _: False
+        return lambda row: fits(row, operand)
 
 
-def _field(name: str, value: str) -> Test:
-    fits, value = _FIELDS[name], value.casefold()
-    return lambda row: fits(row, value)
+def _minute(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _moment(value: str) -> str | None:
+    """Return a date that is written in one of several ways as `YYYY-MM-DD HH:MM`, or its beginning; None if unclear."""
+    if value in ("today", "yesterday"):
+        return _minute(clock.now() - timedelta(days=value == "yesterday"))[:10]
+    try:
+        if ago := _AGO.fullmatch(value):
+            return _minute(clock.now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
+        if date := _DATE.fullmatch(value):
+            return "".join(f"{mark}{part:>02}" for mark, part in zip(("", *"-- :"), date.groups(), strict=True) if part)
+        return _minute(datetime.fromisoformat(value.upper()))
+    except (ValueError, OverflowError):
+        return None
 
 
 def details_of(row: DecisionRow) -> str:

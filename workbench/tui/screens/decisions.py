@@ -64,7 +64,8 @@ class DecisionLines(LineList):
         """Return one row."""
         if not self._decisions.rows:
             empty = "Reading …" if self._decisions.is_reading else "No decisions"
-            return [Piece(empty if not self._decisions.filter.text else "No decision fits", "dim")]
+            unfit = visible(self._decisions.filter.problem, lines=False) or "No decision fits"
+            return [Piece(unfit if self._decisions.filter.text else empty, "dim")]
         row = self._decisions.rows[index]
         return decision_row(row, width, clock.now(), with_directory=self._decisions.is_all)
 

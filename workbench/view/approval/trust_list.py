@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Final
 
 from workbench.config.locations import Locations
 from workbench.text import counted
-from workbench.tools.trust import AGENTS, RULES, SERVERS, TOOLS, Standing, agreements, brought
+from workbench.tools.trust import AGENTS, COMMANDS, RULES, SERVERS, TOOLS, Standing, agreements, brought
 
 _STANDINGS: Final[dict[Standing, str]] = {
     "trusted": "trusted",
     "nothing yet": "brings nothing; anything added later is asked about",
     "changed": "changed since; asked about when you open it",
     "missing": "the directory is gone",
+    "not there yet": "not there yet; trusted as it is found, because your settings name it",
     "revoked": "revoked; still named in your settings",
     "not in settings": "not named in your settings; asked about when you open it",
 }
@@ -46,8 +46,11 @@ class TrustRow:
     @property
     def about(self) -> str:
         """What the directory brings, who agreed and when, in one line."""
+        brings = ", ".join(self.brings) or "no files"
+        if self.standing == "not there yet":
+            return f"{brings} · named in your settings"
         since = f" on {self.at[:10]}" if self.at else ", or by you in an earlier version"
-        return f"{', '.join(self.brings) or 'no files'} · agreed by {self.by}{since}"
+        return f"{brings} · {'revoked' if self.standing == 'revoked' else 'agreed'} by {self.by}{since}"
 
 
 def trust_rows(locations: Locations, named: Iterable[str]) -> list[TrustRow]:
@@ -59,9 +62,16 @@ def trust_rows(locations: Locations, named: Iterable[str]) -> list[TrustRow]:
 
 
 def _brings(directory: Path) -> tuple[str, ...]:
-    kinds = Counter(path.relative_to(directory).as_posix() for path in brought(directory))
-    tools = sum(name.startswith(TOOLS) for name in kinds)
-    agents = sum(name.startswith(tuple(f"{agent_directory}/" for agent_directory in AGENTS)) for name in kinds)
-    parts = [f"{counted(tools, 'file')} of tools"] if tools else []
-    parts += [what for name, what in ((RULES, "rules"), (SERVERS, "MCP servers")) if name in kinds]
-    return (*parts, counted(agents, "sub-agent")) if agents else tuple(parts)
+    names = [path.relative_to(directory).as_posix() for path in brought(directory)]
+
+    def count(*directories: str) -> int:
+        return sum(name.startswith(tuple(f"{each}/" for each in directories)) for name in names)
+
+    tools, agents, commands = count(TOOLS), count(*AGENTS), count(*COMMANDS)
+    parts = (
+        f"{counted(tools, 'file')} of tools" if tools else "",
+        *(what for name, what in ((RULES, "rules"), (SERVERS, "MCP servers")) if name in names),
+        counted(agents, "sub-agent") if agents else "",
+        counted(commands, "command") if commands else "",
+    )
+    return tuple(part for part in parts if part)
