@@ -144,13 +144,18 @@ def test_files_named_by_a_script_or_settings_are_included(tmp_path, way):
 BOUND = [json.loads(line) for line in (CASES.parent / "executes.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("case", BOUND, ids=lambda case: case["line"])
-def test_approval_is_bound_to_every_file_a_line_may_run(tmp_path, case):
+def bound_files(directory: Path, case: dict) -> set[str]:
     for name, text in case["files"].items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755 if text.startswith(("#!", "\x7f")) else 0o644)
-    assert case["bound"] in names(tmp_path, executed(tmp_path, case["line"]))
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text)
+        (directory / name).chmod(0o755 if text.startswith(("#!", "\x7f")) else 0o644)
+    return names(directory, executed(directory, case["line"]))
+
+
+def test_approval_is_bound_to_every_file_a_line_may_run(tmp_path):
+    assert len(BOUND) > 900
+    missed = [case for at, case in enumerate(BOUND) if case["bound"] not in bound_files(tmp_path / str(at), case)]
+    assert missed == []
 
 
 @pytest.mark.parametrize("line", ["ls", "cat a.py", "git status", "git commit -m x", "rm a.py", "echo x > b", "rg x"])

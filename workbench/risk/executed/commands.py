@@ -66,13 +66,19 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
             return
     program, is_own = plain_name(name), "/" in name
     if is_own:
-        finder.program(name, bases, depth)
+        _own_program(finder, name, bases, depth)
     else:
         _in_path(finder, name, bases, depth)
     if (
         not is_own or program in table.RECOGNIZED or is_tree_program(program, rest)
     ):  # the arguments of the project's own scripts are not interpreted
         _program_reads(finder, program, rest, bases, depth)
+
+
+def _own_program(finder: Finder, name: str, bases: Bases, depth: int) -> None:
+    finder.program(name, bases, depth)
+    if name.rpartition("/")[2] in table.TREE_SCRIPTS:
+        add_tree(finder, (), bases, depth)
 
 
 def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
@@ -91,7 +97,7 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
 def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     program = table.SAME.get(program, program)
     works_in = (*working_directories(finder, rest, bases), *bases)
-    for name in lists_named(program, rest):
+    for name in (*lists_named(program, rest), *_run_where_matched(rest)):
         finder.program(name, works_in, depth)
     if program == "git":
         _git(finder, rest, works_in, depth)
@@ -109,6 +115,13 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
         add_awk_libraries(finder, rest, works_in, depth)
     elif program not in table.DATA:
         _unknown(finder, program, rest, works_in, depth)
+
+
+def _run_where_matched(rest: list[str]) -> Iterator[str]:
+    """Yield globs of the programs that `find -execdir ./x` runs, which are in the directories of matched files."""
+    for flag, name in _with_next(rest):
+        if flag in {"-execdir", "-okdir"} and name.startswith("./"):
+            yield f"**/{name[2:]}"
 
 
 def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:

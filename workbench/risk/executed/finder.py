@@ -99,7 +99,7 @@ class Finder:
         if source is None:
             return
         self.files[path] = source.digest if real == path else f"{source.digest} {real}"
-        for settings in settings_around(real):
+        for settings in dict.fromkeys((*settings_around(path), *settings_around(real))):
             self._add_only(settings)
         if not self.in_tree:
             self.scripts.setdefault(path, (source.kind, depth))
@@ -195,15 +195,28 @@ class Finder:
         if dots:
             bases = tuple(os.path.normpath(f"{base}/{'../' * (dots - 1)}") for base in bases[-2:])
         if pieces:
-            names = (pieces[0], f"{pieces[0]}.py")
-            bases = tuple(base for base in bases if not all(self.lookup.has_not(base, name) for name in names))
+            bases = tuple(base for base in bases if self._may_have_module(base, pieces[0]))
         for end in range(1, min(len(pieces), 8) + 1) if bases else ():
             path = "/".join(pieces[:end])
+            self._compiled(path, bases, depth)
             result = self.program(f"{path}.py", bases, depth, "python")
             if not self.program(f"{path}/__init__.py", bases, depth, "python") and not result and end == 1 and not dots:
                 bases = tuple(base for base in bases if self._is_directory(f"{base}/{path}"))
                 if not bases:
                     return
+
+    def _may_have_module(self, base: str, name: str) -> bool:
+        is_missing = all(self.lookup.has_not(base, each) for each in (name, f"{name}.py"))
+        return not is_missing or name in self.lookup.compiled_modules(base)
+
+    def _compiled(self, path: str, bases: Bases, depth: int) -> None:
+        """Add the compiled forms of a module: Python loads an extension (`.so`) rather than the `.py` beside it."""
+        directory, _, name = path.rpartition("/")
+        for base in bases:
+            there = f"{base}/{directory}".rstrip("/")
+            if not directory or self._is_directory(there):
+                for file in self.lookup.compiled_modules(there).get(name, ()):
+                    self.program(file, (there,), depth)
 
     def _is_directory(self, path: str) -> bool:
         return self.lookup.count_step() and os.path.isdir(path)  # noqa: PTH112 - a string comes in

@@ -34,7 +34,13 @@ def settings_of(path: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def settings_around(path: str) -> Iterator[str]:
-    """Yield the paths where a file in node_modules may have a package.json, from its directory up to its package's."""
+    """Yield the paths of files that steer the program at a path.
+
+    For a file in node_modules, these are each package.json from its directory up to its package's; for a program of an
+    environment of Python, `pyvenv.cfg`, which names the directory of the standard library.
+    """
+    if path.rpartition("/")[0].endswith(("/bin", "/Scripts")):
+        yield f"{path.rpartition('/')[0].rpartition('/')[0]}/pyvenv.cfg"
     package = _INSTALLED.match(path)
     directory = os.path.dirname(path) if package else ""  # noqa: PTH120 - strings
     while package and directory.startswith(package[1]):

@@ -43,6 +43,7 @@ class Lookup:
         self._cut = cut
         self._steps = iter(range(_MOST_STEPS))
         self._entries: dict[str, frozenset[str]] = {}
+        self._compiled: dict[str, dict[str, list[str]]] = {}
 
     def count_step(self) -> bool:
         """Count one more access to the disk; return False if there have been too many."""
@@ -163,6 +164,16 @@ class Lookup:
                 if path.startswith(f"{directory}/")
             )
             cached = self._entries[directory] = frozenset((*names, *coming))
+        return cached
+
+    def compiled_modules(self, directory: str) -> Mapping[str, list[str]]:
+        """Return the compiled modules of Python in a directory, by the name under which they are imported; cached."""
+        cached = self._compiled.get(directory)
+        if cached is None:
+            cached = self._compiled[directory] = {}
+            for name in sorted(self.entries(directory)):
+                if name.endswith((".so", ".pyd", ".pyc")):
+                    cached.setdefault(name.partition(".")[0], []).append(name)
         return cached
 
     def is_file(self, path: str) -> bool:

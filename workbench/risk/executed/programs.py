@@ -47,7 +47,7 @@ CLASS_PATH_FLAGS: Final = words(
     "-Djava.class.path"
 )
 """Options that name the path of directories and archives from which the programs in CLASS_PATHS load classes."""
-TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py")
+TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py artisan console rails spark yii")
 """Scripts that load modules of their project without naming them."""
 MOVES: Final = words("cd pushd")
 """Commands that change the working directory to their last operand."""
@@ -95,7 +95,16 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "waf": ("wscript",),
     **dict.fromkeys(
         ("pip", "uv", "poetry", "pdm", "hatch", "build"),
-        ("pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock", "uv.toml"),
+        (
+            "pyproject.toml",
+            "setup.py",
+            "setup.cfg",
+            "uv.lock",
+            "poetry.lock",
+            "pdm.lock",
+            "uv.toml",
+            ".venv/pyvenv.cfg",
+        ),
     ),
     "cmake": ("CMakeLists.txt", "CMakePresets.json"),
     "ninja": ("build.ninja",),
@@ -116,7 +125,6 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "go": ("go.mod", "go.work"),
     "mvn": ("pom.xml", ".mvn/maven.config", ".mvn/jvm.config", ".mvn/extensions.xml"),
     "gradle": ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"),
-    "ant": ("build.xml",),
     "sbt": ("build.sbt", "project/plugins.sbt", "project/build.properties"),
     "mix": ("mix.exs",),
     "composer": ("composer.json",),
@@ -147,6 +155,13 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml", ".lefthook.yml", "lefthook.yaml"),
     "direnv": (".envrc", ".env"),
+    "cap": ("Capfile", "config/deploy.rb"),
+    **dict.fromkeys(("capistrano",), ("Capfile", "config/deploy.rb")),
+    "heroku": ("Procfile", ".env"),
+    "carthage": ("Cartfile",),
+    "mlflow": ("MLproject",),
+    "cpanm": ("Makefile.PL", "Build.PL", "cpanfile"),
+    **dict.fromkeys(("phing", "ant"), ("build.xml",)),
     **dict.fromkeys(("clojure", "clj"), ("deps.edn",)),
     "gdb": (".gdbinit",),
     **dict.fromkeys(("R", "Rscript", "r"), (".Rprofile", ".Renviron")),
@@ -197,6 +212,15 @@ CONFIGURED: Final = words(
     "jest vitest vite webpack rollup eslint next playwright mocha babel tsup astro nuxt svelte-kit cypress karma"
 )
 """Node.js programs whose `NAME.config.*` is code."""
+NODE_TOOLS: Final = words(
+    "tailwindcss storybook sb expo react-native semantic-release commitlint stylelint drizzle-kit graphql-codegen "
+    "cucumber-js changeset ladle histoire lint-staged svgo parcel swc typedoc gatsby docusaurus remix wrangler cdk knip"
+)
+_NODE_SETTINGS: Final = (
+    "*.config.*", "*.conf.?[st]", ".*rc", ".*rc.*", "codegen.*", "cucumber.*", ".storybook/*", ".ladle/*",
+    ".changeset/*", ".expo/*",
+)  # fmt: skip
+"""Globs of the settings of programs of Node.js, most of which are code, or name modules that are loaded."""
 RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
 """Programs that run the content of their operands, whatever the files are named."""
 COPIES: Final = words("cp mv rsync ln install scp tar zip")
@@ -209,7 +233,13 @@ PATTERNS: Final = {
     "docker": ("*/Dockerfile", "Dockerfile.*", "*.Dockerfile"),
     "gradle": ("gradle/wrapper/gradle-wrapper.*", "buildSrc/*.gradle*", "*/build.gradle*"),
     "mvn": (".mvn/wrapper/maven-wrapper.*", "*/pom.xml"),
-    **{name: (f"{name}.config.*",) for name in CONFIGURED},
+    **dict.fromkeys((*CONFIGURED, *NODE_TOOLS, "npx", "pnpx", "bunx", "npm", "yarn", "pnpm", "bun"), _NODE_SETTINGS),
+    **dict.fromkeys(("octave", "matlab"), ("*.m",)),
+    "julia": ("*Project.toml", "*Manifest*.toml"),
+    **dict.fromkeys(("streamlit", "chainlit"), (".streamlit/*", ".chainlit/*", "pages/*.py")),
+    "fastlane": ("fastlane/*",),
+    "dotnet": ("[nN]u[gG]et.[cC]onfig", "Directory.*", "global.json", "*.cake"),
+    "msbuild": ("Directory.*", "*.*proj"),
     "mise": ("mise-tasks/*", ".mise/tasks/*", ".mise-tasks/*", ".config/mise/*"),
     "cargo": ("*/build.rs", "crates/*/build.rs"),
     **dict.fromkeys(("terraform", "tofu"), ("*.tf",)),

@@ -53,6 +53,7 @@ _TREE_ENDINGS: Final = (
         ".targets",
     ),
     *(".smk", ".nf", ".wdl", ".cwl", ".star", ".cue", ".rego", ".jsonnet", ".libsonnet", ".hcl", ".bicep", ".dhall"),
+    *(".pbxproj", ".neon", ".nimble", ".rockspec", ".opam", ".cake", ".dart"),
     *(".ninja", ".m", ".tex", ".sty", ".cls", ".bats", ".bash", ".class"),
     *(
         ".cabal",
@@ -91,7 +92,9 @@ TREE_PROGRAMS: Final = words(
     "ctest scons waf tox nox hatch-build build flit maturin cibuildwheel terraform tofu terragrunt skaffold tilt "
     "dbmate goose flyway liquibase sqitch atlas matlab "
     "earthly dagger helm kustomize jbuilder v nimble crystal shards dart flutter elm spago latexmk pdflatex "
-    "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy "
+    "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy kedro dagster mlflow "
+    "fastlane msbuild nuke cap capistrano guard thor phpstan psalm rector phpcs phpcbf php-cs-fixer ecs deptrac "
+    "infection behat codeception codecept luarocks cpanm opam streamlit chainlit "
 )
 """Programs that build, test or run the tree in which they are started."""
 _TREE_VERBS: Final = {

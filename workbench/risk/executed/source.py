@@ -242,7 +242,8 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         patterns = (name for match in _WILDCARD.findall(text)[:_MOST_PLAIN] for name in match.split())
         commands = tuple(commands_in(text))
         inputs = inputs_named(text, [command[0] for command in commands])
-        names = (*scripts_named(text), *plain_names(text), *patterns, *islice(inputs, _MOST_NAMES))
+        programs = _PROGRAM_SET.findall(text)[:_MOST_PLAIN] if kind == "recipes" else ()
+        names = (*scripts_named(text), *plain_names(text), *patterns, *programs, *islice(inputs, _MOST_NAMES))
         return ScannedFile(digest, shebang, commands, names=names, kind=kind)
     if path.endswith(_SETTINGS_FILES):
         paths, modules = _named_in_settings(text)
@@ -252,6 +253,12 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         return ScannedFile(digest, shebang, modules=modules, names=names, search_paths=searched, kind=kind)
     names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *joined_names(text), *scripts_named(text))
     return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
+
+
+_PROGRAM_SET: Final = re.compile(
+    r"^[ \t]*(?:override\s+|export\s+)*[\w.-]+\s*[:?!]{0,3}=\s*([\w.-]*/\S+)", re.MULTILINE
+)
+"""A program that a variable names, such as `SHELL := ./sh` or `CC = tools/cc`."""
 
 
 def _modules_by_name(text: str) -> list[str]:
