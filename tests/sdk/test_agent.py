@@ -1,14 +1,16 @@
 """An agent that a program runs: prompts, tools, limits, events, and a session like one of the app."""
 
 import asyncio
+import functools
 import subprocess
 import sys
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
-from pydantic import SecretStr
+from pydantic import ConfigDict, SecretStr
 
 import workbench
 import workbench.agent
@@ -24,11 +26,15 @@ from workbench.llm.model import ModelError
 from workbench.protocol.events import ActionDecided, ActionObserved
 from workbench.sdk import LLM, Conversation, RunResult, ToolCallAgent, ToolCollection
 from workbench.tools import (
+    Action,
     BaseTool,
     BashTool,
     FinishTool,
+    Observation,
     ThinkTool,
     Tool,
+    ToolAnnotations,
+    ToolDefinition,
     ToolResult,
     UnknownTool,
     register_tool,
@@ -651,3 +657,84 @@ def test_decisions_are_recorded_like_those_of_the_user(agent_with):
     agent.run_sync("go")
     (decided,) = [event for event in agent.events() if isinstance(event, ActionDecided)]
     assert (decided.by, decided.verdict) == ("person", "approved")
+
+
+class Client:
+    """Something that no JSON can express."""
+
+    def __str__(self) -> str:
+        return "a client"
+
+
+class Loose(Observation):
+    """A result with any fields."""
+
+    model_config = ConfigDict(extra="allow", arbitrary_types_allowed=True)
+    client: Client | None = None
+
+
+class Failing(Loose):
+    """A result that cannot be shown."""
+
+    @property
+    def to_llm_content(self):
+        raise RuntimeError("no words")
+
+
+class Plain(Loose):
+    """A result that gives its content as a text."""
+
+    @property
+    def to_llm_content(self):
+        return "plain"
+
+
+def circle():
+    part: dict[str, Any] = {}
+    part["part"] = part
+    return part
+
+
+def loose(**fields: Any) -> Loose:
+    return Loose(**fields)
+
+
+RESULTS: dict[str, tuple[Observation, str]] = {
+    "object": (loose(content="seen", more=object()), "seen"),
+    "field": (loose(content="seen", client=Client()), "seen"),
+    "field without content": (loose(client=Client()), '{"client":"a client"}'),
+    "binary": (loose(content="seen", more=b"\xff"), "seen"),
+    "circle": (loose(content="seen", more=circle()), "seen"),
+    "circle without content": (loose(more=circle(), count=2), '{"client":null,"count":2}'),
+    "deep": (loose(content="seen", more=functools.reduce(lambda part, _: [part], range(3_000), 1)), "seen"),
+    "surrogate": (loose(content="se\ud800en", more="\udc00"), "se\ufffden"),
+    "large number": (loose(content="seen", more=10**400), "seen"),
+    "names of files": (loose(content="seen", old_content=["a"], prev_content={"b": 1}), "seen"),
+    "failing": (
+        Failing(content="seen"),
+        "seen\nThe tool has run, but its result cannot be shown: RuntimeError: no words.",
+    ),
+    "text": (Plain(), "plain"),
+}
+
+
+@pytest.mark.parametrize(("result", "text"), RESULTS.values(), ids=RESULTS)
+def test_a_result_that_is_no_json_never_ends_the_session(agent_with, result, text):
+    class Ask(Action):
+        """Nothing is asked."""
+
+    search = ToolDefinition(
+        name="search",
+        description="Search.",
+        action_type=Ask,
+        observation_type=Loose,
+        executor=lambda action: result,
+        annotations=ToolAnnotations(readOnlyHint=True),
+    )
+    model = FakeModel(calls(("search", {})), says("Done."), says("Again."))
+    agent = agent_with(model, [search])
+    assert agent.run_sync("go").text == "Done."
+    assert model.results == [text]
+    agent.close()
+    again = agent_with(FakeModel(says("Again.")), [search], session=agent.session_id)
+    assert again.run_sync("and now").text == "Again."

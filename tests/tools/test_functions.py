@@ -2,6 +2,9 @@
 
 import asyncio
 import functools
+import threading
+from collections.abc import Callable
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -26,6 +29,13 @@ from workbench.tools import (
     tool_from_function,
 )
 from workbench.tools.factories import settable
+
+CIRCLE: dict[str, Any] = {}
+CIRCLE["circle"] = CIRCLE
+
+
+class Client:
+    """Something that a program has, and no model can send."""
 
 
 class Place(BaseModel):
@@ -87,8 +97,24 @@ def test_arguments_are_validated_and_converted_for_the_function():
         (TextContent(text="block"), "block"),
         (b"bytes", '"bytes"'),
         (object, "<class 'object'>"),
+        (b"\xff", "b'\\xff'"),
+        ({"a": [b"\xff"]}, "{'a': [b'\\xff']}"),
+        (CIRCLE, "{'circle': {...}}"),
     ],
-    ids=["text", "none", "number", "dict", "models", "observation", "block", "bytes", "other"],
+    ids=[
+        "text",
+        "none",
+        "number",
+        "dict",
+        "models",
+        "observation",
+        "block",
+        "bytes",
+        "other",
+        "binary",
+        "inside",
+        "circle",
+    ],
 )
 @pytest.mark.parametrize("is_async", [False, True])
 def test_any_result_can_be_shown(result, text, is_async):
@@ -100,6 +126,61 @@ def test_any_result_can_be_shown(result, text, is_async):
 
     with tool_from_function(later if is_async else now) as made:
         assert text in made({}).text
+
+
+async def async_parts():
+    yield {"a": 1}
+    yield "b"
+
+
+def parts():
+    yield {"a": 1}
+    yield "b"
+
+
+@pytest.mark.parametrize("function", [parts, async_parts], ids=["sync", "async"])
+def test_generators_give_the_list_of_what_they_yield(function):
+    with tool_from_function(function, read_only=True) as made:
+        assert made({}).text == '[{"a":1},"b"]'
+
+
+UNSENDABLE = {
+    "function": Callable[[], int],
+    "optional function": Callable[[], int] | None,
+    "own class": Client,
+    "optional own class": Client | None,
+    "list": list[Client],
+    "list of functions": list[Callable[[], int]],
+    "dictionary": dict[str, Client],
+    "lock": type(threading.Lock()),
+    "module": ModuleType,
+}
+
+
+@pytest.mark.parametrize("hint", UNSENDABLE.values(), ids=UNSENDABLE)
+@pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "annotated"])
+def test_parameter_that_no_model_can_send_keeps_its_default_or_is_refused(hint, wrapped, caplog):
+    kind = Annotated[hint, "what it is"] if wrapped else hint
+
+    def search(words: str, client: Any = "the default", most: int = 3) -> str:
+        return f"{words} {client} {most}"
+
+    search.__annotations__["client"] = kind
+    made = tool_from_function(search)
+    assert list(made.schema["properties"]) == ["words", "most"]
+    assert list(made.to_openai_tool()["function"]["parameters"]["properties"])[-2:] == ["words", "most"]
+    assert made({"words": "a", "most": "5"}).text == "a the default 5"
+    assert made({"words": "a", "client": "b"}).is_error
+    assert [record.getMessage() for record in caplog.records] == [
+        "search: `client` is left out, because no model can send a value for it"
+    ]
+
+    def required(client: Any, words: str = "") -> str:
+        return words
+
+    required.__annotations__["client"] = kind
+    with pytest.raises(ValueError, match="required: no model can send a value for `client`"):
+        tool_from_function(required)
 
 
 def test_an_image_is_an_image():

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -5,9 +6,10 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
-from workbench.tools import Action, Schema
+from workbench.tools import Action, Observation, Schema, ToolDefinition
+from workbench.tools.provider_schema import for_gemini
 
 
 class Point(Schema):
@@ -201,3 +203,72 @@ kinds = st.recursive(
 def test_any_simple_schema_survives_a_round_trip(properties):
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     assert Action.from_mcp_schema("any", schema).to_mcp_schema() == schema
+
+
+class Client:
+    """Something that a program has, and no model can send."""
+
+
+class Inner(Schema):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    number: int = 0
+    client: Client | None = None
+
+
+class Unsendable(Action):
+    """Arguments beside others that a program sets."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    words: str
+    function: Callable[[], int] | None = None
+    client: Client = Client()
+    either: Client | Callable[[], int] | None = None
+    some: Client | int = 0
+    inner: Inner | None = None
+
+
+class Required(Action):
+    """An argument that no model can send."""
+
+    function: Callable[[], int]
+
+
+class RequiredInside(Action):
+    """The same, inside another one."""
+
+    inner: Required | None = None
+
+
+def test_optional_arguments_that_no_model_can_send_are_left_out_of_every_schema(caplog):
+    whole = ToolDefinition(name="ask", description="a", action_type=Unsendable)
+    for schema in (
+        whole.schema,
+        whole.to_mcp_tool()["inputSchema"],
+        whole.to_openai_tool()["function"]["parameters"],
+        for_gemini(whole.schema)[0],
+    ):
+        properties = schema["properties"]
+        assert [name for name in properties if name not in ("security_risk", "summary")] == ["words", "some", "inner"]
+        assert properties["some"]["type"] == "integer"
+        assert list(properties["inner"]["properties"]) == ["number"]
+    assert "no model can send" in caplog.text
+    assert whole.action_from_arguments({"words": "a"}).client.__class__ is Client
+
+
+@pytest.mark.parametrize("kind", [Required, RequiredInside], ids=["itself", "inside"])
+def test_required_argument_that_no_model_can_send_is_named(kind):
+    with pytest.raises(ValueError, match="no model can send a value for `function`, which is required"):
+        kind.to_mcp_schema()
+
+
+class Found(Observation):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    client: Client
+    count: int = 0
+
+
+def test_what_json_cannot_express_is_open_in_the_schema_of_a_result():
+    schema = ToolDefinition(name="ask", description="a", action_type=Draw, observation_type=Found).to_mcp_tool()
+    assert schema["outputSchema"]["properties"]["client"] == {}
+    assert schema["outputSchema"]["properties"]["count"]["type"] == "integer"
+    jsonschema.Draft202012Validator.check_schema(schema["outputSchema"])

@@ -5,12 +5,14 @@ import functools
 import json
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from workbench.session.results import observed
 from workbench.tools import (
     Action,
     ImageContent,
@@ -106,12 +108,12 @@ def test_risk_and_summary_are_no_part_of_the_action():
         ({"number": "many"}, "`number` is 'many'"),
         ({"text": {"a": 1}}, "`text` is wrong"),
         ({1: 2}, "not run"),
-        (OtherAction(), "takes a Ask or a dictionary of arguments, not a OtherAction"),
-        (Count(), "not a Count"),
-        (Plain(), "not a Plain"),
-        (None, "not a NoneType"),
-        ("text", "not a str"),
-        ([("text", "a")], "not a list"),
+        (OtherAction(), "takes Ask or a dictionary of arguments, not OtherAction"),
+        (Count(), "not Count"),
+        (Plain(), "not Plain"),
+        (None, "not NoneType"),
+        ("text", "not str"),
+        ([("text", "a")], "not list"),
     ],
     ids=["unknown", "number", "object", "key", "action", "observation", "model", "none", "text", "list"],
 )
@@ -145,6 +147,27 @@ def test_a_result_becomes_the_observation_of_the_tool(result, kind, count, text)
     observation = returning(result, kind)(Ask())
     assert isinstance(observation, kind)
     assert (observation.is_error, observation.count, observation.text) == (False, count, text)
+
+
+@pytest.mark.parametrize(
+    ("observation", "text"),
+    [
+        (Count(count=3), '{"count":3}'),
+        (LaterCount(count=3), '{"count":3'),
+        (Open.model_validate({"count": 1, "more": [{"a": Path("/b")}]}), '{"count":1,"more":[{"a":"/b"}]}'),
+        (Count(count=3, is_error=True), '{"count":3}'),
+        (Count(count=3, content="three"), "three"),
+        (Own(count=3), "3 in all"),
+        (Observation(), ""),
+    ],
+    ids=["fields", "subclass", "extra", "error", "content", "own", "none"],
+)
+def test_observation_without_content_reaches_the_model_as_json(observation, text):
+    sent = "".join(part.text for part in returning(observation, type(observation))(Ask()).to_llm_content)
+    assert sent.startswith(text)
+    assert bool(sent) is bool(text)
+    recorded = observed("a", observation, 0.1, ()).observation["content"]
+    assert "".join(block["text"] for block in recorded) == sent
 
 
 def test_extra_fields_are_kept_if_the_class_allows_them():
@@ -332,7 +355,7 @@ def test_a_coroutine_is_never_left_unawaited():
         warnings.simplefilter("error")
         result = tool({})
         tool.close()
-    assert "int instead of a Count" in result.text
+    assert "int instead of Count" in result.text
 
 
 SCHEMA = {

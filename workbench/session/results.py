@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from workbench.protocol.events import ActionObserved, ActionProposed, Event, FileDelta, ModelResponded
 from workbench.session.state import OpenAction
 from workbench.text import well_formed
+from workbench.tools.coercion import error_line
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.pydantic_schema import json_fields
 from workbench.tools.schema import Observation
 from workbench.tools.tool import ToolDefinition
 
@@ -85,9 +87,8 @@ def observed(
     `beside` is additional text for the model if the action succeeded.
     """
     changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
-    payload = observation.model_dump(mode="json")
-    payload["content"] = [part.model_dump(mode="json") for part in observation.to_llm_content]
-    if beside and not observation.is_error:
+    payload = {**json_fields(observation), **_content_of(observation)}
+    if beside and not payload["is_error"]:
         payload["content"].append({"type": "text", "text": well_formed(beside)})
     return ActionObserved(
         action_id=action_id,
@@ -95,6 +96,18 @@ def observed(
         duration=duration,
         files_changed=changed,
     )
+
+
+def _content_of(observation: Observation) -> dict[str, Any]:
+    """Return the content for the model, and whether it is an error; a class that fails to compute it makes it one."""
+    try:
+        # Classes of other tools may return a text or dictionaries, as they are accepted for the field.
+        sent = Observation(content=observation.to_llm_content, is_error=observation.is_error)
+    except Exception as error:  # the tool's own code
+        logger.exception("the content of a %s for the model cannot be computed", type(observation).__name__)
+        reason = f"The tool has run, but its result cannot be shown: {error_line(error)}."
+        sent = Observation.from_text("\n".join(filter(None, [observation.text, reason])), is_error=True)
+    return sent.model_dump(mode="json")
 
 
 def with_text(result: ActionObserved, text: str) -> ActionObserved:
@@ -105,4 +118,7 @@ def with_text(result: ActionObserved, text: str) -> ActionObserved:
 
 def _without_contents(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
     recorded = {text for file in changed for text in (file.before, file.after)}
-    return {name: None if name in _CONTENT_FIELDS and value in recorded else value for name, value in payload.items()}
+    return {
+        name: None if name in _CONTENT_FIELDS and isinstance(value, str) and value in recorded else value
+        for name, value in payload.items()
+    }

@@ -136,12 +136,12 @@ def observation_from(observation_type: type[Observation], result: object) -> Obs
         if result.is_error and type(result) is Observation:
             return result
         rest = f": {result.text}" if result.text else ""
-        raise WrongResult(f"it returned a {_name(result)} instead of a {observation_type.__name__}{rest}")
+        raise WrongResult(f"it returned {_name(result)} instead of {observation_type.__name__}{rest}")
     if isinstance(result, BaseModel):
         return _validated(observation_type, result.model_dump(), _name(result))
     if isinstance(result, Mapping):
         return _validated(observation_type, dict(result), _name(result))
-    raise WrongResult(f"it returned a {_name(result)} instead of a {observation_type.__name__}")
+    raise WrongResult(f"it returned {_name(result)} instead of {observation_type.__name__}")
 
 
 def _validated(observation_type: type[Observation], fields: dict[str, Any], kind: str) -> Observation:
@@ -183,7 +183,10 @@ def observed(result: Any) -> Observation:
         return Observation(content=(result,))
     if result is None:
         return Observation.from_text("Done.")
-    return Observation.from_text(to_json(result, fallback=str, indent=None).decode())
+    try:
+        return Observation.from_text(to_json(result, fallback=str).decode())
+    except ValueError:  # it contains itself, bytes that are no text, or too much inside one another
+        return Observation.from_text(well_formed(str(result)))
 
 
 def _sends_content(observation_type: type[Observation]) -> bool:
@@ -217,7 +220,7 @@ def checked_action(name: str, action_type: type[ActionT], action: object) -> Act
         return action
     if not isinstance(action, Mapping):
         expected = action_type.__name__
-        raise NotRun(f"{name} takes a {expected} or a dictionary of arguments, not a {_name(action)}.")
+        raise NotRun(f"{name} takes {expected} or a dictionary of arguments, not {_name(action)}.")
     try:
         return action_from(action_type, dict(action))
     except ArgumentError as error:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from pydantic import Field, create_model
+from pydantic.errors import PydanticUserError
 
+from workbench.text import first_line
 from workbench.tools.coercion import observed
 from workbench.tools.executor import ToolExecutor
+from workbench.tools.pydantic_schema import check_sendable
 from workbench.tools.schema import Action, Observation, attribute_name
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 from workbench.tools.type_hints import hints_of
 
+logger = logging.getLogger(__name__)
 _SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?)\s*:?\s*$")
 _ARGUMENTS = re.compile(r"^\s*(?:Args|Arguments|Parameters)\s*:?\s*$")
 _PARAMETER = re.compile(r"^\s*(?::param\s+)?\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(\S.*)$")
@@ -41,7 +46,8 @@ def tool_from_function(
     Name and description are those of the function, unless they are given; descriptions of parameters come from the
     `Args` section of its docstring, or from `Annotated` hints. Unless it is declared `read_only`, or at least not
     `destructive`, its calls are rated HIGH, so they need an approval. Raises ValueError for a function without a name,
-    or with `*args`, `**kwargs` or positional-only parameters.
+    or with `*args`, `**kwargs` or positional-only parameters. A parameter that no model can send a value for, such as a
+    client or a callback, keeps its default; without a default, it raises ValueError too.
     """
     own_name = name or getattr(getattr(function, "func", function), "__name__", "")
     if not own_name.isidentifier():
@@ -107,8 +113,36 @@ def action_type_from(
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[attribute] = (hints.get(parameter.name, Any), Field(default, **options))
     words = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
-    model: type[Action] = create_model(f"{words}Action", __base__=Action, **fields)
+    try:
+        model = _model(f"{words}Action", fields)
+    except PydanticUserError:
+        _leave_out_unusable(name, fields)
+        names = {key: attribute for key, attribute in names.items() if attribute in fields}
+        model = _model(f"{words}Action", fields)
     return model, names
+
+
+def _model(name: str, fields: dict[str, Any]) -> type[Action]:
+    model: type[Action] = create_model(name, __base__=Action, **fields)
+    check_sendable(model)
+    return model
+
+
+def _leave_out_unusable(name: str, fields: dict[str, Any]) -> None:
+    """Remove parameters with a default whose hints no model can send a value for.
+
+    Raises ValueError if one has no default.
+    """
+    for attribute, field in list(fields.items()):
+        try:
+            _model("Checked", {attribute: field})
+        except PydanticUserError as error:
+            parameter = field[1].alias or attribute
+            if field[1].is_required():
+                reason = first_line(str(error), 200)
+                raise ValueError(f"{name}: no model can send a value for `{parameter}`: {reason}") from error
+            logger.warning("%s: `%s` is left out, because no model can send a value for it", name, parameter)
+            del fields[attribute]
 
 
 class _Calling(ToolExecutor[Action, Observation]):
@@ -122,7 +156,10 @@ class _Calling(ToolExecutor[Action, Observation]):
         """Return the result as an observation; for a coroutine, one that gives it."""
         fields = {name: getattr(action, attribute) for name, attribute in self._names.items()}
         result = self._function(**fields)
-        return self._later(result) if isinstance(result, Awaitable) else observed(result)
+        is_later = isinstance(result, Awaitable | AsyncIterator)
+        return self._later(result) if is_later else observed(result)
 
-    async def _later(self, result: Awaitable[Any]) -> Observation:
+    async def _later(self, result: Awaitable[Any] | AsyncIterator[Any]) -> Observation:
+        if isinstance(result, AsyncIterator):
+            return observed([part async for part in result])
         return observed(await result)

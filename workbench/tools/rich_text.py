@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.text import counted, visible
+from workbench.tools.pydantic_schema import json_fields
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolDefinition
 
@@ -61,7 +62,7 @@ def recorded_result(observation: Observation, masked: Callable[[Any], Any]) -> s
     kind = type(observation)
     if kind.visualize is Observation.visualize:
         return ""
-    return _recorded(renderable_of(kind, masked(observation.model_dump(mode="json"))))
+    return _recorded(renderable_of(kind, masked(json_fields(observation))))
 
 
 def _recorded(renderable: RenderableType | None) -> str:

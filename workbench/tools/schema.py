@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model, field_validator
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import SchemaError
+from pydantic_core import SchemaError, to_json
 
 from workbench.text import visible
 from workbench.tools.alternatives import Need, alternatives
 from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object, object_schema
+from workbench.tools.pydantic_schema import arguments_schema, json_fields, results_schema
 from workbench.tools.schema_repair import repaired
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Schema(BaseModel):
     def to_mcp_schema(cls) -> dict[str, Any]:
         """Return the JSON schema in simplified form: no references, null branches or titles, but all constraints."""
         foreign = cls.__dict__.get("foreign_schema")  # not inherited: a subclass may have more fields
-        return for_models(cls.model_json_schema() if foreign is None else foreign)
+        return for_models(arguments_schema(cls) if foreign is None else foreign)
 
     @classmethod
     def from_mcp_schema(cls, name: str, schema: dict[str, Any] | bool) -> type[Self]:
@@ -269,7 +270,7 @@ class Observation(Schema):
     def to_mcp_schema(cls) -> dict[str, Any]:
         """Return the JSON schema in simplified form, in which null stays a value of the fields that may have it."""
         foreign = cls.__dict__.get("foreign_schema")
-        return for_models(cls.model_json_schema() if foreign is None else foreign, keep_null=True)
+        return for_models(results_schema(cls) if foreign is None else foreign, keep_null=True)
 
     @classmethod
     def from_text(cls, text: str, *, is_error: bool = False, **fields: Any) -> Self:
@@ -293,5 +294,8 @@ class Observation(Schema):
 
     @property
     def to_llm_content(self) -> Sequence[Content]:
-        """The content for the model."""
-        return self.content
+        """The content for the model; without any, the fields of the class as JSON."""
+        if self.content:
+            return self.content
+        rest = {name: value for name, value in json_fields(self).items() if name not in Observation.model_fields}
+        return (TextContent(text=to_json(rest).decode()),) if rest else ()
