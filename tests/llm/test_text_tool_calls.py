@@ -214,6 +214,15 @@ THOUGHTS = [
     "<think>a</think>{}</think>",
     "◁think▷{}◁/think▷",
     "<think>{} {}</think>",
+    "<seed:think>{}</seed:think>",
+    "<antThinking>{}</antThinking>",
+    "<scratchpad>{}",
+    "<analysis>\n{}\n</analysis>",
+    "<inner_monologue>{}</inner_monologue>",
+    "<internal_reasoning>{}</internal_reasoning>",
+    "<chain_of_thought>{}</chain_of_thought>",
+    "<thinking_process>{}</thinking_process>",
+    "<thoughts>{}</thoughts>",
     "<think><function=broken>no value</think>",
     "<function=broken>no value</think>",
 ]
@@ -232,6 +241,13 @@ def test_only_calls_outside_thinking_are_parsed(thought):
     assert read(after)[1] == [("execute_bash", {"command": "ls"})]
     between = f"{real}\n<think>{CALL}</think>\n{real}"
     assert read(between)[1] == [("execute_bash", {"command": "ls"})] * 2
+
+
+@pytest.mark.parametrize(
+    "tag", ["analysis-report", "thinker", "reasons", "x.thought", "cotton", "think-tank", "thought.md"]
+)
+def test_a_call_beside_a_tag_with_a_similar_name_is_parsed(tag):
+    assert read(f"<{tag}> is a tag. {CALL}")[1] == [("execute_bash", {"command": "rm x"})]
 
 
 def test_thinking_tags_inside_a_value_are_text():

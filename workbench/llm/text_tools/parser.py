@@ -27,7 +27,12 @@ Table: TypeAlias = Mapping[str, Parameters]
 """The parameters of each tool, by the tool's name."""
 
 JsonT = TypeVar("JsonT", dict[str, Any], list[Any])
-_REASONING_TAGS: Final = r"(?:think|thinking|thought|reasoning|reflection)\b"
+_REASONING_TAGS: Final = (
+    r"(?:\w{1,12}:)?(?:(?:ant)?think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch_?pad|analysis|cot|"
+    r"(?:inner|internal)[_-]?(?:monologue|thoughts?|dialogue|reasoning)|chain[_-]of[_-]thoughts?)"
+    r"(?:_(?:process|block|step|content))?\b(?![-.:])"
+)
+"""The names that models give to the tags around their thinking, also with the prefix of a model (`seed:think`)."""
 _NAME: Final = r"[^<>\s\"'=]{1,128}"
 _LT: Final = r"<\s{0,9}"
 _LT_END: Final = r"<\s{0,9}/\s{0,9}"
