@@ -205,6 +205,8 @@ def test_a_number_in_quotes_is_a_number(tools, text):
     assert call.action.timeout == 30
 
 
+PLAN = {"command": "plan"}
+DONE, BEGUN = [{"title": "a", "status": "done"}], [{"title": "a", "status": "in_progress"}]
 VALUE_SLIPS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "tasks-tag": (TASKS, {"command": "plan", "task_list": '[{"title": "a"}]</parameter>'}, {"task_list": TASK}),
     "tasks-tags": (
@@ -246,6 +248,16 @@ VALUE_SLIPS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "completed": ("finish", {"message": "x", "task_completed": "True"}, {"task_completed": "true"}),
     "completed-boolean": ("finish", {"message": "x", "task_completed": True}, {"task_completed": "true"}),
     "key": (BASH, {"command": "ctrl+c", "is_input": True}, {"command": "C-c"}),
+    "key-spaces": (BASH, {"command": "Ctrl + D", "is_input": True}, {"command": "C-d"}),
+    "command-spaces": (EDITOR, {"command": "str replace", "path": "/a", "old_str": "x"}, {"command": "str_replace"}),
+    "command-minus": (EDITOR, {"command": "Undo-Edit", "path": "/a"}, {"command": "undo_edit"}),
+    "path-in-list": (EDITOR, {"command": "view", "path": ["/a"]}, {"path": "/a"}),
+    "shell-in-list": (BASH, {"command": ["ls -la"]}, {"command": "ls -la"}),
+    "status-case": (TASKS, PLAN | {"task_list": [{"title": "a", "status": "Done"}]}, {"task_list": DONE}),
+    "status-tag": (TASKS, PLAN | {"task_list": [{"title": "a", "status": "done</status>"}]}, {"task_list": DONE}),
+    "status-spaces": (TASKS, PLAN | {"task_list": [{"title": "a", "status": "in progress"}]}, {"task_list": BEGUN}),
+    "status-text": (TASKS, PLAN | {"task_list": '[{"title": "a", "status": "IN-PROGRESS"}]'}, {"task_list": BEGUN}),
+    "title-in-list": (TASKS, PLAN | {"task_list": [{"title": ["a"], "status": "done"}]}, {"task_list": DONE}),
     "tasks-comma": (TASKS, {"command": "plan", "task_list": '[{"title": "a",},]'}, {"task_list": TASK}),
     "range-bracket": (EDITOR, {**VIEW, "view_range": "[1, 5]>"}, {"view_range": [1, 5]}),
     "timeout-bracket": (BASH, {"command": "ls", "timeout": "5>"}, {"timeout": 5}),
@@ -576,3 +588,59 @@ def test_hostile_arguments_take_linear_time(tools, unit, start):
     begin = time.process_time()
     assert read(tools, EDITOR, {"command": text, "path": text, "view_range": text, "insert_line": text}).action is None
     assert time.process_time() - begin < 1.5
+
+
+NESTED = {
+    "type": "object",
+    "properties": {
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "count": {"type": "integer"},
+                    "is_on": {"type": "boolean"},
+                    "kind": {"enum": ["plain_text", "page"]},
+                    "path": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "integer"}},
+                    "more": {"type": "object", "properties": {"size": {"type": ["number", "null"]}}},
+                    "any": {},
+                },
+                "required": ["count"],
+            },
+        }
+    },
+}
+INSIDE: dict[str, tuple[Any, Any]] = {
+    "number": ({"count": "3"}, {"count": 3}),
+    "boolean": ({"is_on": "True"}, {"is_on": True}),
+    "enum": ({"kind": "Plain Text"}, {"kind": "plain_text"}),
+    "null": ({"count": 1, "is_on": "null"}, {"count": 1}),
+    "list": ({"tags": "[1, 2]"}, {"tags": [1, 2]}),
+    "items": ({"tags": ["1", 2]}, {"tags": [1, 2]}),
+    "object": ({"more": '{"size": "2.5"}'}, {"more": {"size": 2.5}}),
+}
+AS_THEY_ARE = [
+    {"count": 3, "path": "/a</path>", "any": "3", "other": ["x"]},
+    {"kind": "other", "count": "many", "is_on": "perhaps"},
+    {"more": {"size": None}, "tags": []},
+    "text",
+    None,
+    {"count": None, "any": {"count": "3"}},
+]
+
+
+@pytest.mark.parametrize(("row", "meant"), INSIDE.values(), ids=INSIDE)
+def test_values_inside_lists_and_objects_are_repaired_too(row, meant):
+    repaired, notes = repaired_arguments({"rows": [{"count": 1}, row]}, NESTED)
+    assert repaired == {"rows": [{"count": 1}, meant]}
+    assert len(notes) == 1
+    assert notes[0].startswith("`rows` [")
+
+
+@pytest.mark.parametrize("row", AS_THEY_ARE, ids=range(len(AS_THEY_ARE)))
+def test_values_inside_that_fit_or_may_mean_several_things_stay_as_they_are(row):
+    arguments = {"rows": [row]}
+    repaired, notes = repaired_arguments(arguments, NESTED)
+    assert (repaired, notes) == (arguments, [])
+    assert repaired["rows"] is arguments["rows"]

@@ -34,6 +34,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "object": (dict,),
     "null": (type(None),),
 }
+_SEPARATORS: Final = re.compile(r"[\s_-]{1,9}")
 _MISSING: Final = object()
 _FENCE: Final = re.compile(r"\A\s{0,99}```[\w-]{0,20}\s{0,99}|\s{0,99}```\s{0,99}\Z")
 
@@ -49,6 +50,8 @@ def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments,
     for name, value in arguments.items():
         part = properties.get(name)
         result = value if not isinstance(part, dict) else _repaired(name, value, part, is_required=name in required)
+        if isinstance(part, dict) and result is not _MISSING:
+            result = _inside(result, part)
         if result is value:
             repaired[name] = value
             continue
@@ -56,6 +59,34 @@ def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments,
             repaired[name] = result
         notes.append(_note(name, value, result))
     return repaired, notes
+
+
+def _inside(value: Any, part: Schema) -> Any:
+    """Return a list or an object with the values inside it repaired; the value itself if nothing is."""
+    if isinstance(value, list) and isinstance(items := part.get("items"), dict):
+        parts = [_nested("", each, items, is_required=True) for each in value]
+        return value if all(one is other for one, other in zip(parts, value, strict=True)) else parts
+    properties = part.get("properties")
+    if not (isinstance(value, dict) and isinstance(properties, dict)):
+        return value
+    required = part.get("required") or ()
+    fields = {
+        name: _nested(name, each, properties[name], is_required=name in required)
+        if isinstance(properties.get(name), dict)
+        else each
+        for name, each in value.items()
+    }
+    if all(fields[name] is each for name, each in value.items()):
+        return value
+    return {name: each for name, each in fields.items() if each is not _MISSING}
+
+
+def _nested(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
+    """Return what a value inside another one means; unlike an argument itself, a text that fits stays as it is."""
+    kinds = kinds_of(part)
+    if isinstance(part.get("enum"), list) or (kinds and not _fits(value, kinds)):
+        value = _repaired(name, value, part, is_required=is_required)
+    return value if value is _MISSING else _inside(value, part)
 
 
 def _note(name: str, value: Any, result: Any) -> str:
@@ -135,13 +166,20 @@ def _of_enum(value: Any, allowed: list[Any]) -> Any:
         return str(value).lower() if str(value).lower() in allowed else value
     if not isinstance(value, str):
         return value
-    plain = _CLOSERS.sub("", value).strip().strip("\"'`").casefold()
-    matches = [each for each in allowed if isinstance(each, str) and each.casefold() == plain]
+    plain = _plain(_CLOSERS.sub("", value).strip().strip("\"'`"))
+    matches = [each for each in allowed if isinstance(each, str) and _plain(each) == plain]
     return matches[0] if len(matches) == 1 else value
 
 
+def _plain(text: str) -> str:
+    """Return a name without case, and with `_` for what separates its words."""
+    return _SEPARATORS.sub("_", text.casefold())
+
+
 def _of_list(name: str, value: list[Any], part: Schema, kinds: frozenset[str]) -> Any:
-    """Return a list of lines as the text that they make."""
+    """Return a list of lines as the text that they make, and a list of one text as this text."""
+    if "string" in kinds and len(value) == 1 and isinstance(value[0], str):
+        return value[0]
     if "string" not in kinds or name not in _LINES or not all(isinstance(line, str) for line in value):
         return value
     has_ends = bool(value) and all(line.endswith("\n") for line in value[:-1]) and len(value) > 1

@@ -39,7 +39,7 @@ _SYNONYMS = {
 }
 _WORDS = frozenset({"UP", "DOWN", "LEFT", "RIGHT", "HOME", "END", "RETURN"})
 """Names that are also text which programs read, such as `end` in Ruby; they mean a key as tmux writes it: `End`."""
-_CONTROL = re.compile(r"(?:(?:ctrl|control)[-+_ ]|c-|\^)([a-z])", re.IGNORECASE)
+_CONTROL = re.compile(r"(?:(?:ctrl|control)(?:[-_ ]| ?\+ ?)|c-|\^)([a-z])", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
 
 
