@@ -1,5 +1,6 @@
 r"""Command lines with an exact expected rating: `level<TAB>line`; a line break in one is written as `\n`."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,44 @@ def test_descriptor_of_another_process_is_not_looked_up_in_ours(tmp_path, monkey
 )
 def test_line_too_dense_to_analyze_in_time_is_high(shape):
     assert assess_command(shape, PLACES).risk == "HIGH"
+
+
+SLOW = {
+    "blanks": "for " + " " * 9_970 + "; do rm $i; done",
+    "zeros": "\0" * 10_000,
+    "open string of awk": "awk '" + '\\" ' * 3_300 + "'",
+    "slashes of awk": "awk '" + "\\/" * 4_900 + "'",
+    "parents": "git " + "../" * 3_300,
+    "braces": "echo " + "{" * 4_900 + "}" * 4_900,
+    "test": "[[ " + '\\" ' * 3_300 + " ]]",
+    "test of words": "[[ " + "'a' " * 2_490,
+    "arithmetic": "(( " + "'\"'\"' " * 1_660 + " ))",
+    "expansions in a heredoc": "cat <<X\n" + "$a " * 3_300 + "\nX\n",
+    "substitutions in a heredoc": "sh <<X\n" + "x=$(a);" * 1_400 + "\nX\n",
+    "statements of Python": "python3 -c '" + "a\n" * 4_990 + "'",
+    "marks of Python": "python3 -c '" + "? " * 4_990 + "'",
+    "letters": "awk '" + "-a " * 3_300 + "'",
+}
+
+
+@pytest.mark.parametrize("family", SLOW)
+def test_long_odd_line_is_rated_in_a_few_milliseconds(family):
+    """Each of these took 10 to 1,250 ms; 5 ms is the promise, and the rest is for slow machines."""
+    times = []
+    for _ in range(3):
+        began = time.process_time()
+        assess_command(SLOW[family], PLACES)
+        times.append(time.process_time() - began)
+    assert min(times) < 0.04
+
+
+def test_long_but_ordinary_lines_are_still_analyzed():
+    tests = 'if [[ "$a" == b && -n "$c" ]]; then echo "$d"; fi\n' * 15
+    heredoc = "cat <<E\n" + "plain words and $one variable\n" * 60 + "E\n"
+    code = "python3 - <<'E'\n" + "print(sorted(x for x in range(9)))\n" * 40 + "E\n"
+    awk = "awk '" + '$1 ~ /a/ { n["x"] += $2 / 3; print "it", $1 }\n' * 30 + "' data"
+    assert [assess_command(line, PLACES).risk for line in (tests, heredoc, awk)] == ["LOW"] * 3
+    assert assess_command(code, PLACES).risk == "MEDIUM"
 
 
 @pytest.mark.parametrize(

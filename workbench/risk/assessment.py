@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.protocol.risk import Risk, higher
@@ -236,6 +237,7 @@ _WRITES = re.compile(
 )
 
 
+@lru_cache(maxsize=64)
 def loss_by(code: str) -> Literal["delete", "write", ""]:
     """Return what the code may do to files, judged by certain words in it; empty if it contains none."""
     if _DELETES.search(code):

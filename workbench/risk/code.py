@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from workbench.protocol.risk import Risk
@@ -25,6 +26,7 @@ _DANGEROUS_CODE = re.compile(
 _SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
 
 
+@lru_cache(maxsize=64)
 def rated_code(code: str) -> Rating:
     """Return the risk and reason of code in any language, by the words it contains."""
     match = _DANGEROUS_CODE.search(code)

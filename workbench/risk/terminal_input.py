@@ -32,6 +32,7 @@ class Waiting(NamedTuple):
 
 _FIRST_WORDS: Final = 3
 """How many words of a line may be the verb."""
+_MOST_LINES: Final = 300
 
 
 def assess_typed(text: str, programs: Sequence[Waiting], context: PathContext, directory: str) -> Assessment:
@@ -64,7 +65,7 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
     result = assess_command(text, context, directory)
     if result.risk == "HIGH":
         return result
-    for line in text.splitlines():
+    for line in text.splitlines()[:_MOST_LINES]:
         if verb := destroys([literal(word) for word in line.split()[:_FIRST_WORDS]], by_flag=False):
             return one("HIGH", f"tells a program that is not known here to {verb[:20]}", text)
     return one("UNKNOWN", _UNKNOWN_EFFECT, text)

@@ -174,11 +174,13 @@ _SED_HARMLESS = re.compile(
 )
 """A sed command that runs nothing and neither reads nor writes files."""
 _BRACKETS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
-_AWK_TOKEN = re.compile(
-    r'(?P<string>"(?:\\.|[^"\\])*")|(?P<regex>/(?:\\.|[^/\\\n])+/)|(?P<word>[\w.$]+|\+\+|--)|(?P<blank>[ \t]+|#[^\n]*)|'
-    r"(?P<sign>\|\||\|&?|&&|>>|>=|.)",
-    re.DOTALL,
+_AWK_PLAIN = (
+    r'(?P<string>"(?:\\.|[^"\\])*")|(?P<open>"(?:\\.|[^"\\])*\\?\Z)|(?P<word>[\w.$]+|\+\+|--)|'
+    r"(?P<blank>[ \t]+|#[^\n]*)|(?P<sign>\|\||\|&?|&&|>>|>=|.)"
 )
+_AWK_TOKEN = re.compile(rf"(?P<regex>/(?:\\.|[^/\\\n])+/)|{_AWK_PLAIN}", re.DOTALL)
+_AWK_AFTER_SLASH = re.compile(_AWK_PLAIN, re.DOTALL)
+"""The tokens on the rest of a line on which a slash is known to start no pattern."""
 _AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
 """Words of awk after which a slash starts a pattern; after any other word, it is a division."""
 _AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")
@@ -269,7 +271,17 @@ def _awk(call: Call) -> None:
         call.use(word, "text" if "=" in word.text else "read")
 
 
+_LONGEST_AWK = 5_000
+
+
 def _awk_script(call: Call, script: Word) -> None:
+    if len(script.text) <= _LONGEST_AWK:
+        _short_awk_script(call, script)
+    else:
+        call.raise_to("HIGH", f"a script of awk longer than {_LONGEST_AWK:,} characters, so it was not analysed")
+
+
+def _short_awk_script(call: Call, script: Word) -> None:
     tokens = _awk_tokens(script.text)
     plain, characters = "".join(tokens), {token for token in tokens if not token.startswith('"')}
     if UNKNOWN in script.text:
@@ -292,9 +304,13 @@ def _awk_script(call: Call, script: Word) -> None:
 def _awk_tokens(script: str) -> list[str]:
     """Return the tokens of a script, with `r` for each pattern; a slash after a value is a division."""
     tokens: list[str] = []
-    at, is_value = 0, False
-    while result := _AWK_TOKEN.match(script, at):
+    at, divides_until, is_value = 0, 0, False
+    while result := (_AWK_TOKEN if at >= divides_until else _AWK_AFTER_SLASH).match(script, at):
         kind, token = result.lastgroup, result[0]
+        if token == "/" and at >= divides_until:
+            divides_until = script.find("\n", at) % (len(script) + 1)
+        if kind == "open":  # a string without an end: nothing is certain about the rest
+            tokens.append("@")
         if kind == "regex" and is_value:
             kind, token = "sign", "/"
         at += len(token)

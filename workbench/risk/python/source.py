@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 LONGEST = 20_000
 """How many characters of code are analyzed at most."""
+_MOST_LINES = 1_500
 _QUIETLY = threading.Lock()
 _Node = TypeVar("_Node", bound=ast.AST)
 _Other = TypeVar("_Other", bound=ast.AST)
@@ -24,6 +25,8 @@ def parsed(code: str) -> ast.Module:
     """Return the syntax tree. Raises SyntaxError, or TooMuchCode if the code is too long or too deeply nested."""
     if len(code) > LONGEST:
         raise TooMuchCode(f"longer than {LONGEST:,} characters, so it was not analysed")
+    if code.count("\n") + code.count(";") > _MOST_LINES:
+        raise TooMuchCode(f"has more than {_MOST_LINES:,} lines, so it was not analysed")
     try:
         with _QUIETLY, warnings.catch_warnings():  # do not show the user warnings about the code
             warnings.simplefilter("ignore")

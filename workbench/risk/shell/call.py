@@ -476,8 +476,8 @@ def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[ParsedOpti
         takes = text in spec.values or text in spec.paths
         yield ParsedOption(text, next(words, None) if takes else None)
         return
-    for at, letter in enumerate(text[1:], 2):
-        flag = f"-{letter}"
+    for letter in dict.fromkeys(text[1:]):  # repeated letters say nothing new
+        flag, at = f"-{letter}", text.index(letter, 1) + 1
         if flag in spec.values or flag in spec.paths:
             rest = text[at:]
             yield ParsedOption(flag, Word(rest, word.raw, word.is_pattern, word.runs) if rest else next(words, None))

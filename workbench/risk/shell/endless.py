@@ -25,9 +25,9 @@ _ALWAYS = re.compile(
 )
 _NEVER = re.compile(r"(?:false|!\s*(?:true|:)|\(\(\s*0\s*\)\))\s*;?\s*")
 _COUNTS_FAR = re.compile(r"[<>]=?\s*\d{8,}|=\s*\d{8,}")
-_BODY = re.compile(r"[;\n]?\s*\bdo\b|(?<=\)\))\s*[;{]")
+_BODY = re.compile(r"\bdo\b|(?<=\)\))\s*[;{]")
 _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\w+|\$\{[^{}]*\}", re.DOTALL)
-_WORD = re.compile(r"[^\s;|&()<>`]*\{[^\s;|&()<>`]*\}[^\s;|&()<>`]*")
+_WORD = re.compile(r"[^\s;|&()<>`]+")
 _WHOLE = words(
     "sort tac wc tail shuf tsort column md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum sponge "
     "bc dc factor cmp diff comm"
@@ -65,7 +65,7 @@ def loop(scan: Scan, node: Node) -> None:
     text = scan.reader.raw(node)
     if scan.is_cut or _LEAVES.search(text):
         return
-    head = _BODY.split(text, maxsplit=1)[0]
+    head = _BODY.split(text, maxsplit=1)[0].rstrip().removesuffix(";").rstrip()
     keyword, _, condition = head.partition(" ")
     pattern = {"while": _ALWAYS, "until": _NEVER}.get(keyword)
     is_endless = pattern is not None and pattern.fullmatch(condition.strip()) is not None
@@ -83,6 +83,7 @@ def braces(scan: Scan, text: str) -> None:
     """Rate words whose braces expand to more words than memory may hold."""
     if text.count("{") > 15 or ".." in text:
         plain = _QUOTED.sub("q", text)
-        total = sum(count for word in _WORD.findall(plain) if (count := count_of_words(word)) > 1)
+        braced = (word for word in _WORD.findall(plain) if "{" in word and "}" in word)
+        total = sum(count for word in braced if (count := count_of_words(word)) > 1)
         if total > MOST_WORDS:
             scan.parts.append(Part(shortened(text), "MEDIUM", _TOO_MANY))

@@ -30,6 +30,9 @@ _MOST_SPLITS = 8
 _MOST_STRINGS = MOST_NODES // 3
 """The maximum number of double-quoted strings, each of which has at least three nodes."""
 
+_TESTS = re.compile(r"(?:(?<![^\s;|&({!])\[\[(?=\s))|(?<![^\s;|&{!])\(\(")
+_MOST_TESTS, _LONGEST_TEST = 200, 800
+
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
 _ESCAPED_START = re.compile(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
@@ -75,9 +78,28 @@ def _takes_long(text: str) -> bool:
     """Return whether parsing would take too long, for example because of nested subscripts; quotes are ignored."""
     if text.count("[") > MOST_NODES or text.count("{") + text.count("(") > _MOST_BRACKETS or _is_open_ended(text):
         return True
+    if _tests_too_long(text) or _expands_too_often(text):
+        return True
     if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
         return True
     return "[" in text and sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS
+
+
+def _tests_too_long(text: str) -> bool:
+    """Return whether a `[[` or `((` ends far away or nowhere, where the parser tries to recover at each word."""
+    plain = text.partition("<<")[0]
+    for start in islice(_TESTS.finditer(plain), _MOST_TESTS):
+        end = plain.find("]]" if start[0].endswith("[") else "))", start.end())
+        if (end if end >= 0 else len(plain)) - start.end() > _LONGEST_TEST:
+            return True
+    return False
+
+
+def _expands_too_often(text: str) -> bool:
+    """Return whether the body of a heredoc, in which quotes do not count, may have too many expansions."""
+    if "<<" not in text or text.count("$") + text.count("`") <= _MOST_STRINGS:
+        return False
+    return any(match[2].isalnum() for match in _HEREDOC.finditer(text))
 
 
 def _is_open_ended(text: str) -> bool:

@@ -106,7 +106,7 @@ class Scan:
         text = joined(text)
         outer, self.reader = self.reader, WordReader(text.encode(errors="replace"), self.values, self.origins)
         try:
-            if is_too_dense(text):
+            if "\0" in text or is_too_dense(text):
                 raise TooMuch
             root = parsed(self.reader.source)
             if self.depth > _DEEPEST or root.descendant_count > MOST_NODES:
