@@ -738,3 +738,19 @@ def test_a_result_that_is_no_json_never_ends_the_session(agent_with, result, tex
     agent.close()
     again = agent_with(FakeModel(says("Again.")), [search], session=agent.session_id)
     assert again.run_sync("and now").text == "Again."
+
+
+@pytest.mark.parametrize("prompt", [5, b"go", ["go"], {"prompt": "go"}], ids=["number", "bytes", "list", "table"])
+def test_a_prompt_that_is_no_text_is_refused_and_the_agent_can_go_on(agent_with, prompt):
+    agent = agent_with(FakeModel(says("Done.")), [])
+    for work in (agent.run_sync, agent.send):
+        with pytest.raises(TypeError, match=f"a prompt is a text, not {type(prompt).__name__}"):
+            work(prompt)
+    assert agent.run_sync("go").text == "Done."
+
+
+@pytest.mark.parametrize(("steps", "words"), [(1, "1 model call"), (2, "2 model calls")], ids=["one", "two"])
+def test_a_limit_says_how_many_calls_there_were(agent_with, steps, words):
+    model = FakeModel(*(calls(("weather", {"city": "Rome", "days": days})) for days in range(3)))
+    result = agent_with(model, [weather], max_steps=steps).run_sync("go")
+    assert str(result) == f"[limit] paused after {words} (max_steps); send a message to continue"

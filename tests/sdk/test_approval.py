@@ -79,6 +79,7 @@ def test_without_an_answer_the_question_stays_open(agent_with, approval):
         agent = agent_with(model, [note, peek])
     result = agent.run_sync("go")
     assert (result.reason, result.is_done, len(model.requests)) == ("question", False, 1)
+    assert str(result) == '[question] HIGH: note {"text": "a"} waits for an approval'
     assert agent.run_sync().reason == "question"
 
 
@@ -149,7 +150,8 @@ def test_questions_of_the_agent_go_to_the_other_function(agent_with):
     assert agent.run_sync("go").text == "ok"
     assert "Which one? blue" in model.results[0]
     open_agent = agent_with(FakeModel(calls(("ask_human", question))), ["ask_human"])
-    assert open_agent.run_sync("go").reason == "question"
+    result = open_agent.run_sync("go")
+    assert (result.reason, str(result)) == ("question", "[question] the agent asks: Which one?")
 
 
 @pytest.mark.parametrize("approval", [True, None], ids=["yes", "open"])
@@ -167,5 +169,6 @@ def test_a_sub_agent_asks_the_same_function(agent_with, approval):
     assert ("note", "helper") in [(request.tool, request.agent) for request in requests]
     assert result.reason == ("waiting" if approval else "question")
     if not approval:
+        assert str(result) == "[question] a sub-agent waits for an approval"
         approval = True
         assert agent.run_sync().text == "ok"

@@ -176,7 +176,7 @@ def test_calls_without_tools_are_refused_and_the_model_is_notified(ready, caplog
     assert d.results() == [
         "note was not run: tools are switched off (tool_choice is none). Answer in words.",
     ]
-    assert "called 1 tools though tools are switched off" in caplog.text
+    assert "called 1 tool though tools are switched off" in caplog.text
     assert "tool_choice is none" in d.agent.requests[1][-1]["content"]
     assert end(d)[0] == "waiting"
 
@@ -282,7 +282,7 @@ def test_tokens_not_reported_are_estimated(ready):
 def test_step_limit_names_its_setting_and_how_to_continue(ready):
     d = ready(*[calls(SAME)] * 3, max_steps=2)
     d.run()
-    assert end(d) == ("limit", "paused after 2 calls of the model (max_steps); send a message to continue")
+    assert end(d) == ("limit", "paused after 2 model calls (max_steps); send a message to continue")
 
 
 def test_result_sent_to_the_model_is_limited(ready):

@@ -194,7 +194,7 @@ def test_steps_of_a_kind_are_never_more_than_those_of_the_tool(place, written, l
     place.define(written)
     work = [bash(f"echo {number}") for number in range(6)]
     place.run({"tester": work}, mode="never", tools={"delegate": {"max_steps": 3}})
-    assert f"limit, paused after {limit} calls of the model" in place.results()[0]
+    assert f"limit, paused after {limit} model calls" in place.results()[0]
 
 
 def test_kind_in_the_settings_needs_no_trust(place):

@@ -469,7 +469,7 @@ def test_sub_agent_has_its_own_step_limit(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, tools={"delegate": {"max_steps": 2}})
     place.join()
     (text,) = place.results()
-    assert text.startswith("The sub-agent did not come to its end: limit, paused after 2 calls of the model")
+    assert text.startswith("The sub-agent did not come to its end: limit, paused after 2 model calls")
     assert place.opened.session.ended == "finished"
 
 
@@ -477,7 +477,7 @@ def test_sub_agent_gets_no_more_steps_than_its_parent_has_left(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, max_steps=3)
     place.join()
     (text,) = place.results()
-    assert "limit, paused after 2 calls of the model (max_steps)" in text
+    assert "limit, paused after 2 model calls (max_steps)" in text
     assert place.opened.session.ended == "finished"
 
 
@@ -486,7 +486,7 @@ def test_no_sub_agent_starts_once_the_parents_limit_is_reached(place):
     place.join()
     first = next(event for event in place.log() if isinstance(event, ActionObserved))
     text = first.observation["content"][0]["text"]
-    assert "could not be started: nothing is left for it, the run paused after 1 calls of the model" in text
+    assert "could not be started: nothing is left for it, the run paused after 1 model call" in text
     assert place.children() == []
     assert place.opened.session.ended == "limit"
     assert not (place.directory / "late").exists()

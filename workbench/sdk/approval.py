@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ from workbench.protocol.risk import Risk
 from workbench.session.actions.decide import DecisionFields
 from workbench.session.session import Session
 from workbench.session.state import OpenAction
+from workbench.text import cut_middle, first_line, visible
 from workbench.tools.ask_human.question import read_question
 
 
@@ -80,6 +82,15 @@ class Approver:
             return False
         apply(lambda session, name: session.answer(name, str(text)))
         return True
+
+
+def describe_question(action: OpenAction) -> str:
+    """Return one line about what waits for the user: an action, or a question of the agent's."""
+    if action.asks_user:
+        return first_line(f"the agent asks: {read_question(action.proposed.arguments).text}", 300)
+    arguments = cut_middle(json.dumps(action.arguments, ensure_ascii=False), 200)
+    risk = f"{action.assessed.risk}: " if action.assessed is not None else ""
+    return visible(f"{risk}{action.proposed.tool} {arguments} waits for an approval", lines=False)
 
 
 def request_for(action: OpenAction, agent: str) -> ApprovalRequest:

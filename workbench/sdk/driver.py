@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from workbench.errors import UsageError
 from workbench.protocol.events import Event
 from workbench.protocol.live import LiveEvent
-from workbench.sdk.approval import Apply, Approver
+from workbench.sdk.approval import Apply, Approver, describe_question
 from workbench.sdk.event_pump import EventPump
 from workbench.sdk.result import Reason, RunRecord, RunResult
 from workbench.session.mentions import mentioned
@@ -74,7 +74,9 @@ class Driver:
             self.open(session_id=opened.id)
 
     def send(self, prompt: str) -> None:
-        """Send a message with the files that it mentions. Raises WorkbenchError."""
+        """Send a message with the files that it mentions. Raises WorkbenchError, and TypeError if it is no text."""
+        if not isinstance(prompt, str):
+            raise TypeError(f"a prompt is a text, not {type(prompt).__name__}")
         opened = self.open(prompt)
         servers = opened.servers
         names = mentioned(prompt, opened.workspace, servers.is_resource if servers else None)
@@ -166,8 +168,11 @@ class Driver:
         session = opened.session
         if session.unsaved:
             return self._record.result("error", opened.id, session.unsaved)
-        reason = "question" if session.phase in OPEN_PHASES else session.ended or "waiting"
-        return self._record.result(cast(Reason, reason), opened.id)
+        if session.phase not in OPEN_PHASES:
+            return self._record.result(cast(Reason, session.ended or "waiting"), opened.id)
+        action = session.question
+        detail = describe_question(action) if action is not None else "a sub-agent waits for an approval"
+        return self._record.result("question", opened.id, detail)
 
     def _emit(self, item: Any) -> None:
         pump = self._pump

@@ -22,6 +22,7 @@ from workbench.protocol.events import (
 from workbench.session.loop_watch import LoopWatch
 from workbench.session.state import State
 from workbench.session.storage.event_rows import observed_text
+from workbench.text import counted
 
 MAX_OBSERVE = 30_000
 """The most characters of one observation that are sent to the model."""
@@ -67,7 +68,7 @@ class Limits:
     def over(self, state: State, tokens: TokenCount) -> str:
         """Describe the limit that the run has reached; empty if there is none."""
         if self.remaining_steps(state) <= 0:
-            return f"paused after {state.steps} calls of the model (max_steps)"
+            return f"paused after {counted(state.steps, 'model call')} (max_steps)"
         if self.token_limit and tokens.spent >= self.token_limit:
             about = "about " if tokens.is_estimate else ""
             return f"paused after {about}{tokens.spent:,} tokens (token_limit {self.token_limit:,})"

@@ -26,7 +26,7 @@ from workbench.session.turn.call_progress import CallReporter
 from workbench.session.turn.condenser import GRACE, NOTHING_TO_CONDENSE, Condenser
 from workbench.session.turn.context_window import ModelContext
 from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, run
-from workbench.text import first_line
+from workbench.text import counted, first_line
 
 logger = logging.getLogger(__name__)
 
@@ -224,7 +224,7 @@ class ModelTurn:
                 self._log.commit(answer, *after_words(state, answer, choice), happened=True)
                 return
             if choice == "none":
-                logger.warning("the model called %d tools though tools are switched off", len(calls))
+                logger.warning("the model called %s though tools are switched off", counted(len(calls), "tool"))
             proposed = [_proposal(answer, call, position, len(calls)) for position, call in enumerate(calls)]
             first = self._actions.assessed(proposed[0])
             self._log.commit(answer, *proposed, *first, happened=True)
