@@ -26,7 +26,8 @@ SECRET = (
     *("AWS_SK", "USER_PIN", "CARDPIN", "LOGIN_OTP", "OTP", "TOTP_SEED", "OTP_CODE", "KEY_PASSPHRASE", "PASSPHRASES"),
     *("SLACK_WEBHOOK_URL", "SERVICE_ACCOUNT_JSON", "SIGNING_KEY_BASE64", "STRIPE_KEY_LIVE"),
     *("ENCRYPTION_KEY_V2", "KEY_V10", "WALLET_PRIVKEY", "AccessKeyId", "DB_PW", "pw", "LDAP_BIND_PW", "HMAC_SALT"),
-    *("PASSWORD_SALT", "SSH_PRIVATE", "GPG_PRIVATE"),
+    *("PASSWORD_SALT", "SSH_PRIVATE", "GPG_PRIVATE", "DISCORD_WEBHOOK", "MASTERKEY", "DB_CREDS", "SIGNING_HMAC"),
+    *("NETRC_CONTENT", "KUBECONFIG_DATA", "PIN_CODE"),
 )  # fmt: skip
 PLAIN = (
     *("HOME", "PATH", "PWD", "OLDPWD", "LANG", "SHELL", "USER", "TERM", "EDITOR", "KEYBOARD", "MONKEY"),
@@ -66,6 +67,39 @@ def test_variables_listed_in_the_settings_are_passed_on():
     assert child_environment(env) == {"GITHUB_TOKEN": "x"}
     assert "GITHUB_TOKEN" in shell_environment(env, "nonce")
     assert "NPM_TOKEN" not in shell_environment(env, "nonce")
+
+
+def _joined(*parts: str) -> str:
+    return "".join(parts)
+
+
+TOKENS = {
+    "GitHub": _joined("gh", "p_", "abcdefghijklmnopqrstuvwxyz0123456789"),
+    "GitLab": _joined("gl", "pat-", "abcdefghij0123456789"),
+    "a model's provider": _joined("s", "k-", "proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"),
+    "Amazon": _joined("AK", "IA", "IOSFODNN7EXAMPL3"),
+    "Google": _joined("AI", "za", "SyA1234567890abcdefghijklmnopqrstuvw"),
+    "npm": _joined("//r.example/:_x=np", "m_", "abcdefghijklmnopqrstuvwxyz0123456789"),
+    "a web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEFghiJKLmnoPQRstu",
+    "a private key": "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIE",
+    "a private key in JSON": '{"k": "-----BEGIN PRIVATE ' + 'KEY-----\\nMIIE"}',
+    "Slack": "https://hooks.slack.com/services/" + "T00/B00/abcdefghijkl",
+}
+
+
+@pytest.mark.parametrize("issuer", TOKENS)
+def test_variable_whose_value_is_a_token_reaches_no_child(issuer):
+    env = {"PLAIN_NAME": TOKENS[issuer], "HOME": "/h"}
+    assert child_environment(env) == {"HOME": "/h"}
+    PASSED_ON.set(("PLAIN_NAME",))
+    assert child_environment(env) == env
+
+
+@pytest.mark.parametrize(
+    "value", ["task-0123456789-abcdefghijklmnop", "ghp_", "https://github.com/a/b", "/home/u/sk-data", "a" * 60, "eyJx"]
+)
+def test_value_that_is_no_token_is_passed_on(value):
+    assert child_environment({"PLAIN_NAME": value}) == {"PLAIN_NAME": value}
 
 
 LOGINS = {

@@ -105,6 +105,13 @@ ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB public
 The bearer of bad news
 monkey=banana1234
 token: str
+password: str = "required"
+const token: string = "Bearer"
+String password = "password";
+define('DB_PASSWORD', 'your-password');
+define('TOKEN_TYPE', 'abc12345678');
+print("password", "Tr0ub4dor3xY1")
+requirepass
 api_key: SecretStr
 "token": "string",
 token = token2
@@ -329,6 +336,25 @@ WRITTEN = {
     "a line that says it": ("Generated password: {}", "Tr0ub4dor3x"),
     "a password for somebody": ("password for me: {}", "Tr0ub4dor3x"),
     "an error": ("invalid api key: {}", "a8f5f167f44f4964e6c998dee827110c"),
+    "a constant of TypeScript": ('const apiKey: string = "{}";', "abcd1234EFGH5678ijkl"),
+    "a field of TypeScript": ("  private readonly token: string = '{}';", "abcd1234EFGH5678ijkl"),
+    "a variable of Rust": ('let secret: String = "{}";', "q9W8e7R6t5Y4u3I2"),
+    "a constant of Rust": ('const API_KEY: &str = "{}";', "q9W8e7R6t5Y4u3I2"),
+    "a variable of Go": ('var Password string = "{}"', "Tr0ub4dor3xY"),
+    "a short variable of Go": ('apiKey := "{}"', "abcd1234EFGH5678ijkl"),
+    "a constant of Java": ('  private static final String API_KEY = "{}";', "abcd1234EFGH5678ijkl"),
+    "a variable of Python with a type": ('password: str = "{}"', "Tr0ub4dor&3xY"),
+    "a constant of PHP": ("define( 'DB_PASSWORD', '{}' );", "Tr0ub4dor&3xY"),
+    "a variable of Ruby": ('@token = "{}"', "abcd1234EFGH5678ijkl"),
+    "Redis": ("requirepass {}\n", "S0meP4ssw0rd!x"),
+    "LDAP": ("bindpw {}\n", "S0meP4ssw0rd!x"),
+    "Apache": ("SetEnv DB_PASS {}", "Tr0ub4dor3xY"),
+    "nginx": ("fastcgi_param DB_PASS {};", "Tr0ub4dor3xY"),
+    "WireGuard": ("PresharedKey = {}", "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="),
+    "a network": ('    psk="{}"', "Tr0ub4dor3xY"),
+    "a key of Kubernetes": ("  tls.key: {}", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUV2UUlCQURBTkJna3Foa2lH"),
+    "logins of Kubernetes": ("  .dockerconfigjson: {}", "eyJhdXRocyI6eyJyLmlvIjp7ImF1dGgiOiJkWE5sY2pwd1lYTnpkMjl5"),
+    "Mailgun": ("x {}", JOINED(("ke", "y-", "3ax6xnjp29jd6fds4gc373sgvjxteol0"))),
     "a job of GitLab": ("x {}", JOINED(("glc", "bt-64_", "a8F3kLm92XcVbN4q"))),
 }
 

@@ -12,31 +12,37 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key")
+MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key", "bindpw", "rootpw", "psk")
 """Each name of a secret contains one of these, in any case."""
 
 _LONGEST_HEAD = 400
 """How many characters of a line are examined before a name."""
 _LONGEST_NAME = 100
 _SET = re.compile(
-    r"[\w.-]*(?:\\?[\"']?\]?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]|>[^\s<]|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
+    r"[\w.-]*(?:\\?[\"']?\]?[ \t]*(?::=|[=:](?!=)[=>]?)[ \t]*[^\s=(\[{]|>[^\s<]|[\"'],[ \t]*[\"']"
+    r"|(?::[ \t]*|[ \t]+)[\w.<>&*]{1,40}[ \t]*=[ \t]*[\"']|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
     r"|[ \t]+(?:for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
 """A fast check whether a value is assigned to the name at all."""
 _HEAD = re.compile(r"[\w.-]*\Z")
 _NAME_END = re.compile(r"[\w.-]*")
 _SIGN = re.compile(
-    r"(?::(?:STRING|PATH|FILEPATH|INTERNAL|UNINITIALIZED)(?==))?"
+    r"(?::(?:STRING|PATH|FILEPATH|INTERNAL|UNINITIALIZED)(?==)"
+    r"|(?::[ \t]*|[ \t]+)(?:&?(?:'?\w+ )?str|string|(?:std::)?String|Optional\[str\]|Final(?:\[str\])?)"
+    r"(?=[ \t]*=[ \t]*[\"']))?"
     r"\\?[\"']?\]?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
-    r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)",
+    r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)|(?P<defined>[\"'],[ \t]*(?=[\"']))",
     re.IGNORECASE,
 )
 _GAP = re.compile(
     r"[ \t]+(?P<verb>for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?(?=[\"']?[^\s\"'-])", re.IGNORECASE
 )
 """The text between a name and its value if there is no operator."""
+_DIRECTIVES = frozenset({"requirepass", "masterauth", "bindpw", "rootpw"})
+"""Settings of Redis and LDAP that are written without a sign."""
 _COMMAND = re.compile(
-    r"(?:\b(?:ENV|setenv|setx|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
+    r"(?:\b(?:ENV|SetEnv|fastcgi_param|uwsgi_param|setenv|setx"
+    r"|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
     r"|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z"
 )
 """Commands whose arguments are a name and its value."""
@@ -59,6 +65,8 @@ _SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
 _PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
 """The text before a name whose value follows in a separate `value` field, as in Kubernetes lists and XML."""
+_DEFINES = re.compile(r"\bdefine\([ \t]*[\"']\Z")
+"""The text before a constant's name in PHP, whose value follows after a comma."""
 _VALUE = re.compile(
     r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
 )
@@ -72,7 +80,8 @@ _OF_CONTEXT = re.compile(r"(?:[\w.-]{0,200}-)?\d+-(?=[\w-])")
 """The prefix of a context line of grep: `file-12-line`, or `12-line`."""
 _LINE_START = re.compile(
     r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+><|:-]?[ \t]*"
-    r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",
+    r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|val|declare -x|mut|private"
+    r"|public|protected|static|final|readonly|(?:std::)?string|auto)[ \t]+){0,6}[\"'@]?\Z",
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
@@ -81,13 +90,14 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
     *("credential", "credentials", "auth", "apikey", "authtoken", "accesstoken", "clientsecret", "identitytoken"),
-    *("registrytoken", "authkey", "sshpass", "pw", "storepass", "keypass"),
+    *("registrytoken", "authkey", "sshpass", "pw", "storepass", "keypass", "requirepass", "masterauth", "bindpw"),
+    *("rootpw", "psk"),
 })  # fmt: skip
 _KEYS = frozenset({
     *("api", "access", "secret", "private", "account", "shared", "signing", "encryption", "encrypt", "master"),
     *("client", "auth", "service", "storage", "license", "deploy", "session", "app", "application", "consumer"),
     *("admin", "webhook", "hmac", "jwt", "subscription", "stream", "ssh", "rsa", "server", "data", "root", "host"),
-    *("publishable", "restricted", "live", "bot", "user", "project", "write"),
+    *("publishable", "restricted", "live", "preshared", "bot", "user", "project", "write"),
 })  # fmt: skip
 """Words before `key` that make it a secret; most keys in programs are keys of a table."""
 _JOINED = ("password", "passwd", "passphrase", "secret", "token", "apikey")
@@ -214,7 +224,7 @@ def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | Non
         return None
     kind, name = value.lastgroup or "", text[start:name_end]
     secret = value.group(kind)
-    is_word = name.startswith("-") or _COMMAND.search(text[max(0, start - 60) : start])
+    is_word = name.startswith("-") or _COMMAND.search(text[max(0, start - 60) : start]) or name in _DIRECTIVES
     if is_word and not gap["verb"]:
         if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=False):
             return None
@@ -250,6 +260,8 @@ def _ended(pattern: re.Pattern[str], text: str, offset: int) -> int:
 def _stands(text: str, start: int, sign: re.Match[str], value: re.Match[str], *, is_variable: bool) -> bool:
     if sign["tag"]:
         return text[start - 1 : start] == "<" and text.startswith("</", value.end())
+    if sign["defined"]:
+        return bool(_DEFINES.search(text[max(0, start - 20) : start]))
     if sign["pair"]:
         return bool(_PAIR_HEAD.search(text[max(0, start - 20) : start]))
     return _stands_in_a_setting(text, start, value, sign["sign"], is_variable=is_variable)

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 _NAME = re.compile(
-    r"(?:^|_|API|ACCESS|SECRET|PRIVATE|PRIV)KEYS?(?:_?ID|_BASE|_DATA|_JSON|_PEM|_HEX|_B64|_BASE64)?"
+    r"(?:^|_|API|ACCESS|SECRET|PRIVATE|PRIV|MASTER)KEYS?(?:_?ID|_BASE|_DATA|_JSON|_PEM|_HEX|_B64|_BASE64)?"
     r"(?:_?V?\d+|_(?:OLD|NEW|DEV|TEST|LIVE|STAGING|PROD(?:UCTION)?))?$|PASS|PWD|PASSPHRASE|SECRET|TOKEN|BEARER|COOKIE"
     r"|(?:^|_)(?:PW|(?:SSH|SIGNING|GPG)_PRIVATE|(?:HMAC|HASH|PASSWORD|SESSION)_SALT)$"
-    r"|(?:^|_)(?:MNEMONIC|SEED_?PHRASE|SERVICE_ACCOUNT_JSON|WEBHOOK_URL)$"
+    r"|(?:^|_)(?:MNEMONIC|SEED_?PHRASE|SERVICE_ACCOUNT_JSON|WEBHOOK(?:_URL)?|CREDS?|HMAC|PEPPER|PIN_CODE"
+    r"|(?:NETRC|KEYFILE|KUBECONFIG|SERVICE_ACCOUNT|SA)_(?:CONTENTS?|DATA|JSON|B64|BASE64))$"
     r"|(?:^|_)SK$|(?<![SP])PIN(?:_?\d+)?$|(?:^|[^A-Za-z])[TH]?OTP(?:$|[^A-Za-z])|OTP$"
     r"|(?:^|_)DSN$|(?:^|_)AUTH(?!OR(?!IZ))|CREDENTIAL|(?:^|_)(?:PAT|JWT)$|CONN(?:ECTION)?_?STR(?:ING)?$",
     re.IGNORECASE,
@@ -39,6 +40,15 @@ _LOGIN = (
 """Matches a login: in a URL, its query, a connection string or a header; in any case."""
 _MARKS = ("://", "passw", "pwd", "passphrase", "secret", "token", "key", "auth", "bearer", "sig", "jdbc")
 """Each login contains one of these, in lower case."""
+_SHORTEST_TOKEN = 20
+_TOKEN = (
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/\w|/api/webhooks/\d+/[\w-]{20}|(?<![A-Za-z0-9])(?:"
+    r"gh[pousr]_\w{30}|github_pat_\w{30}|gl(?:pat|rt|dt|ptt)-[\w-]{16}|xox[abprs]-[\w-]{10}"
+    r"|(?:sk|gsk|xai|whsec|rk_live|sk_live|sk_test)[-_](?=[\w-]{0,80}\d)[\w-]{20}|A[KS]IA[0-9A-Z]{16}"
+    r"|AIza[\w-]{35}|npm_\w{36}|pypi-AgE[\w-]{40}|SG\.[\w-]{20}|hf_\w{30}|dop_v1_\w{40}|hvs\.[\w-]{20}"
+    r"|AGE-SECRET-KEY-1|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|dapi[0-9a-f]{32}|shpat_\w{20}|rubygems_\w{40}|ya29\.[\w-]{30})"
+)
+"""Matches a key or token whose issuer its beginning names, whatever the variable is called."""
 _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 
@@ -52,6 +62,11 @@ def holds_login(variable: str, value: str) -> bool:
     if _PROXY.search(variable) or not any(mark in value.lower() for mark in _MARKS):
         return False
     return bool(re.search(_LOGIN, value, re.IGNORECASE))  # compiled when it is needed first, not at the start
+
+
+def holds_token(value: str) -> bool:
+    """Return whether the value contains a private key, or a token that begins with the mark of its issuer."""
+    return len(value) >= _SHORTEST_TOKEN and bool(re.search(_TOKEN, value))
 
 
 class PassedOn:
@@ -77,5 +92,5 @@ def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {
         name: value
         for name, value in env.items()
-        if name in PASSED_ON or not (holds_secret(name) or holds_login(name, value))
+        if name in PASSED_ON or not (holds_secret(name) or holds_login(name, value) or holds_token(value))
     }

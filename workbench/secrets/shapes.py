@@ -212,6 +212,15 @@ _SHAPES: tuple[Shape, ...] = (
     ),
     _token("Databricks token", "dapi", r"[0-9a-f]{32}", "encoded"),
     _token("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
+    _token(
+        "private key",
+        "LS0tLS1CRUdJTi",
+        r"(?=BQUklWQVRF|BSU0EgUFJJVkFURS|BFQyBQUklWQVRF|BPUEVOU1NI)[\w+/=]{30,}",
+        "long",
+    ),
+    _token("Docker logins", "eyJhdXRocyI6", r"[\w+/=]{20,}", "long"),
+    _token("Mailgun key", "key-", r"(?=[a-z]{0,32}\d)[0-9a-z]{32}(?![\w-])"),
+    _token("Google token", "1//0", r"(?=[\w-]{0,80}\d)[\w-]{40,}", "encoded"),
     _token("web token", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", "long"),
     Shape(
         "token",
