@@ -160,3 +160,42 @@ def test_an_exact_cut_counts_the_lines_or_characters_left_out():
     cut = cut_exactly("x" * 900, 500)
     assert cut == f"{'x' * 235}\n[… 431 characters left out …]\n{'x' * 234}"
     assert "lines left out" in cut_exactly("line\n" * 200, 500)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat \u2024\u2024/x",
+        "cat \u2025/x",
+        "a \u2223\u2223 b",
+        "x\u203c\u203c",
+        "a \u01c1 rm x",
+        "a \u2503 sh",
+        "a \u254f sh",
+        "{a\u201ab}",
+        "x \ua78cb\ua78c",
+        "my\u2010file",
+        "my\u2011file",
+        "a \u05c0 b",
+        "\u07f4x\u07f4",
+        "\ufb01nd . -delete",
+        "git con\ufb01g x",
+        "o\ufb00set",
+        "\ufb05art",
+        "\u01c9s",
+        "\u146d\u15e9\u1515\u1515",
+        "\U00010300\U00010301",
+    ],
+    ids=ascii,
+)
+def test_each_sign_that_looks_like_ascii_is_escaped_also_if_repeated(text):
+    assert revealed(text).isascii()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["l’été", "a – b — c", "wait…", "x² + y³", "n° 5", "½", "№ 7", "œuvre", "straße", "日本ー", "בית־ספר"],
+    ids=ascii,
+)
+def test_typography_of_natural_languages_stays_readable(text):
+    assert revealed(text) == text

@@ -18,7 +18,7 @@ LETTERS = (
     "\u057c\u057d\u0581\u0584\u0585\u097d\u0b20\u0d20\u101d\u10e7\u10ff\u1200\u12d0\u13a0-\u13a2\u13a5"
     "\u13a9-\u13ac\u13ae\u13b3\u13b7\u13bb\u13bd\u13c0\u13c2\u13c3\u13ce\u13cf\u13d2\u13d4\u13d5\u13d9\u13da"
     "\u13de\u13df\u13e2\u13e6\u13e7\u13ee\u13f3\u13f4\u142f\u1433\u1438\u144a\u144c\u146d\u146f\u1472\u148d\u14aa"
-    "\u14bf\u1541\u157c\u157d\u1587\u15af\u15b4\u15c5\u15de\u15ea\u15f0\u15f7\u16b2\u16b7\u16c1\u16cc\u16d5\u16d6"
+    "\u14bf\u1515\u1541\u157c\u157d\u1587\u15af\u15b4\u15c5\u15de\u15e9\u15ea\u15f0\u15f7\u16b2\u16b7\u16c1\u16cc\u16d5\u16d6"
     "\u1d04\u1d0f\u1d11\u1d1c\u1d20-\u1d22\u1d26\u1d83\u1d8c\u1e9d\u1eff\u1fbe\u213d\u2c85\u2c8e\u2c92\u2c94"
     "\u2c98\u2c9a\u2c9e\u2c9f\u2ca2-\u2ca6\u2ca8\u2cac\u2cba\u2cc6\u2cca\u2ccc\u2cd0\u2cd2\u2d38\u2d39\u2d4f"
     "\u2d51\u2d54\u2d55\u2d5d\u3007\u30ce\ua4d0-\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df-\ua4e3"
@@ -26,7 +26,7 @@ LETTERS = (
     "\ua778\ua78c\ua798\ua799\ua79f\ua7ab\ua7b2-\ua7b4\uab32\uab35\uab3d\uab47\uab48\uab4e\uab52\uab5a\uab75"
     "\uab81\uab83\uab93\uaba9\uabaa\uabaf\U00010282\U00010286\U00010287\U0001028a\U00010290\U00010292"
     "\U00010295-\U00010297\U0001029b\U000102a0-\U000102a2\U000102a5\U000102ab\U000102b0-\U000102b2\U000102b4"
-    "\U000102cf\U00010301\U00010302\U00010309\U00010311\U00010315\U00010317\U0001031a\U0001031f\U00010404"
+    "\U000102cf\U00010300-\U00010302\U00010309\U00010311\U00010315\U00010317\U0001031a\U0001031f\U00010404"
     "\U00010415\U0001041b\U00010420\U0001042c\U0001043d\U00010448\U000104b4\U000104c2\U000104ce\U000104d2"
     "\U000104ea\U000104f6\U00010513\U00010516\U00010518\U0001051c\U0001051d\U00010525-\U00010527\U00011706"
     "\U0001170a\U0001170e\U0001170f\U000118a0\U000118a2-\U000118a4\U000118a6\U000118a9\U000118ac"
@@ -39,10 +39,10 @@ LETTERS = (
 SYMBOLS = (
     "["
     "\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
-    "\u02f8\u0374\u037a\u0384\u055a\u055d\u0589\u05f3\u05f4\u066a\u066d\u07fa\u1400\u166d\u166e\u16ec\u16ed\u1735"
-    "\u1fbd\u1fbf\u1fc0\u1ffd\u1ffe\u2016\u201b\u2024\u2032\u2033\u2035\u2036\u2038\u203c\u203f\u2041"
+    "\u02f8\u0374\u037a\u0384\u055a\u055d\u0589\u05c0\u05c3\u05f3\u05f4\u066a\u066d\u07f4\u07f5\u07fa\u1400\u166d\u166e\u16ec\u16ed\u1735"
+    "\u1fbd\u1fbf\u1fc0\u1ffd\u1ffe\u2016\u2010\u2011\u201a\u201b\u2024\u2025\u2032\u2033\u2035\u2036\u2038\u203c\u203f\u2041"
     "\u2043-\u2049\u204e\u204f\u2052\u2053\u205a\u205d\u212e\u2215-\u2217\u2223\u2225\u2236\u223c\u223d"
-    "\u227a\u227b\u22d5\u22ff\u239c\u23ae\u23bd\u23d0\u23fd\u2502\u2571-\u2573\u26b9\u2758\u2768-\u2775\u27cb"
+    "\u227a\u227b\u22d5\u22ff\u239c\u23ae\u23bd\u23d0\u23aa\u23fd\u2502\u2503\u254e\u254f\u2571-\u2573\u26b9\u2758-\u275a\u2768-\u2775\u27cb"
     "\u27d9\u27e8\u27e9\u27ee\u27ef\u292b\u292c\u2983\u2984\u29f5\u29f8\u29f9\u2a2f\u2a75\u2aaa\u2aab\u2afd\u2d70"
     "\u2e31\u2e32\u2e34\u2e40\u30a0\ua4f8-\ua4ff\ua60c\ua60e\ua789\ufd3e\ufd3f\ufe58\uffe8\U0001d001\U0001d114"
     "\U0001d206\U0001d20d\U0001d20f\U0001d212\U0001d213\U0001d216\U0001d22a\U0001d236\U0001d237"
@@ -120,7 +120,7 @@ _TWINS = frozenset(
 )
 """Cyrillic, Greek and Armenian letters drawn like Latin ones; a word of only these reads as a Latin word."""
 _LATIN_TWINS = frozenset(
-    "\u0131\u0237\u0251\u0261\u0269\u026a\u0280\u028f\u0262\u0274\u029f\u029c\u0299\u01c0\u017f"
+    "\u0131\u0237\u0251\u0261\u0269\u026a\u0280\u028f\u0262\u0274\u029f\u029c\u0299\u01c0\u01c1\u01c2\ua78c\u017f"
     "\u1d00\u1d04\u1d05\u1d07\u1d0a\u1d0b\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20\u1d21\u1d22\ua731\ua730\ua7af\ua7ae"
 )
 """Latin letters that are drawn like ASCII ones: dotless letters, small capitals and phonetic letters."""
@@ -245,9 +245,14 @@ def _symbol(match: re.Match[str]) -> str:
     sign = match.group()
     if _pattern(SYMBOLS).match(sign) and not sign.isalpha():
         before = match.string[match.start() - 1 : match.start()]
-        is_own = before >= "\x80" and _script(before) == _script(sign)  # punctuation of the script around it
+        # punctuation of the script around it, but not a second sign like this one
+        is_own = before >= "\x80" and before.isalpha() and _script(before) == _script(sign)
         return sign if is_own else _code(sign)
     return _code(sign) if _deceives(sign) else sign
+
+
+_LONG_S = frozenset({"017F", "02BC"})
+"""Codes in ligatures that are drawn like ASCII: the long s, and the apostrophe."""
 
 
 @lru_cache(4096)
@@ -258,9 +263,10 @@ def _deceives(sign: str) -> bool:
     kind, *codes = unicodedata.decomposition(sign).split() or [""]
     if not kind.startswith("<"):
         kind, codes = "", [kind, *codes]
-    return (
-        len(codes) == 1 and kind not in ("<super>", "<sub>", "<circle>") and codes[0] != "" and int(codes[0], 16) < 0x7F
-    )
+    if kind in ("<super>", "<sub>", "<circle>") or not codes[0]:
+        return False
+    is_ligature = kind == "<compat>" and sign.isalpha()
+    return (len(codes) == 1 or is_ligature) and all(int(code, 16) < 0x7F or code in _LONG_S for code in codes)
 
 
 @lru_cache(4096)
