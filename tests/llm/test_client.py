@@ -1,12 +1,15 @@
 """Calls over real HTTP to a server that streams like an OpenAI-compatible one."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from tests.fakes.model_turns import Called, Request, Turn, bash
+from workbench.llm.litellm_setup import QUIET, load_litellm
 from workbench.llm.model import ModelError, ModelRequest
+from workbench.secrets.secret_names import child_environment
 
 TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}
 
@@ -147,3 +150,11 @@ def test_call_after_close_opens_no_connection(serve):
     with pytest.raises(ModelError):
         caller.ask()
     assert caller.server.requests == []
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_variables_for_litellm_reach_no_program_of_the_user(name):
+    load_litellm()
+    assert name in os.environ
+    assert name not in child_environment()
+    assert child_environment({name: "the user's"}) == {name: "the user's"}

@@ -21,6 +21,7 @@ from workbench.llm.compatible import own_server
 from workbench.llm.exchange import limit_body, owned_call, record_response, stay_here, watch_request
 from workbench.llm.model import ModelError
 from workbench.llm.whole_bodies import check_body
+from workbench.secrets.secret_names import OWN_VARIABLES
 
 _import_lock = threading.Lock()
 QUIET = {
@@ -60,8 +61,8 @@ def load_for(profile: Profile) -> None:
 
 @cache
 def _imported() -> Any:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
+    for name in QUIET.keys() - os.environ.keys():
+        os.environ[name] = OWN_VARIABLES[name] = QUIET[name]
     with _no_collections():
         import litellm
 

@@ -87,10 +87,17 @@ PASSED_ON = PassedOn()
 """The variables of the setting `pass_env`, for this process."""
 
 
+OWN_VARIABLES: dict[str, str] = {}
+"""What this process added to its environment for libraries of its own; programs of the user do not get it."""
+
+
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a child process: without secrets, except the variables that the user listed."""
+    """Return the environment of a child process: without what this process added for itself, and without secrets except
+    the variables that the user listed.
+    """
     return {
         name: value
         for name, value in env.items()
-        if name in PASSED_ON or not (holds_secret(name) or holds_login(name, value) or holds_token(value))
+        if (name in PASSED_ON or not (holds_secret(name) or holds_login(name, value) or holds_token(value)))
+        and OWN_VARIABLES.get(name) != value
     }
