@@ -65,6 +65,23 @@ def drawn_by_both(
     return drawn(compositor._render_chops(region, lambda y: True)), theirs
 
 
+async def test_widget_is_reported_as_resized_although_the_new_map_was_asked_for_first():
+    app = App()
+    async with app.run_test(size=(60, 24)) as pilot:
+        screen = Layered()
+        await app.push_screen(screen)
+        await pilot.pause()
+        compositor, scrolled = screen._compositor, screen.query_one("#scrolled")
+        scrolled.styles.height = 5
+        screen.clear_cached_dimensions()
+        screen._clear_arrangement_cache()
+        screen.query_one("#outer")._clear_arrangement_cache()
+        compositor._full_map_invalidated = True  # as after a scroll
+        assert compositor.full_map[scrolled].region.height == 5
+        assert scrolled.outer_size.height == 8
+        assert scrolled in compositor.reflow(screen, screen.size).resized
+
+
 async def test_layered_screen_equals_textuals_painting():
     app = App()
     async with app.run_test(size=(60, 24)) as pilot:

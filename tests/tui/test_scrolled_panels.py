@@ -1,10 +1,17 @@
-"""A panel that does not follow shows in a line of hints how much was added since, and how to get there."""
+"""A panel that does not follow shows in a line of hints how much was added since, and how to get there; one that
+follows keeps its end and its scrollbar when its height changes.
+"""
+
+import pytest
+from textual.geometry import Region
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
+from tests.tui.pictures import at_rest
 from tests.tui.sample_session import Script
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.dock_space import DockSpace
 from workbench.tui.widgets.timeline import Timeline
 
 
@@ -33,7 +40,7 @@ async def test_items_below_a_scrolled_panel_are_counted_and_reached_by_click_or_
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: len(app.state.actions) == 60)
         conversation, timeline = app.screen.query_one(Conversation), app.screen.query_one(Timeline)
-        await wait_until(pilot, lambda: conversation.max_scroll_y > 20 and conversation.is_vertical_scroll_end)
+        await wait_until(pilot, lambda: conversation.max_scroll_y > 0 and conversation.is_vertical_scroll_end)
         await wait_until(pilot, lambda: timeline.is_vertical_scroll_end)
         assert (hint_of(conversation), hint_of(timeline)) == ("", "")
 
@@ -57,3 +64,29 @@ async def test_items_below_a_scrolled_panel_are_counted_and_reached_by_click_or_
         more(client, script, 2)
         await wait_until(pilot, lambda: len(app.state.actions) == 65 and conversation.is_vertical_scroll_end)
         assert (hint_of(conversation), hint_of(timeline)) == ("", "")
+
+
+def painted_bar(panel):
+    bar = panel.vertical_scrollbar
+    return [strip.text for strip in bar.render_lines(Region(0, 0, *bar.size))]
+
+
+@pytest.mark.parametrize("asks_for_map", [True, False], ids=["map asked for", "map as it was"])
+async def test_panels_keep_their_end_and_bar_as_a_dock_takes_and_returns_rows(asks_for_map):
+    app = workbench_app(FakeClient(many().events))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: len(app.state.actions) == 60)
+        conversation, timeline = app.screen.query_one(Conversation), app.screen.query_one(Timeline)
+        await wait_until(pilot, lambda: conversation.max_scroll_y > 0 and timeline.max_scroll_y > 0)
+        space = DockSpace(app.screen)
+        for rows in (20, 3, 30, 12, 25, 0):
+            space.reserve(rows)
+            if asks_for_map:  # as a widget's region does after a scroll: it must not hide the change from the layout
+                app.screen._compositor._full_map_invalidated = True
+                assert app.screen._compositor.full_map
+            await at_rest(pilot)
+            for panel in (conversation, timeline):
+                assert panel.is_vertical_scroll_end, (panel, rows)
+                painted = painted_bar(panel)
+                panel.vertical_scrollbar.refresh()
+                assert painted_bar(panel) == painted, (panel, rows)

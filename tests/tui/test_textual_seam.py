@@ -28,6 +28,7 @@ METHODS = {
     "textual._compositor:Compositor._arrange_root": "371c8d3116b5",
     "textual._compositor:Compositor._regions_to_spans": "f12ef9bf9300",
     "textual._compositor:Compositor._render_chops": "12a7979c94d3",
+    "textual._compositor:Compositor.reflow": "0ab52ea19663",
     "textual._compositor:Compositor.render_partial_update": "b61a8d739101",
     "textual._compositor:Compositor.update_widgets": "d7d0002aee1a",
     "textual._node_list:NodeList.updated": "15c582326563",
@@ -82,7 +83,7 @@ ATTRIBUTES = {
     "textual.layouts.stream:StreamLayout": ("_cached_placements",),
     "textual.screen:Screen": ("_compositor", "_dirty_widgets", "_layout_widgets", "_layout_required"),
     "textual.widget:Widget": ("_anchored", "_anchor_released", "_render_cache", "_styles_cache"),
-    "textual.widgets._markdown:MarkdownBlock": ("_content",),
+    "textual.widgets._markdown:MarkdownBlock": ("_blocks", "_content", "_token"),
 }
 """Attributes that are read or assigned, by the class that assigns them."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from textual._compositor import ChopsUpdate, Compositor
-from textual.geometry import Region
+from textual._compositor import ChopsUpdate, Compositor, ReflowResult
+from textual.geometry import Region, Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 Span: TypeAlias = tuple[int, int]
 """Columns of a line, half open."""
@@ -16,14 +17,23 @@ Canvas: TypeAlias = list[dict[int, Strip]]
 
 
 class FrontToBackCompositor(Compositor):
-    """A compositor that does not render the covered parts of widgets.
+    """A compositor that does not render the covered parts of widgets, and reports every widget that was resized.
 
     Reason: Textual 8.2.8 renders every widget on the changed lines, containers under their content too, and cuts each
-    line at the edges of all of them. Here only the changed spans are filled.
-    Upstream: `Compositor.render_partial_update` and `_render_chops`; `_dirty_regions` and `_regions_to_spans` are read.
+    line at the edges of all of them. Here only the changed spans are filled. And it compares a layout with the last
+    map, which a request for the whole map between a change and its layout has renewed: no resize is reported then, and
+    the timeline no longer follows its end.
+    Upstream: `Compositor.render_partial_update`, `_render_chops` and `reflow`; `_dirty_regions`, `_full_map` and
+    `_regions_to_spans` are read.
     Without it: `LowLatencyScreen` keeps Textual's compositor when this module cannot be imported; an override that is
-    not called leaves Textual's way of painting. `test_front_first.py` compares both, cell by cell.
+    not called leaves Textual's way of painting. `test_compositor.py` compares both, cell by cell.
     """
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Lay out everything; return the widgets that are hidden, shown and resized now."""
+        result = super().reflow(parent, size)
+        resized = {widget for widget, now in self._full_map.items() if widget.outer_size != now.region.size}
+        return result._replace(resized=result.resized | (resized - result.shown))
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """Return an update of the changed spans, or None if there are none."""

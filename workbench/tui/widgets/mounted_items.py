@@ -50,8 +50,12 @@ class FollowingScroll(VerticalScroll, SingleLayoutPass):
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
         """Arrange; content that fits begins at the top."""
         result = super().arrange(size, optimal)
-        self.is_scrollable_now = result.spatial_map.total_region.bottom > self.container_size.height
+        hidden_rows = result.spatial_map.total_region.bottom - self.container_size.height
+        self.is_scrollable_now = hidden_rows > 0
         anchor_when_scrollable(self, is_scrollable=self.is_scrollable_now)
+        # Textual moves the bar of an anchored panel without painting it.
+        if self.show_vertical_scrollbar and self.follows and self.vertical_scrollbar.position != hidden_rows:
+            self.vertical_scrollbar.refresh()
         return result
 
     @property
@@ -93,8 +97,9 @@ class MountedItems:
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what has changed, or everything if `changed` is None."""
         self.state = state
-        self.window.max_items = max(MAX_ITEMS, self._panel.size.height)
-        self.window.height = 0 if is_in_use(self._panel) else self._panel.size.height
+        height = self._panel.app.size.height  # that of the panel changes with each question docked below it
+        self.window.max_items = max(MAX_ITEMS, height)
+        self.window.height = 0 if is_in_use(self._panel) else height
         if changed is None:
             self.show_end()
             return
@@ -159,9 +164,10 @@ class MountedItems:
         self._panel.call_after_refresh(self.fill)
 
     def fill(self) -> None:
-        """Mount older items while the mounted ones, such as folded cards, leave a part of the panel empty."""
+        """Mount older items while the mounted ones, such as folded cards, are fewer rows than the terminal has."""
         panel = self._panel
-        if self.is_loading or not panel.max_scroll_y <= 0 < self.window.first or not panel.size.height:
+        is_full = panel.virtual_size.height >= panel.app.size.height
+        if self.is_loading or is_full or not self.window.first or not panel.size.height:
             return
         mount = self.window.fill().mount
         if mount:
@@ -316,7 +322,7 @@ def drop_unseen_lines(panel: Widget) -> None:
 
 def _count_far_above(panel: Widget, views: Sequence[Widget]) -> int:
     """Return how many of the first views are screens above the last one; a view not laid out yet has no rows."""
-    rows = mounted_rows(panel.size.height)
+    rows = mounted_rows(panel.app.size.height)
     for index in range(len(views) - 1, -1, -1):
         rows -= views[index].size.height
         if rows < 0:
