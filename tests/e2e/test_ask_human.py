@@ -31,7 +31,7 @@ def answers(sandbox: Sandbox) -> list[str]:
 def test_options_and_free_text_are_valid_answers(sandbox: Sandbox):
     args = work(sandbox, ask(options=OPTIONS), ask("Which file?"))
     with Terminal(args, 110, 34, sandbox.env) as terminal:
-        terminal.wait_until(lambda screen: "Which order?" in screen and "1–2 choose" in screen, "the first question")
+        terminal.wait_until(lambda screen: "Which order?" in screen and "1–2 Choose" in screen, "the first question")
         terminal.press("2")
         terminal.wait_until(lambda screen: "Which file?" in screen and "Enter Send" in screen, "the second question")
         terminal.type("2 of them")
@@ -47,7 +47,7 @@ def test_question_survives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
     args = work(sandbox, bash("echo ran >> made-it"), ask(options=OPTIONS))
     with Terminal((*args, "--mode", "never"), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
-        terminal.wait_for("1–2 choose")
+        terminal.wait_for("1–2 Choose")
         engine_of(sandbox).kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
@@ -57,7 +57,7 @@ def test_question_survives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
     wait_for(lambda: not sandbox.processes(), "every process to be gone")
     assert kinds(sandbox)[-1] == "action_assessed"
     with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("1–2 choose")
+        terminal.wait_for("1–2 Choose")
         terminal.press("1")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")
@@ -68,7 +68,7 @@ def test_question_survives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
 
 def test_messages_during_a_question_are_queued_and_a_stop_ends_it(sandbox: Sandbox):
     with Terminal(work(sandbox, ask(options=OPTIONS)), 80, 24, sandbox.env) as terminal:
-        terminal.wait_for("1–2 choose")
+        terminal.wait_for("1–2 Choose")
         terminal.press("escape")
         terminal.wait_until(lambda screen: "The agent asks" not in screen, "the question to be put off")
         say(terminal, "1")
@@ -98,7 +98,7 @@ def test_headless_question_stops_the_run_with_code_3_and_resume_asks(sandbox: Sa
     assert "ohw resume" in lines[-1]
     assert done.stdout == ""
     with Terminal(["resume", "--last"], 110, 34, sandbox.env) as terminal:
-        terminal.wait_for("1–3 choose")
+        terminal.wait_for("1–3 Choose")
         terminal.press("1")
         terminal.wait_for("As you wish.")
         terminal.press("ctrl+q")

@@ -13,7 +13,7 @@ from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
-_CHANGED = re.compile(r"│ +(?:\d+ +)+([−+]) (.*?) *│")
+_CHANGED = re.compile(r"▌ +(?:\d+ +)+([−+]) (.*?) *$")
 
 
 def shown_changes(picture: str) -> list[str]:

@@ -61,7 +61,7 @@ def test_text_typed_before_the_first_message_is_restored_in_the_next_screen(
 ):
     more = ["--model", sandbox.script(finish("All done."))] if has_model else []
     with screen(sandbox, *more) as terminal:
-        terminal.wait_for("Ask anything" if has_model else "esc not now")
+        terminal.wait_for("Ask anything" if has_model else "Esc Not now")
         if not has_model:
             terminal.press("escape")
             terminal.wait_for("Ask anything")

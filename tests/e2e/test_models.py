@@ -9,6 +9,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
 from tests.sandbox import Sandbox, wait_for
 from tests.terminal.terminal import Terminal
+from workbench.engine.model_test import KEY_REJECTED
 from workbench.protocol.events import SettingsChanged
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
@@ -128,7 +129,7 @@ def test_models_command_lists_profiles_and_keys_by_name_only(sandbox: Sandbox):
         assert done.returncode == 0, done.stderr
         assert f"● one  openai/first at {one.base_url}  (key: ONE_KEY is set)" in done.stdout
         assert f"  two  openai/second at {two.base_url}  (key: TWO_KEY is not set)" in done.stdout
-        assert "A key in ANTHROPIC_API_KEY: ohw --model anthropic/" in done.stdout
+        assert "ANTHROPIC_API_KEY found: ohw --model anthropic/" in done.stdout
         assert "secret" not in done.stdout + done.stderr
         assert one.requests == two.requests == []
 
@@ -143,7 +144,7 @@ def test_models_test_makes_one_real_call(sandbox: Sandbox):
     assert good.stdout.startswith('one OK ("Ready.") in ')
     assert "100 in / 20 out · price unknown" in good.stdout
     assert (len(one.requests), one.requests[0].headers["Authorization"]) == (1, "Bearer sk-first-secret")
-    assert (bad.returncode, bad.stdout) == (1, "")
+    assert (bad.returncode, bad.stdout) == (KEY_REJECTED, "")
     assert "rejected the API key" in bad.stderr
     assert "secret" not in bad.stderr
     assert none.returncode == 2

@@ -47,11 +47,11 @@ def deciders(sandbox: Sandbox) -> list[tuple[str, str]]:
 def test_key_runs_the_plan_in_its_mode(sandbox: Sandbox, key: str):
     with Terminal(arguments(sandbox), 120, 34, sandbox.env) as terminal:
         terminal.wait_for("Plan ready")
-        terminal.wait_for("keep planning")
+        terminal.wait_for("Keep planning")
         assert not (sandbox.project / "a.txt").exists()
         terminal.press(key)
         if key == "y":
-            terminal.wait_for("y approve")
+            terminal.wait_for("y Approve")
             terminal.press("y")
         terminal.wait_for("As planned.")
         terminal.press("ctrl+q")

@@ -98,7 +98,7 @@ def test_trust_lasts_until_something_changes(sandbox: Sandbox, marker):
     with Terminal(arguments, 120, 40, sandbox.env) as terminal:
         terminal.wait_for("Trust this directory?")
         terminal.press("up")
-        terminal.wait_for("esc no")  # it has stood for a moment
+        terminal.wait_for("Esc No")  # it has stood for a moment
         terminal.press("enter")
         wait_for(marker.exists, "the tool to be loaded")
         assert agreed(sandbox.locations) == (fingerprint(sandbox.project),)

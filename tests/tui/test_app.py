@@ -81,7 +81,7 @@ async def test_help_lists_the_keys_of_the_focus_and_the_guides():
         await pilot.press("f1")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
         source = lambda: app.screen.query_one(Markdown).source
-        await wait_until(pilot, lambda: re.search(r"In the prompt\s.*enter +Send", text_on(app), re.DOTALL))
+        await wait_until(pilot, lambda: re.search(r"In the prompt\s.*Enter +Send", text_on(app), re.DOTALL))
         first, second, *_, last = (f"# {topic}" for topic in topics().values())
         for key, heading in (("down", first), ("down", second), ("end", last)):
             await pilot.press(key)

@@ -66,10 +66,10 @@ def test_users_revert_is_shown_as_their_action_everywhere():
     state = script.state()
     (item,) = state.actions.values()
     head, *body = card(item, 60, WORKSPACE)
-    assert text_of(head).split() == ["✓", "you", "·", "±", "reverted", "src/a.py", "+1", "−1"]
+    assert text_of(head).split() == ["✓", "you", "·", "Reverted", "src/a.py", "+1", "−1"]
     assert [text_of(line).split() for line in body] == [["│", "−", "new"], ["│", "+", "old"]]
     assert has_row(item)
-    assert "you · reverted src/a.py" in text_of(row(item, 60, START, WORKSPACE))
+    assert "you · Reverted src/a.py" in text_of(row(item, 60, START, WORKSPACE))
     assert "RISK" not in detail_text(item, WORKSPACE)
     assert begun(item, WORKSPACE) == "Step 1 of your own: reverted src/a.py"
     assert not state.waiting

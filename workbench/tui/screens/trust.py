@@ -67,7 +67,7 @@ class TrustScreen(QuestionScreen[bool]):
     def show_keys(self) -> None:
         """Show the active keys."""
         close = key_of(self.app, "trust.no", "escape")
-        now = Content(f"↑↓ enter · {close} no") if self.quiet.check() else Content(_QUIET)
+        now = Content(f"↑↓ Move   Enter Choose   {close} No") if self.quiet.check() else Content(_QUIET)
         self.query_one("#trust-box").border_subtitle = now
 
     def no_answer(self) -> bool:
