@@ -166,6 +166,11 @@ def test_trust_names_what_the_files_are(directory):
         ("tools:\n  bash: false\n  webfetch: false\n  grep: true", EVERYTHING - {"execute_bash", "web_read"}),
         ("tools:\n  '*': false\n  grep: true", {"grep", *ALWAYS}),
         ("tools:\n  grep: maybe", ALWAYS),
+        ("permission:\n  bash: deny\n  webfetch: deny", EVERYTHING - {"execute_bash", "web_read"}),
+        ("permission:\n  bash:\n    '*': ask\n    'rm *': deny\n  grep: allow", EVERYTHING - {"execute_bash"}),
+        ("permission:\n  edit: deny\n  bash: ask", EVERYTHING),
+        ("permission:\n  '*': deny\ntools: [grep]", ALWAYS),
+        ("permission: deny", ALWAYS),
         ("filter_tools_regex: g", {"glob", "grep", *FILTERED}),
         ("filter_tools_regex: ^(?!execute_)", EVERYTHING - {"execute_bash", "execute_ipython_cell"}),
         ("tools: Grep, Bash\nfilter_tools_regex: 'g.*p'", {"grep", *FILTERED}),
@@ -187,6 +192,9 @@ EDITOR_ONLY_READS = {
     "tools: file_editor": False,
     "disallowedTools: Write, Edit, MultiEdit": True,
     "disallowedTools: Bash": False,
+    "permission:\n  edit: deny": True,
+    "permission:\n  edit: ask": False,
+    "tools:\n  write: false": True,
     "": False,
 }
 

@@ -45,7 +45,7 @@ _EXCEPT: Final = ("disallowedTools", "disallowed_tools")
 _MODES: Final = ("permissionMode", "permission_mode", "mode")
 _READ_ONLY: Final = ("read_only", "readonly", "readOnly", "read-only")
 _KEYS: Final = frozenset(
-    {"name", "description", "tools", FILTER, "model", "prompt", *_READ_ONLY, *_STEPS, *_EXCEPT, *_MODES}
+    {"name", "description", "tools", FILTER, "model", "prompt", "permission", *_READ_ONLY, *_STEPS, *_EXCEPT, *_MODES}
     | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
 )
 """The keys that are used, and those that only other programs show."""
@@ -290,7 +290,7 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
         prompt=prompt,
         pattern=pattern or "",
         tools=None if tools is not None and EVERY.intersection(tools) else tools,
-        without=(*without, *(entries.names(*_EXCEPT, excludes=True) or ())),
+        without=(*without, *_denied(entries), *(entries.names(*_EXCEPT, excludes=True) or ())),
         model="" if model in ("inherit", "default") else model,
         max_steps=_steps(entries),
         only_reads=_only_reads(entries),
@@ -309,6 +309,20 @@ def _tools_of(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...
     names = {is_on: tuple(well_formed(str(name)) for name in table if table[name] is is_on) for is_on in (True, False)}
     has_only_these = bool(EVERY.intersection(names[False]))
     return (names[True] if has_only_these else None), tuple(name for name in names[False] if name not in EVERY)
+
+
+def _denied(entries: _Entries) -> tuple[str, ...]:
+    """Return the tools that a table of permissions denies, also those that it denies in part, as OpenCode has it."""
+    table = entries.values.get("permission")
+    if table is None:
+        return ()
+    if not isinstance(table, Mapping):
+        entries.problems.append("permission must be a table, so it has no tools")
+        return ("*",)
+    values = {name: list(part.values()) if isinstance(part, Mapping) else [part] for name, part in table.items()}
+    if any(value != "deny" for parts in values.values() for value in parts):
+        entries.problems.append("permission: only `deny` is used; what may run is decided by the mode and your rules")
+    return tuple(well_formed(str(name)) for name, parts in values.items() if "deny" in parts)
 
 
 def _named(entries: _Entries, name: str) -> str:
