@@ -6,14 +6,17 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 from workbench.config.locations import Locations
 from workbench.files import recorded_stat
-from workbench.protocol.risk import Risk
+from workbench.protocol.risk import Risk, higher
 from workbench.risk.home_files import PROGRAM_SETTINGS
 from workbench.risk.protected_targets import ProtectedTargets
+from workbench.risk.symlink_patterns import TooManyMatches, is_pattern, symlinked_paths
 
 
 def words(text: str, between: str | None = None) -> frozenset[str]:
@@ -278,10 +281,25 @@ class PathContext:
         if real.startswith(("/dev/", "/proc/")):
             return _reading_device(real)
         if within(real, self.workspace):
-            return "LOW", ""
+            # `**` stands for what a program finds below a directory, and programs that search do not follow links.
+            return self._symlinked(real) if is_pattern(path) and "/**" not in path else ("LOW", "")
         if deep and self._holds_secrets(real):
             return "HIGH", "reads a folder that holds secrets"
         return self._reading_outside(real)
+
+    def _symlinked(self, pattern: str) -> Rating:
+        """Return the risk and reason of reading what a pattern inside the workspace reaches outside of it."""
+        assumed = [target for link, target in self.symlinks.items() if fnmatchcase(link, pattern)]
+        rating: Rating = ("LOW", "")
+        try:
+            for path in chain(assumed, symlinked_paths(pattern)):
+                target = self.resolved(path)
+                if not within(target, self.workspace):
+                    other = self.reading(target)
+                    rating = other if higher(other[0], rating[0]) != rating[0] else rating
+        except TooManyMatches:
+            return rating if rating[0] == "HIGH" else ("MEDIUM", "reads what very many links may lead to")
+        return rating
 
     def listing(self, path: str) -> Rating:
         """Return the risk and reason of reading names, sizes and dates at an absolute path, but no content.

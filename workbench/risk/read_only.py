@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from workbench.files import recorded_stat
 from workbench.risk.assessment import Assessment, Part
 from workbench.risk.paths import within
 
@@ -74,7 +75,9 @@ def _is_harmless(part: Part, workspace: str) -> bool:
 
 def _is_inside(path: str, workspace: str) -> bool:
     """Return whether a path, with links followed, is in the workspace."""
-    return within(os.path.normpath(path), workspace) and within(os.path.realpath(path), os.path.realpath(workspace))
+    return within(os.path.normpath(path), workspace) and within(
+        recorded_stat.real_path(path), recorded_stat.real_path(workspace)
+    )
 
 
 def _paths_of_git(part: Part) -> Iterator[str]:

@@ -1,0 +1,53 @@
+"""Finds the links that a pattern of the shell matches: reading `*` reads what they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from itertools import count
+from typing import Final
+
+from workbench.files import recorded_stat
+
+MOST: Final = 500
+"""How many links and directories are looked at for one pattern; what has more is not known to stay inside."""
+_WILDCARDS: Final = "*?["
+_ENTRIES: Final = recorded_stat.DirectoryReader(lambda path: True)
+
+
+class TooManyMatches(Exception):
+    """A pattern matches more links and directories than are looked at."""
+
+
+def is_pattern(path: str) -> bool:
+    """Return whether the shell may expand the path to several."""
+    return any(character in path for character in _WILDCARDS)
+
+
+def symlinked_paths(pattern: str) -> Iterator[str]:
+    """Yield each absolute path that the pattern matches through a link, or that is one; hidden names match too.
+
+    What follows a link in the pattern stays as it is written. Raises TooManyMatches.
+    """
+    yield from _walk("", pattern.strip("/").split("/"), count())
+
+
+def _walk(directory: str, parts: list[str], steps: Iterator[int]) -> Iterator[str]:
+    at = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
+    directory = "/".join([directory, *parts[:at]])
+    if at == len(parts):
+        if recorded_stat.real_path(directory) != directory:
+            yield directory
+        return
+    part, rest = parts[at].replace("[^", "[!"), parts[at + 1 :]
+    for entry in recorded_stat.ask(_ENTRIES, directory or "/").split("\0"):
+        name = entry.removesuffix("/")
+        is_directory = name != entry
+        if not name or (is_directory and not rest) or not ("(" in part or fnmatchcase(name, part)):
+            continue
+        if next(steps) == MOST:
+            raise TooManyMatches
+        if is_directory:
+            yield from _walk(f"{directory}/{name}", rest, steps)
+        else:
+            yield "/".join([directory, name, *rest])
