@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.model_server import ModelServer
 from tests.mcp.conftest import fake_server
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.allowed_output import strange
@@ -64,6 +65,19 @@ def log(sandbox: Sandbox) -> list[Event]:
 
 def decided(sandbox: Sandbox) -> list[ActionDecided]:
     return [event for event in log(sandbox) if isinstance(event, ActionDecided) and event.by == "person"]
+
+
+def test_rejected_key_is_followed_by_what_to_do(sandbox: Sandbox):
+    with ModelServer(key="sk-of-the-server") as server:
+        model = ("--model", "openai/small", "--api-base", server.base_url)
+        args = ("go", "--plain", *model, "--workspace", str(sandbox.project))
+        with Terminal(args, *SHAPE, sandbox.env) as terminal:
+            terminal.wait_for("rejected the API key (HTTP 401)")
+            terminal.wait_for("To continue: /model NAME uses another model")
+            terminal.wait_for("opens a form that takes another key for openai/small")
+            leave(terminal)
+        (session,) = list_sessions(sandbox.locations)
+        assert f"ohw resume {session.id} --plain" in terminal.raw.decode().replace("\r\n", "")
 
 
 def test_demo_runs_in_ascii_without_the_users_servers(sandbox: Sandbox):

@@ -16,6 +16,7 @@ from workbench.protocol.commands import (
     Decide,
     GetPrompt,
     Interrupt,
+    ReopenModel,
     RestoreCopy,
     RevertFiles,
     RunUserCommand,
@@ -84,6 +85,7 @@ _SHORT: dict[type[Command], Callable[[Any], tuple[Any, ...]]] = {
     Condense: lambda it: ("compact", "undo") if it.undo else ("compact",),
     RevertFiles: lambda it: ("take_back", *it.files),
     RestoreCopy: lambda it: ("restore", it.copy_id),
+    ReopenModel: lambda it: ("reopen_model",),
     GetPrompt: lambda it: ("ask_prompt", it.server, it.name, it.arguments),
     ChangeSettings: _setting,
 }

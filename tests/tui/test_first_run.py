@@ -286,6 +286,31 @@ async def test_without_models_the_screen_says_what_to_do_and_offers_the_demo(whe
     assert started == []
 
 
+@pytest.mark.parametrize("field", ["#form-model", "#form-address"], ids=["model", "url"])
+@pytest.mark.parametrize("how", ["pasted", "typed"])
+async def test_key_in_another_field_is_moved_to_its_own_and_never_shown(where, field, how, monkeypatch):
+    monkeypatch.setattr("workbench.llm.provider_models.PROVIDERS", {})
+    app, _ = first_app(where, [])
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot)
+        await chosen(pilot, "Other")
+        entered = app.screen.query_one(field, Input)
+        app.screen.set_focus(entered)
+        entered.value = "old"
+        if how == "pasted":
+            await paste(pilot, KEY)
+        else:
+            entered.value = ""
+            await pilot.press(*KEY)
+        await wait_until(pilot, lambda: app.screen.query_one(ProviderForm).key)
+        await wait_until(pilot, lambda: "That looked like an API key" in text_on(app))
+        assert KEY.startswith(app.screen.query_one(ProviderForm).key)
+        assert entered.value == ("old" if how == "pasted" else "")
+        await pilot.pause()
+        assert KEY[:12] not in text_on(app)
+        assert isinstance(app.focused, KeyField)
+
+
 async def test_further_providers_follow_on_request(where):
     mistral = Way("mistral/NAME", "paste a key…", title="Mistral")
     app, _ = first_app(where, [WANTS_KEY, mistral])

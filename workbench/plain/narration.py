@@ -103,6 +103,14 @@ def standing(state: SessionState) -> Iterator[str]:
     yield f"Directory {state.workspace}, model {state.model}{other}{at}, mode {state.mode}, cost {cost}."
 
 
+def key_lines(state: SessionState) -> Iterator[str]:
+    """Yield what the user can do if the API key was missing or rejected; nothing if it was not."""
+    if state.rejected_key is not None:
+        resume = f"ohw resume {state.session_id}"
+        yield f"To continue: /model NAME uses another model; or quit, correct the key, and run {resume} --plain."
+        yield f"{resume}, without --plain, opens a form that takes another key for {state.rejected_key.model}."
+
+
 def tasks(state: SessionState) -> Iterator[str]:
     """Yield one line for each task of the agent's plan."""
     words = {"todo": "to do", "in_progress": "in progress", "done": "done"}

@@ -15,7 +15,17 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.diff.hunks import compare
 from workbench.plain.line_input import Console, LineAsker
-from workbench.plain.narration import begun, call_lines, change_lines, ended, file_line, item_lines, standing, tasks
+from workbench.plain.narration import (
+    begun,
+    call_lines,
+    change_lines,
+    ended,
+    file_line,
+    item_lines,
+    key_lines,
+    standing,
+    tasks,
+)
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
@@ -294,8 +304,8 @@ class PlainSession:
         for message in messages:
             changed = apply(self._state, message)
             self._print_changes(changed)
-            if isinstance(message, RunEnded) and plan_ready(self._state):
-                self._console.print(*plan_lines(self._state))
+            if isinstance(message, RunEnded):
+                self._console.print(*plan_lines(self._state) if plan_ready(self._state) else key_lines(self._state))
             self._prompts.receive(changed.prompt)
             if isinstance(message, Disconnected) and message.for_good:
                 self._end(1)

@@ -129,7 +129,7 @@ class ChangeSettings(Command):
 
 
 class ReopenModel(Command):
-    """Open the session's model again before the next call, with the keys and saved models that the user has changed."""
+    """Open the session's model again for the next call, with the keys and saved models that the user has changed."""
 
 
 class GetPrompt(Command):

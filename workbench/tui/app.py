@@ -23,6 +23,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
 from workbench.protocol.commands import ChangeSettings
 from workbench.tui.messages import BehindScrolled
+from workbench.tui.model_setup import ModelSetup
 from workbench.tui.open_screens import (
     open_help,
     open_models,
@@ -171,6 +172,7 @@ class WorkbenchApp(TerminalApp):
         self.state = SessionState(workspace=str(session.workspace), model=settings.model or "", mode=settings.mode)
         self.state.work = "starting" if session.client is not None else "idle"
         self.switcher = SessionSwitcher(self, sources or SessionSources(), history)
+        self.models = ModelSetup(self, self.switcher)
         self.settings_model, self.keymap = settings_model, settings.keys
         self.problems = Problems(self)
         self.problems.replace("settings", settings.problems)
@@ -249,9 +251,12 @@ class WorkbenchApp(TerminalApp):
         """Change the theme, by name or from a list that previews the theme under the cursor."""
         self._themes.choose(name, self.settings_model)
 
-    def action_setup(self) -> None:
-        """Open the screen that offers models to start with."""
-        self.switcher.choose_first_model()
+    def action_setup(self, for_key: bool = False, is_unasked: bool = False) -> None:
+        """Open the screen that offers models to start with, or the form for another key after one was rejected."""
+        if for_key:
+            self.models.replace_key(is_unasked=is_unasked)
+        else:
+            self.models.choose_first()
 
     async def action_demo(self, anywhere: bool = False) -> None:
         """Begin the demo; unless `anywhere`, only if there is no session yet."""

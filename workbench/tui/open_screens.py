@@ -18,9 +18,10 @@ from workbench.text import counted, visible
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
+    from workbench.llm.key_store import Storage
     from workbench.tui.app import WorkbenchApp
     from workbench.tui.palette_entries import PaletteEntry
-    from workbench.tui.settings.providers import Way
+    from workbench.tui.settings.providers import OpenForm, Way
     from workbench.tui.settings.settings_model import SettingsModel
     from workbench.view.approval.never_ask import NeverAskQuestion
     from workbench.view.approval.trust import TrustQuestion
@@ -190,17 +191,20 @@ def open_sessions(
 
 
 def open_first_run(
-    app: App[Any],
+    app: WorkbenchApp,
     find_ways: Callable[[], Sequence[Way]],
     chosen: Callable[[Way | None], Awaitable[None]],
-    opened: Way | None = None,
-    note: str = "",
+    form: OpenForm | None = None,
 ) -> None:
-    """Offer the ways to a model, with the form of `opened`, if it is given; do nothing if they are offered already."""
+    """Offer the ways to a model, or open a form at once; do nothing if they are offered already."""
     from workbench.tui.screens.first_run import FirstRunScreen
+    from workbench.tui.settings.providers import save_key
+
+    def save(way: Way, key: str, storage: Storage) -> None:
+        save_key(way, key, storage, app.settings)
 
     if not isinstance(app.screen, FirstRunScreen):
-        app.push_screen(FirstRunScreen(find_ways, opened, note), chosen)
+        app.push_screen(FirstRunScreen(find_ways, save, form), chosen)
 
 
 def open_settings(app: App[Any], settings_model: SettingsModel) -> None:

@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
 from workbench.tui.garbage_collection import collect_all
-from workbench.tui.open_screens import open_first_run, open_never_ask, open_sessions, open_trust
+from workbench.tui.open_screens import open_never_ask, open_sessions, open_trust
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.composer import Composer
@@ -154,20 +154,16 @@ class SessionSwitcher:
 
         open_sessions(self._app, self._app.state.session_id, search, rename, resume)
 
-    def choose_first_model(self) -> None:
-        """Let the user choose a model to start with, and save it in the settings if possible."""
-        if self.sources.ways is not None:
-            open_first_run(self._app, self.sources.ways, self._begin_on)
+    def type_in(self, text: str) -> None:
+        """Put text that was typed or pasted over the main screen into its prompt."""
+        self.main.query_one(Prompt).type_in(text)
 
     def ask_trust(self) -> None:
         """Ask whether to trust the directory, then to confirm a mode that never asks, each only if needed.
 
         The session begins once both are answered.
         """
-        app, main, question = self._app, self.main, self._app.session.trust
-
-        def type_in(text: str) -> None:
-            main.query_one(Prompt).type_in(text)
+        app, question, type_in = self._app, self._app.session.trust, self.type_in
 
         def confirm_never() -> None:
             if app.session.never_ask is not None:
@@ -182,20 +178,6 @@ class SessionSwitcher:
             confirm_never()
 
         open_trust(app, question, type_in, answered)
-
-    async def _begin_on(self, way: Way | None) -> None:
-        from workbench.tui.screens.first_run import DEMO
-
-        settings_model = self._app.settings_model
-        if way is None or settings_model is None:
-            return
-        if way is DEMO:
-            await self.begin_demo()
-            return
-        name, problem = settings_model.save_model(way)
-        if problem:
-            self._app.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
-        await self.begin_on_model(name)
 
     async def _replace_main(self, typed: str) -> None:
         """Show a main screen for the opened session, with the text `typed` in the prompt.

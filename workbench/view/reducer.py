@@ -18,7 +18,7 @@ from workbench.view.notices import (
     settings_notice,
     undone_notice,
 )
-from workbench.view.state import AgentItem, Changed, Item, NoticeItem, SessionState, UserItem, added
+from workbench.view.state import AgentItem, Changed, Item, NoticeItem, RejectedKey, SessionState, UserItem, added
 
 if TYPE_CHECKING:
     from workbench.client.client import Incoming
@@ -265,7 +265,7 @@ def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
 def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
     if event.model:
         state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
-        state.rejected_model = ""
+        state.rejected_key = None
     if event.mode and event.mode != state.mode:
         state.mode_before_plan = state.mode if event.mode == "plan" else ""
         state.mode = event.mode
@@ -291,7 +291,8 @@ def _rewound(state: SessionState, event: Rewound) -> Changed:
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
     state.is_running = False
     state.ended = event.reason
-    state.rejected_model = (event.model or state.model) if event.fault == "key" else ""
+    if event.fault == "key":
+        state.rejected_key = RejectedKey(event.seq, event.model or state.model, event.detail)
     changed = Changed(status=True, live=state.live is not None)
     if state.live is not None:
         changed.merge(cut_short(state))
@@ -305,7 +306,7 @@ def _run_ended(state: SessionState, event: RunEnded) -> Changed:
 
 def _run_is_on(state: SessionState) -> None:
     state.is_running = True
-    state.ended = state.rejected_model = ""
+    state.ended, state.rejected_key = "", None
 
 
 _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {

@@ -216,6 +216,16 @@ class FileState(Struct):
         return 0 if self.note else count_lines(self.before, self.after)[1]
 
 
+class RejectedKey(Struct, frozen=True):
+    """A run that ended because the API key of its model was missing or rejected."""
+
+    seq: int
+    """The number of the event that ended the run."""
+    model: str
+    """The name of the model in the settings."""
+    error: str
+
+
 class SessionState(Struct):
     """Everything the screen shows of a session."""
 
@@ -230,8 +240,8 @@ class SessionState(Struct):
     """The URL at which the model is called, if it is not its provider's own; not in the log."""
     api_base: str = ""
     """The base URL with which the session began; empty if that of its provider or saved model applies."""
-    rejected_model: str = ""
-    """The model whose API key was missing or rejected, which ended the last run; otherwise empty."""
+    rejected_key: RejectedKey | None = None
+    """The missing or rejected API key that ended the last run, until it is replaced; None if something else did."""
     fallback_model: str = ""
     """The fallback model that is asked now in place of `model`; its URL is `model_url`."""
     tools: tuple[str, ...] = ()

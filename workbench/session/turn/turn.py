@@ -85,7 +85,7 @@ class ModelTurn:
         self.sent = 0
         """The last event that the latest request includes."""
         self._model = log.state.model
-        self._is_stale = False
+        self._reopened = self._opened_at = 0
         self._thread = WorkerThread("session-model")
         self._condenser = Condenser(log, context, limits, self._thread, self._show)
 
@@ -158,12 +158,9 @@ class ModelTurn:
             self._open_model(name).close()
 
     def reopen_model(self) -> None:
-        """Use the keys and saved models that the user has changed from the next call on. Raises ModelError if the model
-        cannot be opened.
-        """
+        """Open the model again for the next call, with the keys and saved models that the user has changed."""
         self._reload_models()
-        self.check_model(self._log.state.asked_model)
-        self._is_stale = True
+        self._reopened += 1
 
     def check_images(self, names: Sequence[str], name: str) -> None:
         """Raise CommandError if there are images and the model of that name is known not to take any."""
@@ -178,11 +175,10 @@ class ModelTurn:
             raise CommandError(f"{name} takes no images; choose another model, or leave out {', '.join(names)}")
 
     def _switch_model(self, name: str) -> None:
-        if (name != self._model or self._is_stale) and self._open_model is not None:
-            # reset before the model is opened: what changes meanwhile makes it stale again
-            self._is_stale = False
+        reopened = self._reopened
+        if (name != self._model or reopened != self._opened_at) and self._open_model is not None:
             old, self._agent.model = self._agent.model, self._open_model(name)
-            self._model = name
+            self._model, self._opened_at = name, reopened
             old.close()
 
     def _respond(self, messages: list[Message], cancel: Cancel) -> ModelResponse:

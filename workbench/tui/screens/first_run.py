@@ -19,11 +19,13 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.engine.model_test import ModelTest, ModelTestOutcome
 from workbench.errors import WorkbenchError
+from workbench.llm.key_store import Storage
 from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.form_early_input import FormEarlyInput
 from workbench.tui.screens.provider_form import ProviderForm
-from workbench.tui.settings.providers import OTHER, Way, is_offered_first, models_of, save_key, wrong_way
+from workbench.tui.settings.providers import OTHER, OpenForm, Way, is_offered_first, models_of, wrong_way
 from workbench.tui.widgets.key_field import KeyField, StorageField
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
@@ -63,6 +65,8 @@ _NOTHING: Final = (
     "No API keys in the environment and no local server (Ollama, LM Studio, vLLM) found. Paste a key, start a server "
     "and rescan, or run the demo."
 )
+_POLL: Final = 0.05
+"""Seconds between two checks of whether the quiet time is over."""
 _MORE: Final = Way("", title="More providers…")
 _WIDEST_TITLE: Final = 34
 
@@ -70,6 +74,7 @@ _WIDEST_TITLE: Final = 34
 class FirstRunScreen(ModalScreen[Way | None]):
     """Dismisses with the way to a model, its key saved; with `DEMO`; or with None. No key reaches the prompt below."""
 
+    AUTO_FOCUS = ""
     takes_words = True
     """Letters belong to the fields: none of them is a key of the app."""
     DEFAULT_CSS = css_beside(__file__)
@@ -79,14 +84,21 @@ class FirstRunScreen(ModalScreen[Way | None]):
         Binding("ctrl+r", "rescan", "Look for keys and servers again", id="setup.rescan"),
     ]
 
-    def __init__(self, find_ways: Callable[[], Sequence[Way]], opened: Way | None = None, note: str = "") -> None:
-        """`find_ways` is called in a thread; the form of `opened`, if it is given, is open at once, with the note."""
+    def __init__(
+        self,
+        find_ways: Callable[[], Sequence[Way]],
+        save_key: Callable[[Way, str, Storage], None],
+        form: OpenForm | None = None,
+    ) -> None:
+        """`find_ways` and `save_key` are called in threads; `form` is open at once."""
         super().__init__(id="first-run")
         self._find_ways = find_ways
+        self._save_key = save_key
+        self._opened = form
+        self._early = FormEarlyInput(form.typed if form else None, lambda: self.dismiss(None), self._end_early_input)
         self._ways: Sequence[Way] = ()
         self._rows: Sequence[Way] = ()
         self._has_more = True
-        self._opened, self._note = opened, note
         self._model_tests = ModelTests()
         self._is_listing = self._waits_for_list = False
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
@@ -118,14 +130,30 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.run_worker(self._find())
         self.run_worker(self._offer_keyring())
         if self._opened is not None:
-            self._open(self._opened, self._note)
+            self._open(self._opened.way, _rejected(self._opened.error))
+            if self._early.is_awaited:
+                self.set_focus(None)  # until the quiet time is over, letters belong to the prompt
+                self._quiet = self.set_interval(_POLL, self._end_early_input)
 
     def on_unmount(self) -> None:
         """Stop the running test call, if any."""
         self._model_tests.stop()
 
+    def _end_early_input(self, key: str = "") -> None:
+        """Focus the field for the key once the form has been in sight for the quiet time, and fill in an early key."""
+        if not self._early.is_awaited or self.confirmation.is_armed:
+            self._early.end()
+            self._quiet.stop()
+            if self._is_editing and self.focused is None:
+                self.set_focus(self._form.query_one(KeyField))
+        if key:
+            self._form.query_one(KeyField).paste(key)
+
     def on_key(self, event: events.Key) -> None:
         """Choose a row by its number; stop an enter that comes too soon after the screen has changed."""
+        if self._early.is_awaited:
+            self._early.key(event)
+            return
         is_heard = self.confirmation.hears(event.key, time.monotonic() - event.time)
         number = int(event.key) if event.key.isdecimal() and len(event.key) == 1 else 0
         if event.key == "enter" and not is_heard and not (self._is_editing and self._form.key):
@@ -142,6 +170,9 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def on_paste(self, event: events.Paste) -> None:
         """Paste a key into the form of the provider under the cursor, if it needs one."""
         event.stop()
+        if self._early.is_awaited:
+            self._early.paste(event.text)
+            return
         at = self.query_one("#first-rows", OptionList).highlighted
         way = self._rows[at] if at is not None and at < len(self._rows) else DEMO
         if not self._is_editing and way.provider and way not in (DEMO, _MORE) and not way.is_ready:
@@ -250,6 +281,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         if not self._is_editing:
             self.dismiss(None)
             return
+        self._early.end()
         self._model_tests.stop()
         self.remove_class("-form")
         rows = self.query_one("#first-rows")
@@ -275,7 +307,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         storage = self._form.storage
         try:
             if key:
-                await in_daemon(lambda: save_key(way, key, storage))
+                await in_daemon(lambda: self._save_key(way, key, storage))
         except WorkbenchError as error:
             self._form.show_note(f"✗ The key is not saved: {error}")
             return
@@ -283,12 +315,15 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self.dismiss(way)
 
     def _show_note(self, line: str) -> None:
-        style = "$sign-running" if line.startswith("●") else "$dim"
-        self.query_one("#first-note", Static).update(Content.styled(line, style))
+        self.query_one("#first-note", Static).update(_note(line))
 
     def _wait(self) -> None:
         """Begin the quiet time, during which no choice is accepted."""
         self.confirmation.ask(self)
+
+
+def _note(line: str) -> Content:
+    return Content.styled(line, "$sign-running" if line.startswith("●") else "$dim")
 
 
 def _rejected(line: str) -> str:

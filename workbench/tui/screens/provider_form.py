@@ -17,15 +17,43 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
 from workbench.llm.key_store import Storage
+from workbench.secrets.key_words import split_key
 from workbench.text import counted, visible
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField
 
 _MOST_NAMES: Final = 200
+_MOVED: Final = "● That looked like an API key: it is in the field for keys now, and was shown nowhere."
 _KEYS: Final = "Enter Test and start   Tab Next field   Esc Back"
 
 
-class ModelInput(Input):
+class PlainInput(Input):
+    """A field whose text is shown; a key that is pasted into it is never shown, but reported."""
+
+    class KeyEntered(Message):
+        """Posted when a key was pasted or typed; it is not in the field."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Report a pasted key instead of inserting it."""
+        key, _ = split_key(event.text)
+        if key:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.KeyEntered(key))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Take a key that was typed out of the field."""
+        key, rest = split_key(event.value)
+        if key:
+            self.value = rest
+            self.post_message(self.KeyEntered(key))
+
+
+class ModelInput(PlainInput):
     """The name of a model; up and down go through the names that fit what was typed."""
 
     BINDINGS = [  # noqa: RUF012
@@ -67,7 +95,7 @@ class ProviderForm(Vertical):
         """Yield the fields, the names of models, and the outcome."""
         with Horizontal(id="form-address-row", classes="form-row"):
             yield Static("URL", classes="form-label")
-            yield Input(placeholder="https://…/v1", select_on_focus=False, compact=True, id="form-address")
+            yield PlainInput(placeholder="https://…/v1", select_on_focus=False, compact=True, id="form-address")
         with Horizontal(id="form-key-row", classes="form-row"):
             yield Static("API key", classes="form-label")
             yield KeyField(id="form-key")
@@ -154,6 +182,17 @@ class ProviderForm(Vertical):
         self.query_one("#form-key-row").display = True
         self.show_note(line)
         self.screen.set_focus(field)
+
+    @on(PlainInput.KeyEntered)
+    def on_key_entered(self, event: PlainInput.KeyEntered) -> None:
+        """Move a key from another field to its own, and say so."""
+        event.stop()
+        field = self.query_one(KeyField)
+        self.query_one("#form-key-row").display = True
+        field.action_clear()
+        field.paste(event.key)
+        self.screen.set_focus(field)
+        self.show_note(_MOVED)
 
     def is_new_source(self) -> bool:
         """Return whether the key and the address have changed since the last call: another list may be available."""

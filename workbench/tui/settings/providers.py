@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -57,6 +57,19 @@ class Way:
         return "" if name == _UNNAMED else name
 
 
+@dataclass(frozen=True)
+class OpenForm:
+    """The form for another key of a model whose key was rejected."""
+
+    way: Way
+    error: str
+    """The error with which the key was rejected."""
+    typed: Callable[[str], None] | None = None
+    """Set if the form opens on its own: what the user types before it has been in sight for a moment closes it, and is
+    passed on.
+    """
+
+
 OTHER: Final = Way("", "by its URL", title="Other (OpenAI-compatible)…")
 """A server, or any model that litellm supports, that the user names."""
 
@@ -104,13 +117,42 @@ def is_offered_first(way: Way) -> bool:
     return way.is_ready or way.provider in _FIRST
 
 
-def save_key(way: Way, key: str, storage: Storage) -> None:
-    """Save a key for a way's provider or server, in place of the one in the environment. Raises WorkbenchError."""
+def way_of(name: str, settings: Settings, api_base: str = "") -> Way:
+    """Return the way to a model that a session uses, by its name in the settings, to be given another key.
+
+    `api_base` is the URL with which the session began; a saved model has its own.
+    """
+    from workbench.llm.provider_models import PROVIDERS
+
+    profile, is_saved = settings.profile(name), name in settings.models
+    provider = profile.model.partition("/")[0]
+    base = (profile.api_base or "") if is_saved or _is_meant(name, settings) else ""
+    listed = PROVIDERS.get(provider)
+    title = name if is_saved or listed is None else listed.title
+    return Way(profile.model, "", base or ("" if is_saved else api_base), name if is_saved else "", title=title)
+
+
+def _is_meant(name: str, settings: Settings) -> bool:
+    """Return whether the URL and the key beside the settings' model apply to this one, which is not saved."""
+    chosen = settings.model or ""
+    return not chosen or chosen in settings.models or chosen.partition("/")[0] == name.partition("/")[0]
+
+
+def save_key(way: Way, key: str, storage: Storage, settings: Settings) -> None:
+    """Save a key for a way's provider or server, in place of the one that the settings or the environment give.
+
+    Raises WorkbenchError.
+    """
     from workbench.llm.key_store import KeyStore, key_in_environment, key_name
 
     api_base = way.api_base or None
-    replaced = os.environ.get(key_in_environment(way.model, api_base), "")
+    named = "" if way.profile or not _is_meant(way.model, settings) else _key_beside_the_model(settings)
+    replaced = named or os.environ.get(key_in_environment(way.model, api_base), "")
     KeyStore(Locations.from_environment()).save(key_name(way.model, api_base), key, storage, replaced)
+
+
+def _key_beside_the_model(settings: Settings) -> str:
+    return settings.api_key or os.environ.get(settings.api_key_env or "", "")
 
 
 def models_of(way: Way, key: str) -> ModelList:
@@ -160,6 +202,19 @@ def profile_changes(way: Way, models: Mapping[str, Mapping[str, Any]]) -> tuple[
         if table and (table.get(field) or "") != value
     }
     return name, changes
+
+
+def session_changes(
+    way: Way, models: Mapping[str, Mapping[str, Any]], instead_of: Way
+) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """Return the name by which a session uses the model, and the changes to the settings which that needs.
+
+    The default model stays. A model at the URL of `instead_of` that is not saved needs no changes.
+    """
+    if not way.profile and way.api_base == instead_of.api_base and not (way.api_base and instead_of.profile):
+        return way.model, {}
+    name, changes = profile_changes(way, models)
+    return name, {path: value for path, value in changes.items() if path != ("model",)}
 
 
 def new_profile(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:

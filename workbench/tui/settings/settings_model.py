@@ -33,7 +33,7 @@ from workbench.tui.settings.entries import (
     removed,
     renamed,
 )
-from workbench.tui.settings.providers import Way, profile_changes
+from workbench.tui.settings.providers import Way, profile_changes, session_changes
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath
@@ -184,6 +184,13 @@ class SettingsModel:
             self._apply(replace(self.settings, model=name, models=models))
             return name, str(error)
         return name, ""
+
+    def save_for_session(self, way: Way, instead_of: Way) -> str:
+        """Save what a session needs to use this model; return the model's name. Raises UsageError."""
+        name, changes = session_changes(way, self.settings.models, instead_of)
+        if changes:
+            self.write(changes)
+        return name
 
     def _apply(self, settings: Settings) -> None:
         self.settings = settings

@@ -115,8 +115,7 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
     if state.unsaved:
         return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
-        idle = "Enter tries again" if state.can_retry else ""
-        return "● starting" if state.work == "starting" else idle, "$dim"
+        return "● starting" if state.work == "starting" else _next_step(state), "$dim"
     return f"● {_work(state)}", "$sign-running"
 
 
@@ -128,6 +127,13 @@ def _work(state: SessionState) -> str:
     if state.call is not None:
         return _call(state.call, state.workspace)
     return "writing" if state.live and state.live.text else "thinking"
+
+
+def _next_step(state: SessionState) -> str:
+    """Return what enter does in the empty prompt after an error; otherwise an empty string."""
+    if not state.can_retry:
+        return ""
+    return "Enter opens the form for another API key" if state.rejected_key else "Enter tries again"
 
 
 def _waiting(state: SessionState, key: str) -> str:

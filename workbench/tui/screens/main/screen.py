@@ -31,6 +31,7 @@ from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, BeginShell, S
 from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.plan_approval import PlanOpener
 from workbench.tui.screens.question_opener import QuestionOpener
+from workbench.tui.screens.rejected_key import RejectedKeyOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.composer import Composer
@@ -75,6 +76,7 @@ class MainScreen(LowLatencyScreen):
         self._review = Review(client, state, session.workspace, self.submitter.send, session.keep)
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
         self._plan = PlanOpener(self, client, state, self._modes)
+        self._rejected_key = RejectedKeyOpener(self, state)
         self._draft = Draft(self, state, session.keep, session.unsent)
 
     def compose(self) -> ComposeResult:
@@ -108,6 +110,7 @@ class MainScreen(LowLatencyScreen):
         self.refresh_status()
         self._questions.refresh(changed)
         self._plan.refresh(changed)
+        self._rejected_key.refresh(changed)
         self._review.update(changed)
 
     def refresh_status(self) -> None:

@@ -68,10 +68,10 @@ class Submitter:
     async def submit(self, event: Prompt.Submitted) -> None:
         """Send a line or run it as a command; text from an MCP server is always sent, whatever it starts with.
 
-        An empty line after an error asks the agent to try again.
+        An empty line after an error asks the agent to try again; if the API key was rejected, it asks for another one.
         """
         if event.is_foreign or not event.text:
-            self._send_unread(event.text)
+            await self._submit_unread(event.text)
             return
         if self._has_session and self.server_prompts.request(event.text):
             return
@@ -93,10 +93,15 @@ class Submitter:
         else:
             self._refuse(event.text, NO_MODEL_MESSAGE)
 
-    def _send_unread(self, text: str) -> None:
-        """Send a text that is no command; an empty one only after an error."""
-        if text or (self._state.can_retry and self._has_model and not self.outbox.pending):
-            self.send(text or RETRY)
+    async def _submit_unread(self, text: str) -> None:
+        """Send a text that is no command; an empty one goes on after an error, or replaces a rejected API key."""
+        if text:
+            self.send(text)
+        elif self._state.can_retry and self._has_model and not self.outbox.pending:
+            if self._state.rejected_key:
+                await self._screen.run_action("app.setup(True)")
+            else:
+                self.send(RETRY)
 
     def _submit_custom(self, line: str, otherwise: str = "") -> bool:
         """Send the message of the custom command that a line names.

@@ -1,0 +1,77 @@
+"""Connects models to the session on screen: the first one, another one, and the same one with another API key."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import ChangeSettings, ReopenModel
+from workbench.text import visible
+from workbench.tui.open_screens import open_first_run
+from workbench.tui.settings.providers import OpenForm, way_of
+
+if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
+    from workbench.tui.session_switcher import SessionSwitcher
+    from workbench.tui.settings.providers import Way
+
+
+class ModelSetup:
+    """Opens the forms for models and keys, and uses what the user has chosen there."""
+
+    def __init__(self, app: WorkbenchApp, switcher: SessionSwitcher) -> None:
+        self._app = app
+        self._switcher = switcher
+
+    def choose_first(self) -> None:
+        """Let the user choose a model to start with, and save it in the settings if possible."""
+        if self._switcher.sources.ways is not None:
+            open_first_run(self._app, self._switcher.sources.ways, self._begin_on)
+
+    def replace_key(self, *, is_unasked: bool = False) -> None:
+        """Open the form of the model whose key was rejected; `is_unasked` if no key of the user's opens it.
+
+        With a key that works, the session uses the model from its next call on.
+        """
+        app, rejected = self._app, self._app.state.rejected_key
+        if rejected is None or self._switcher.sources.ways is None:
+            return
+        way = way_of(rejected.model, app.settings, app.state.api_base)
+        use = partial(self._use_in_session, rejected.model, way)
+        form = OpenForm(way, rejected.error, self._switcher.type_in if is_unasked else None)
+        open_first_run(app, self._switcher.sources.ways, use, form)
+
+    async def _begin_on(self, way: Way | None) -> None:
+        from workbench.tui.screens.first_run import DEMO
+
+        settings_model = self._app.settings_model
+        if way is None or settings_model is None:
+            return
+        if way is DEMO:
+            await self._switcher.begin_demo()
+            return
+        name, problem = settings_model.save_model(way)
+        if problem:
+            self._app.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
+        await self._switcher.begin_on_model(name)
+
+    async def _use_in_session(self, before: str, instead_of: Way, way: Way | None) -> None:
+        """Use a model in this session in place of the one that was called `before`; the default model stays."""
+        from workbench.tui.screens.first_run import DEMO
+
+        app = self._app
+        if way is DEMO:
+            await self._switcher.begin_demo()
+        if way is None or way is DEMO or app.settings_model is None or app.session.client is None:
+            return
+        try:
+            name = app.settings_model.save_for_session(way, instead_of)
+        except WorkbenchError as error:
+            app.notify(visible(f"the model is not saved: {error}"), severity="warning", markup=False)
+            return
+        app.session.client.send(ReopenModel())
+        if name != before:
+            app.session.client.send(ChangeSettings(model=name))
+        app.state.rejected_key = None
+        self._switcher.main.refresh_status()
