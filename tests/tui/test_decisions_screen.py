@@ -53,6 +53,26 @@ async def test_decisions_screen_filters_shows_details_switches_and_exports(app, 
     assert json.loads(line)["arguments"] == {"command": "rm -rf build"}
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("since:soon", "since needs a date (2026-11-30, 2026-11-30T18:00, yesterday, 12h), not 'soon'"),
+        ("risk:purple", "risk is low, medium, high or unknown, not 'purple'"),
+        ("nothing-like-it", "No decision fits"),
+    ],
+    ids=["date", "choice", "words"],
+)
+async def test_filter_that_can_match_nothing_says_why_on_a_small_screen(app, where, text, message):
+    keep_all_kinds()
+    async with app.run_test(size=(84, 24)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id == "s1")
+        app.action_page("decisions")
+        await wait_until(pilot, lambda: "7 decisions" in text_on(app))
+        await pilot.press("slash", *text, "enter")
+        await wait_until(pilot, lambda: message in text_on(app))
+        assert "0 of 7 decisions" in text_on(app)
+
+
 async def test_export_without_a_format_names_the_formats(app, where):
     keep_all_kinds()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -153,8 +153,8 @@ class DecisionFilter:
         if name in _MOMENTS and value:
             operand = _moment(value) or ""
             if not operand:
-                form = "a date such as 2026-11-30 or 2026-11-30T18:00, or today, yesterday, 7d, 12h"
-                self.problem = self.problem or f"{name} is {form}, not {value!r}"
+                form = "a date (2026-11-30, 2026-11-30T18:00, yesterday, 12h)"
+                self.problem = self.problem or f"{name} needs {form}, not {value!r}"
                 return lambda _: False
         return lambda row: fits(row, operand)
 
