@@ -17,7 +17,7 @@ from workbench.tools import list_registered_tools, unregister_tool
 from workbench.tools.manifest import ALL_TOOLS
 
 
-@pytest.mark.parametrize("package", ["workbench.tools", "workbench.sdk"])
+@pytest.mark.parametrize("package", ["workbench.tools", "workbench.sdk", "workbench.mcp"])
 def test_examples_in_docstrings_run(package: str, local_sandbox: Sandbox):
     module = import_module(package)
     results = doctest.testmod(module)

@@ -2,6 +2,22 @@
 
 For other Python programs, `create_mcp_tools` returns tools that are ready to run. Each name is imported on first use;
 the protocol's SDK is imported by the first connection, in the thread that opens it.
+
+>>> import sys
+>>> from workbench.mcp import create_mcp_tools
+>>> server = '''
+... from mcp.server.mcpserver import MCPServer
+... server = MCPServer("greeter")
+... @server.tool()
+... def greet(name: str) -> str:
+...     return f"Hello, {name}!"
+... server.run()
+... '''
+>>> config = {"mcpServers": {"greeter": {"command": sys.executable, "args": ["-c", server], "timeout": 60000}}}
+>>> (greet,) = create_mcp_tools(config, timeout=60)
+>>> with greet:
+...     greet({"name": "Ada"}).text
+'Hello, Ada!'
 """
 
 from __future__ import annotations
