@@ -406,9 +406,14 @@ def _zip(call: Call) -> None:
             _taken_away(call, word)
 
 
+_LISTED_BY_L = words("gzip gunzip xz unxz zstd unzstd")
+"""Programs that list an archive with `-l`; lz4 packs in an older format with it."""
+
+
 def _packs_and_removes(call: Call) -> None:
     names = flag_names(call.options(Spec())[0])
-    prints = bool(names & {"-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"})
+    prints = bool(names & {"-c", "--stdout", "--to-stdout", "--list", "-t", "--test"})
+    prints = prints or ("-l" in names and call.name in _LISTED_BY_L)
     call.apply(
         Spec(operands="read") if prints or call.piped else Spec("MEDIUM", "packs files in place", operands="write")
     )

@@ -425,7 +425,7 @@ systemctl status/show/is-active/is-enabled/is-failed/list-units/list-unit-files/
  --user --system --no-pager --full --lines= --type= --state= --all --property= --output= --quiet --failed --plain
  --no-legend --value | t*
 netstat | -[anltuprwveisgcMNWxo46] -f= --all --numeric --listening --tcp --udp --program --route |
-ss | -[anltuprwxeimoshOHbEZ460] -f=! -D=w -F=r --all --numeric --listening --tcp --udp --processes --summary
+ss | -[anltuprwxeimoshOHbZ460] -f=! -D=w -F=r --all --numeric --listening --tcp --udp --processes --summary
  --no-header --unix | t*
 ifconfig | -[as] | {[\w.:-]+} !* | changes the network
 route | -[neCFv46] --numeric |

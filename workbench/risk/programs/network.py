@@ -464,7 +464,9 @@ def _nc(call: Call) -> None:
         call.raise_to("HIGH", "opens a connection to anywhere")
 
 
-_SETS = words("up down add del delete change replace set flush netmask mtu hw promisc -K --kill -d -s -f kill restart")
+_SETS = words(
+    "up down add del delete change replace set flush netmask mtu hw promisc -K --kill -d -s -f kill restart -b -batch"
+)
 
 
 def _network(call: Call) -> None:

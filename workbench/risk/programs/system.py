@@ -202,6 +202,15 @@ RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(words("ntpdate sntp rdate chronyd ntpd"), _flagged(_SETTINGS, "-q --help --version -h -V")),
     "chronyc": _acts(_SETTINGS, "tracking sources sourcestats activity ntpdata clients help", bare=False),
+    "nvram": _flagged(_SETTINGS, "-p -x -xp"),
+    "scutil": _flagged(_SETTINGS, "--get --dns --proxy --nwi -r"),
+    "pmset": _flagged(_SETTINGS, "-g"),
+    "ethtool": _changed_by(
+        "changes the network or the firewall",
+        "-A -C -D -E -f -G -K -L -N -p -P -r -s -t -U -W -X --change --features --offload --reset --set-eee --flash "
+        "--pause --coalesce --set-ring --set-channels --config-nfc --set-priv-flags --test --negotiate",
+    ),
+    "net": _changed_by(_SETTINGS, "/add /delete /active:no stop start share send"),
     "adjtimex": _flagged(_SETTINGS, "-p --print --help --version"),
     "localectl": _acts(
         _SETTINGS,
@@ -214,7 +223,7 @@ RULES: dict[str, Rule] = {
     "nmcli": _acts(
         "changes the network or the firewall",
         "general|general status|g|g status|dev|device|d|dev status|device status|d status|dev show|device show|"
-        "dev wifi|device wifi|dev wifi list|con|connection|c|con show|connection show|c show|radio|networking|monitor",
+        "dev wifi|device wifi|dev wifi list|con|connection|c|con show|connection show|c show|monitor",
         "-f -t -g --fields --get-values -m --mode -c --colors -e --escape -w --wait",
     ),
     "coredumpctl": _acts("reads the memory or surroundings of a process", "list info", _VALUES),
@@ -453,6 +462,9 @@ RULES |= {
         "HIGH",
         "changes the kernel or the boot",
         "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
+    ),
+    **always(
+        "HIGH", "changes firmware or the rights of files", "flashrom avrdude dfu-util bcdedit takeown icacls cacls"
     ),
     **always(
         "HIGH",
