@@ -221,3 +221,14 @@ def test_command_lists_and_revokes(sandbox: Sandbox):
     settings_file.write_text("")
     sandbox.ohw("trust", "revoke", "--all")
     assert sandbox.ohw("trust").stdout.startswith("No directory is trusted.")
+
+
+@pytest.mark.parametrize("words", [("--all",), ("list", "--all"), ("list", "."), ("list", ".", "--json")], ids=" ".join)
+def test_listing_with_what_only_revokes_is_refused_and_revokes_nothing(sandbox: Sandbox, words):
+    (sandbox.project / ".ohw").mkdir()
+    (sandbox.project / ".ohw/rules.toml").write_text(RULES)
+    agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
+    done = sandbox.ohw("trust", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`ohw trust revoke --all`" in done.stderr
+    assert is_trusted(sandbox.project, agreed(sandbox.locations))

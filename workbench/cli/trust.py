@@ -24,6 +24,8 @@ _RUNNING = "Sessions that are open keep what they loaded until they end."
 
 def trust(arguments: Namespace) -> int:
     """List the trusted directories, or revoke the trust in some. Raises UsageError if one was never trusted."""
+    if arguments.action != "revoke" and (arguments.all or arguments.paths):
+        raise UsageError("`ohw trust revoke PATH` ends the trust in a directory, and `ohw trust revoke --all` in all")
     where, settings = settings_of(arguments)
     rows = trust_rows(where, settings.trusted)
     if arguments.action == "revoke":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,16 +15,32 @@ from workbench.errors import UsageError
 def save_lines(lines: Iterable[str], file: Path) -> None:
     """Write the lines to a file that only its owner can read. Raises UsageError if that fails.
 
-    An existing file stays unchanged until all lines are written.
+    An existing file stays unchanged until all lines are written. A device or a pipe is written to and not replaced.
     """
     target = Path(os.path.realpath(file))
     try:
+        if _is_stream(file):
+            _write(os.open(file, os.O_WRONLY | os.O_CLOEXEC), lines)
+            return
         with _temporary_beside(target) as (descriptor, temporary):
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as out:
-                out.writelines(f"{line}\n" for line in lines)
+            _write(descriptor, lines)
             temporary.replace(target)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+def _is_stream(file: Path) -> bool:
+    """Return whether the path leads to something that exists and is neither a regular file nor a directory."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _write(descriptor: int, lines: Iterable[str]) -> None:
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as out:
+        out.writelines(f"{line}\n" for line in lines)
 
 
 @contextmanager
