@@ -46,6 +46,14 @@ def _shapes(size: int) -> list[str]:
     fronts = ("", "let ", "rm ", "echo $((", "python3 -c '", "python3 - <<'E'\n", "'' ; let ")
     nested = [front + piece * ((size - 60) // len(piece)) for piece in dense for front in fronts if size < _LONG]
     nested += [text + "1" + "]" * 3 + "'" + "\nE" for text in nested if "python3" in text]
+    recovering = ("'a' ", '\\" ', "'\"'\"' ", "$a ", "../", "\\/", " ", "find . -exec a \\;;", "${a##b} ", "x=$(a);")
+    around = (("[[ ", " ]]"), ("(( ", " ))"), ("cat <<X\n", "\nX"), ("awk '", "'"), ("for ", "; do rm $i; done"))
+    nested += [
+        before + piece * ((size - 60) // len(piece)) + behind
+        for piece in recovering
+        for before, behind in around
+        if size < _LONG
+    ]
     plain = "echo '" + "x" * (size - 7) + "'"
     heredoc = "cat > f <<'E'\n" + "some words\n" * ((size - 18) // 11) + "E"
     few = "git log --oneline | head -5 && cat README.md > out.txt; " * 20

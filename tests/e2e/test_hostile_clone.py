@@ -152,6 +152,25 @@ def texts(canary: Path) -> Mapping[str, str]:
     }
 
 
+def _plant_in_other_settings(git: Path, canary: Path) -> None:
+    """Plant canaries where git looks besides `.git/config`: conditional includes, worktrees, attributes, addresses."""
+    with (git / "config").open("a") as config:
+        config.write(
+            '[includeIf "onbranch:**"]\n\tpath = conditional\n[includeIf "gitdir:**"]\n\tpath = conditional\n'
+            "[extensions]\n\tworktreeConfig = true\n[core]\n\tattributesFile = .more-attributes\n"
+            f'[url "ext::{canary} "]\n\tinsteadOf = https://\n[protocol "ext"]\n\tallow = always\n'
+            "[status]\n\tsubmoduleSummary = true\n[diff]\n\tsubmodule = log\n[submodule]\n\trecurse = true\n"
+        )
+    (git / "conditional").write_text(
+        f'[filter "included"]\n\tclean = {canary}\n\trequired = true\n[core]\n\tsshCommand = {canary}\n'
+        f'[diff "included"]\n\ttextconv = {canary}\n\tcommand = {canary}\n[diff]\n\texternal = {canary}\n'
+    )
+    (git / "config.worktree").write_text(f"[core]\n\tfsmonitor = {canary}\n\tpager = {canary}\n")
+    (git / "info").mkdir(exist_ok=True)
+    for attributes in (git / "info/attributes", git.parent / ".more-attributes"):
+        attributes.write_text("* filter=included diff=included\n")
+
+
 @pytest.fixture
 def mark(sandbox: Sandbox) -> Path:
     """Build the hostile clone; return the file that a canary writes when it is run or imported."""
@@ -182,6 +201,7 @@ def mark(sandbox: Sandbox) -> Path:
     more.write_text(f'[filter "hidden"]\n\tclean = {canary}\n\tprocess = {canary}\n[core]\n\tpager = {canary}\n')
     for key, value in (("include.path", "more"), ("format.pretty", "%G?"), ("log.showSignature", "true")):
         git("config", key, value)
+    _plant_in_other_settings(sandbox.project / ".git", canary)
     links = [sandbox.project / ".git/hooks" / hook for hook in HOOKS]
     links += [sandbox.project / directory / name for directory in DIRECTORIES for name in PROGRAMS]
     for link in links:
