@@ -430,3 +430,31 @@ def test_any_value_of_any_key_leaves_a_server_that_can_be_read(table, is_foreign
     assert all("\n" not in notice for notice in config.notices)
     assert 0 < config.call_seconds <= 86_400
     assert config.key == read_server("x", {**table, "command": "run"}, "f", "/w", runs_there=is_foreign).key
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({}, "it needs a command or a url"),
+        ({"command": ""}, "it needs a command or a url"),
+        ({"type": "http", "url": ""}, "it needs a command or a url"),
+        ({"type": "stdio", "description": "d"}, "it needs a command or a url"),
+        ({"url": "http://"}, "url has no host"),
+        ({"url": "https:///mcp"}, "url has no host"),
+        ({"url": "http://:8000/mcp", "type": "sse"}, "url has no host"),
+        ({"url": "https://user:word@/mcp"}, "url has no host"),
+        ({"url": "https://?a=b"}, "url has no host"),
+        ({"url": "ftp://example.com"}, "url must start with http:// or https://"),
+    ],
+    ids=["nothing", "empty", "empty-url", "type-alone", "bare", "path", "port", "user", "query", "ftp"],
+)
+def test_a_server_that_nothing_can_reach_is_refused_with_what_is_missing(table, message):
+    with pytest.raises(UsageError, match=message):
+        read_server("x", table, "f", "/w")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://h", "http://[::1]:80/mcp", "https://u:p@h/mcp", "${URL}", "http://${HOST}/mcp"]
+)
+def test_a_url_with_a_host_is_accepted(url):
+    assert read_server("x", {"url": url}, "f", "/w").url == url

@@ -14,7 +14,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
@@ -299,12 +299,18 @@ def _is_on(table: Mapping[str, Any]) -> bool:
     return bool(table.get("enabled", True)) and not table.get("disabled", False)
 
 
+_NO_HOST: Final = re.compile(r"https?://(?:[^/?#@]*@)?(?:[/?#:]|\Z)")
+
+
 def _check_target(kind: Kind, table: Mapping[str, Any]) -> None:
-    needed = "command" if kind == "stdio" else "url"
-    if not table.get(needed):
-        raise UsageError(f"{kind} needs a {needed}")
-    if kind != "stdio" and not table["url"].startswith(("http://", "https://", "${")):
+    if not table.get("command") and not table.get("url"):
+        raise UsageError("it needs a command or a url")
+    if kind == "stdio":
+        return
+    if not table["url"].startswith(("http://", "https://", "${")):
         raise UsageError("url must start with http:// or https://")
+    if _NO_HOST.match(table["url"]):
+        raise UsageError("url has no host; write it as https://mcp.example.com/mcp")
 
 
 def variables_of(server: ServerConfig, env: Mapping[str, str]) -> Mapping[str, str]:
