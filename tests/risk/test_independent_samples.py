@@ -69,6 +69,31 @@ def test_destructive_verb_typed_into_an_unknown_program_is_high(text):
     assert assess_typed(text, [Waiting(("frobctl",), PLACES.workspace)], PLACES, PLACES.workspace).risk == "HIGH"
 
 
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("rails console", "User.destroy_all"),
+        ("rails console", "Order.where(paid: false).delete_all"),
+        ("php artisan tinker", "User::truncate()"),
+        ("php artisan tinker", "DB::table('users')->truncate();"),
+        ("php artisan tinker", "shell_exec('id')"),
+        ("bundle exec irb", "FileUtils.rm_rf('x')"),
+        ("stdbuf -o0 python3", "os.remove('x')"),
+        ("python manage.py shell", "User.objects.all().delete()"),
+        ("some-console", "os.system('id')"),
+        ("some-console", "client.dropDatabase()"),
+    ],
+)
+def test_code_typed_into_a_console_that_is_not_known_is_high(program, text):
+    waiting = [Waiting(tuple(program.split()), PLACES.workspace)]
+    assert assess_typed(text, waiting, PLACES, PLACES.workspace).risk == "HIGH"
+
+
+@pytest.mark.parametrize("text", ["name.md", "my-app (v2)", "hello (world)", "main.py", "v1.2.0", "a.b@c.example"])
+def test_names_typed_as_answers_stay_unknown(text):
+    assert assess_typed(text, [Waiting(("frobctl",), PLACES.workspace)], PLACES, PLACES.workspace).risk == "UNKNOWN"
+
+
 @pytest.mark.parametrize("text", ["y", "yes", "1", "show logs", "list volumes", "do not worry about a delete", ""])
 def test_other_text_typed_into_an_unknown_program_stays_unknown(text):
     assert assess_typed(text, [Waiting(("frobctl",), PLACES.workspace)], PLACES, PLACES.workspace).risk == "UNKNOWN"

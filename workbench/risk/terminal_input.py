@@ -33,6 +33,12 @@ class Waiting(NamedTuple):
 _FIRST_WORDS: Final = 3
 """How many words of a line may be the verb."""
 _MOST_LINES: Final = 300
+_CALLS: Final = re.compile(r"\w\(|`")
+"""Matches a call or a command in backticks, in many languages: the program may be a console of one of them."""
+_DESTROYING_METHOD: Final = re.compile(
+    r"[\w)\]](?:\.|->|::)((?:delete|destroy|drop|truncate|purge|remove|wipe|erase|revoke)(?:[_A-Z]\w{0,40})?[!(]?)"
+    r"(?=\W|\Z)"
+)
 
 
 def assess_typed(text: str, programs: Sequence[Waiting], context: PathContext, directory: str) -> Assessment:
@@ -65,6 +71,10 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
     result = assess_command(text, context, directory)
     if result.risk == "HIGH":
         return result
+    if _CALLS.search(text) and (rating := rated_code(text))[0] == "HIGH":
+        return one("HIGH", rating[1], text)
+    if method := _DESTROYING_METHOD.search(text):
+        return one("HIGH", f"calls {method[1][:20]} in a program that is not known here", text)
     for line in text.splitlines()[:_MOST_LINES]:
         if verb := destroys([literal(word) for word in line.split()[:_FIRST_WORDS]], by_flag=False):
             return one("HIGH", f"tells a program that is not known here to {verb[:20]}", text)
