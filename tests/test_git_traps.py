@@ -37,8 +37,13 @@ CALLS = (
     ["write-tree"],
     ["update-ref", "refs/heads/new", "HEAD"],
     ["read-tree", "-u", "--reset", "HEAD"],
-    ["prune"],
 )
+
+
+@pytest.mark.parametrize("command", ["prune", "repack"])
+def test_objects_of_the_users_repository_are_never_deleted(command: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="user's repository"):
+        run_git([command], cwd=tmp_path)
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=str)

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.config.locations import Locations
+from workbench.files.git import GitAnswer
+from workbench.session.workspace import retention
 from workbench.session.workspace.repository import LARGEST, SnapshotError, SnapshotRepository
 from workbench.session.workspace.restore import restore
 from workbench.session.workspace.safety_copies import tree_of_files
@@ -230,6 +232,65 @@ def test_index_with_pruned_objects_is_recreated(snapshots, tmp_path):
     again = repository(tmp_path)
     assert again.snapshot() == before
     assert list(again.contents([change.after for change in again.files_of(before)]).values()) == [b"1"]
+
+
+def many_files(work: Path) -> None:
+    for number in range(150):
+        (work / f"f{number}.txt").write_text(f"{number}\n")
+
+
+def test_many_new_files_are_stored_together(snapshots):
+    many_files(snapshots.workspace)
+    version = snapshots.snapshot()
+    stored = [path for path in (snapshots.directory / "objects").rglob("*") if path.is_file()]
+    assert len(stored) < 10
+    shutil.rmtree(snapshots.workspace / "f7.txt", ignore_errors=True)
+    before = tree_of(snapshots.workspace)
+    for path in snapshots.workspace.iterdir():
+        path.unlink()
+    restore(snapshots, version)
+    assert tree_of(snapshots.workspace) == before
+
+
+def age(directory: Path, days: int) -> None:
+    for path in [*directory.rglob("*")]:
+        if path.is_file():
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - days * 86_400))
+
+
+@pytest.mark.parametrize("has_cruft_packs", [True, False], ids=["git of today", "git before 2.37"])
+def test_versions_stay_thirty_days(snapshots, monkeypatch, has_cruft_packs):
+    if not has_cruft_packs:
+        monkeypatch.setattr(retention, "_REPACK", ("repack", "--no-such-option"))
+    work = snapshots.workspace
+    many_files(work)
+    old = snapshots.snapshot()
+    snapshots.prune()
+    (work / "f1.txt").write_text("of a younger version\n")
+    age(snapshots.directory, 40)
+    younger, files = snapshots.snapshot(), tree_of(work)
+    (work / "f1.txt").write_text("of today\n")
+    age(snapshots.directory, 20)
+    snapshots.snapshot()
+    snapshots.prune()
+    restore(snapshots, younger)
+    assert tree_of(work) == files
+    if has_cruft_packs:
+        with pytest.raises(SnapshotError, match="no version"):
+            snapshots.version_named(old)
+
+
+def test_versions_are_pruned_once_a_day(snapshots, monkeypatch):
+    many_files(snapshots.workspace)
+    snapshots.snapshot()
+    asked = []
+    monkeypatch.setattr(retention, "run_git", lambda words, **more: asked.append(words[0]) or GitAnswer(0))
+    snapshots.prune()
+    assert not asked, "a new repository has nothing to drop"
+    age(snapshots.directory, 2)
+    snapshots.prune()
+    snapshots.prune()
+    assert asked == ["repack", "prune"]
 
 
 def test_file_deleted_meanwhile_is_skipped_in_a_copy(snapshots):

@@ -38,6 +38,7 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options tha
     "merge-file": (),
     "prune": (),
     "read-tree": (),
+    "repack": (),
     "rev-parse": (),
     "show": _DIFF,
     "status": ("--ignore-submodules=all",),
@@ -47,6 +48,8 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options tha
     "version": (),
     "write-tree": (),
 }
+_OWN_ONLY = frozenset({"prune", "repack"})
+"""Commands that delete objects, which only a repository of ours may lose."""
 _SETTINGS: Mapping[str, str] = {
     "core.alternateRefsCommand": "false",
     "core.askPass": "false",
@@ -134,6 +137,8 @@ def run_git(
     guards = _GUARDS.get(arguments[0])
     if guards is None:
         raise ValueError(f"git {arguments[0]} is not among the commands that run nothing of a repository")
+    if own is None and arguments[0] in _OWN_ONLY:
+        raise ValueError(f"git {arguments[0]} would delete objects of the user's repository")
     if any(_WRITES.match(word) for word in _options(arguments)):
         raise ValueError(f"git {arguments[0]} would write a file that an option names")
     git = find_program("git", None, cwd)

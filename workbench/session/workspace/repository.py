@@ -11,11 +11,11 @@ import re
 import secrets
 import stat
 import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -27,6 +27,7 @@ from workbench.files.state_files import discard_file
 from workbench.risk import Part
 from workbench.risk.assessment import Spares
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
+from workbench.session.workspace.retention import prune
 from workbench.text import visible_path
 
 
@@ -123,12 +124,16 @@ _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-enco
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
 )
+_MANY = 100
+"""The fewest new files that are stored together in one pack; fewer are stored one by one."""
+_PACKED = 5_000
+"""The most files of one pack: git compares each file that it adds with all that are in the pack."""
+_IN_ONE_PACK = {"core.bigFileThreshold": "1", "pack.compression": "1"}
+"""Git streams files above the threshold, in bytes, into one pack."""
 _SETTINGS = {"config": _CONFIG.encode(), "info/attributes": _ATTRIBUTES.encode()}
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Names of directories that no version holds, because they are large and generated from other files."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
-_RETENTION_DAYS, _RETENTION_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
-_DAY = 86_400
 _NO_BLOB = "0" * 40
 _NAME = re.compile(r"[0-9a-f]{6,64}")
 _LINK = "120000"
@@ -284,13 +289,13 @@ class SnapshotRepository:
 
     def _changed_of_recorded(self, paths: Sequence[str]) -> list[str] | None:
         """Return the paths that have changed since they were recorded, or None if only git can tell."""
-        if any(path not in self._signatures or self._kind(path) != "fits" for path in paths):
+        if any(path not in self._signatures or self._kind(path, _is_real) != "fits" for path in paths):
             return None
         return [path for path in paths if not self.is_as_recorded(path)]
 
     def is_as_recorded(self, path: str) -> bool:
         """Return whether a file looks the same as in the last version, judging by its times and size alone."""
-        return path in self._signatures and self._signatures[path] == _signature(self.workspace / path)
+        return path in self._signatures and self._signatures[path] == _signature(f"{self.workspace}/{path}")
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """Return the paths that differ from the last version."""
@@ -299,33 +304,39 @@ class SnapshotRepository:
         return sorted({os.fsdecode(name) for name in output.split(b"\0") if name} - {METADATA})
 
     def _record(self, changed: Sequence[str], timeout: float) -> None:
-        kinds = {path: self._kind(path) for path in changed}
+        is_real = cache(_is_real)
+        kinds = {path: self._kind(path, is_real) for path in changed}
         fit = [path for path, kind in kinds.items() if kind == "fits"]
         gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
         self.skipped.difference_update(fit, gone)
         self.skipped.update(path for path, kind in kinds.items() if kind == "unfit")
         for path in gone:
             self._signatures.pop(path, None)
-        signatures = {path: _signature(self.workspace / path) for path in fit}
+        signatures = {path: _signature(f"{self.workspace}/{path}") for path in fit}
         modes = {path: signature[-1] for path, signature in signatures.items() if signature is not None}
         if not self._tree and not self._metadata.now.modes:
             self._metadata.begin(modes)
         self._metadata.note_files(modes, gone)
-        for how, paths in (("--force-remove", gone), ("--replace", fit)):
+        for how, paths in (("--force-remove", gone), *(("--replace", paths) for paths in _batches(fit, _PACKED))):
             if paths:
-                self.git(["update-index", "--add", "--remove", how, "-z", "--stdin"], listed(paths), timeout=timeout)
+                command = ["update-index", "--add", "--remove", how, "-z", "--stdin"]
+                settings = _IN_ONE_PACK if len(paths) >= _MANY else {}
+                self.git(command, listed(paths), timeout=timeout, settings=settings)
         self._signatures |= {path: signatures[path] for path in fit[: MOST_SIGNATURES - len(self._signatures)]}
 
-    def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
-        """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file."""
-        whole = self.workspace / path
+    def _kind(self, path: str, is_real: Callable[[str], bool]) -> Literal["fits", "unfit", "gone"]:
+        """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file.
+
+        `is_real` returns whether there is no link in the path of a directory.
+        """
+        whole = f"{self.workspace}/{path}"
         try:
-            status = whole.lstat()
+            status = os.lstat(whole)
         except OSError:
             return "gone"
         if path.endswith("/"):
             return "unfit"  # a repository of its own
-        if stat.S_ISDIR(status.st_mode) or real_path(whole.parent) != str(whole.parent):
+        if stat.S_ISDIR(status.st_mode) or not is_real(whole.rpartition("/")[0]):
             return "gone"  # the recorded file is gone; a directory is recorded only by its files
         is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
         return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
@@ -355,9 +366,8 @@ class SnapshotRepository:
 
     def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
         """Return the files at or below these paths that the last version holds exactly as they are now."""
-        batches = [paths[at : at + _ARGUMENTS] for at in range(0, len(paths), _ARGUMENTS)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
-        output = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in batches)
+        output = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in _batches(paths, _ARGUMENTS))
         entries = [entry.split(b" ", 1) for entry in output.split(b"\0") if entry]
         changed = {name for tag, name in entries if tag == b"C"}
         return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
@@ -394,16 +404,28 @@ class SnapshotRepository:
         return blobs_by_name
 
     def git(
-        self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
+        self,
+        arguments: Sequence[str],
+        data: bytes = b"",
+        *,
+        timeout: float = 30.0,
+        own: OwnRepository | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> bytes:
         """Run git on the versions and return its output. Raises GitRefused, or SnapshotError if git does not answer."""
         _put_back_settings(self.directory)
-        answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
+        answer = run_git(
+            arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout, settings=settings
+        )
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))
             kind = SnapshotError if answer.code is None else GitRefused
             raise kind(_why(arguments[0], answer))
         return answer.output
+
+    def prune(self) -> None:
+        """Drop versions that are too old, at most once a day."""
+        prune(self._own)
 
 
 def _put_back_settings(directory: Path) -> None:
@@ -420,24 +442,12 @@ def _put_back_settings(directory: Path) -> None:
         raise SnapshotError(f"the folder of the file versions cannot be written: {error.strerror}") from error
 
 
-def prune(repository: SnapshotRepository) -> None:
-    """Drop old versions, at most once a day, and earlier ones if the repository has grown large."""
-    mark = repository.directory / "pruned"
-    with suppress(OSError):
-        if not mark.exists():
-            mark.touch()
-        if time.time() - mark.stat().st_mtime < _DAY:
-            return
-        mark.touch()
-        total = sum(path.stat().st_size for path in (repository.directory / "objects").glob("??/*"))
-        days = _RETENTION_DAYS_WHEN_LARGE if total > _LARGE else _RETENTION_DAYS
-        for held in repository.directory.glob("refs/held/*"):
-            if time.time() - held.stat().st_mtime > days * _DAY:
-                held.unlink()
-        run_git(["prune", f"--expire={days}.days.ago"], cwd=repository.workspace, own=repository._own, timeout=120)
-        for index in repository.directory.glob("index-*"):
-            if index != repository._index and time.time() - index.stat().st_mtime > days * _DAY:
-                index.unlink()
+def _batches(paths: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+    return (paths[at : at + length] for at in range(0, len(paths), length))
+
+
+def _is_real(directory: str) -> bool:
+    return real_path(directory) == directory
 
 
 def _object(name: str) -> str:
@@ -453,10 +463,10 @@ def put_file(path: Path, raw: bytes) -> None:
         path.write_bytes(raw)
 
 
-def _signature(path: Path) -> _Signature:
+def _signature(path: str) -> _Signature:
     """Return the file's times, size, inode and mode, to detect changes without reading it; None if there is no file."""
     try:
-        status = path.lstat()
+        status = os.lstat(path)
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode

@@ -20,7 +20,7 @@ from workbench.files.text_file import EditorError, decoded, decoded_versions
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
 from workbench.protocol.stand_ins import NOT_STORED, TOO_LARGE, stand_in, stands_for
-from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, prune
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, visible_path, well_formed
 
@@ -316,7 +316,7 @@ class SnapshotRecorder:
                     self._pending -= 1
                     self._changed.notify_all()
             if request.cause == "first" and not self.is_off:
-                prune(self.repository)
+                self.repository.prune()
             if self._watcher.has_news and not self.is_off:  # changes were reported during this scan
                 self._on_change()
 

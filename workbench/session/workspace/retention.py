@@ -1,0 +1,52 @@
+"""How long the versions of a workspace stay, and how they are stored in the meantime."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from workbench.files.git import OwnRepository, run_git
+
+_RETENTION_DAYS, _RETENTION_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
+_DAY = 86_400
+_TIMEOUT = 300.0
+_REPACK = ("repack", "-q", "-d", "--cruft", "--window=0")
+"""Stores all objects in packs without looking for deltas, which would take minutes of processor time.
+
+No reference leads to a version, so all but the index's objects go to a cruft pack. It holds the age of each object, and
+git drops only those that are too old and in no younger version.
+"""
+
+
+def prune(own: OwnRepository) -> None:
+    """Drop old versions, at most once a day, and earlier ones if the repository has grown large."""
+    mark = own.git_dir / "pruned"
+    with suppress(OSError):
+        if not mark.exists():
+            mark.touch()
+        if time.time() - mark.stat().st_mtime < _DAY:
+            return
+        mark.touch()
+        days = _RETENTION_DAYS_WHEN_LARGE if _size(own.git_dir / "objects") > _LARGE else _RETENTION_DAYS
+        for held in own.git_dir.glob("refs/held/*"):
+            if _is_older(held, days):
+                held.unlink()
+        _drop_objects(own, days)
+        for index in own.git_dir.glob("index-*"):
+            if index != own.index and _is_older(index, days):
+                index.unlink()
+
+
+def _drop_objects(own: OwnRepository, days: int) -> None:
+    """Drop old objects from the packs, which git can do since 2.37, and then those outside of packs."""
+    for command in ([*_REPACK, f"--cruft-expiration={days}.days.ago"], ["prune", f"--expire={days}.days.ago"]):
+        run_git(command, cwd=own.work_tree, own=own, timeout=_TIMEOUT)
+
+
+def _size(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.glob("*/*"))
+
+
+def _is_older(path: Path, days: int) -> bool:
+    return time.time() - path.stat().st_mtime > days * _DAY
