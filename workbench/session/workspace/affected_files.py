@@ -6,16 +6,17 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
+from workbench.files.git import run_git
 from workbench.files.root_directory import real_path
 from workbench.risk import Part
-from workbench.risk.assessment import ANY, mentioned
-from workbench.session.workspace.repository import GENERATED, unspared_files
+from workbench.risk.assessment import ANY, Spares, mentioned
+from workbench.session.workspace.repository import GENERATED
 from workbench.text import visible, visible_path
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
@@ -26,6 +27,19 @@ _MOST_PATHS = 4
 _LOST = "not in git; can NOT be restored: too large to copy"
 _HISTORY = "with git history, which can NOT be restored"
 _OUTSIDE = "outside the workspace: no copy is kept"
+
+_GIT_LIMIT = 2.0
+"""Seconds after which one git call is stopped."""
+_UNSPARED: Mapping[Spares, tuple[str, ...]] = {
+    "-": ("--others", "--exclude-standard"),
+    "x": ("--others",),
+    "X": ("--others", "--ignored", "--exclude-standard"),
+    "m": ("--modified", "--others", "--exclude-standard"),
+}
+"""Options with which `git ls-files` lists the files that a command does not spare."""
+_MOST_TREES = 3
+_FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
+"""The state from which each git subcommand takes its files if the command names none."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +243,7 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
         deep = deletes and not _leaves_directories(part)
         patterns = [path for path in (*paths, *_patterns(part, paths if deletes else ())) if not path.endswith(ANY)]
         inside, outside = _existing(patterns, root, follows=not deletes)
-        unkept = unspared_files(part, inside, root) if deletes and inside and part.spares else None
+        unkept = _unspared_files(part, inside, root) if deletes and inside and part.spares else None
         for location in inside[:MOST_FILES]:
             files = _files(location, deep=deep, only=unkept)
             files.is_whole &= len(inside) <= MOST_FILES
@@ -248,7 +262,7 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
         directories = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
         for location in dict.fromkeys(top if is_within(top, directory) else directory for directory in directories):
             if is_within(location, top) and Path(location).is_dir():
-                unkept = unspared_files(part, [location], root) if part.spares else None
+                unkept = _unspared_files(part, [location], root) if part.spares else None
                 only = None if unkept is None else frozenset(unkept)
                 counted = FileCount(has_history=deletes and _may_delete_history(part, location))
                 yield Touched(part, deletes, location, counted, is_any=True, only=only)
@@ -372,3 +386,32 @@ def _walk(files: FileCount, location: str, most: int) -> None:
         if len(files.sizes) > most:
             files.is_whole = False
             return
+
+
+def _unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
+    """Return the files at or below `paths` that the git command may delete or overwrite, or None if git cannot tell."""
+    names = _git_list(["ls-files", "-z", *_UNSPARED[part.spares], "--", *paths], root)
+    if names is None:
+        return None
+    if part.spares == "m":
+        names |= _in_the_way(part, root)
+    return {root / name for name in names}
+
+
+def _in_the_way(part: Part, root: Path) -> set[str]:
+    """Return the untracked paths that the command's checkout would write to, most of which are ignored files."""
+    names = set().union(*(_git_list(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
+    return names - (_git_list(["ls-files", "-z"], root) or set()) if names else set()
+
+
+def _trees(part: Part) -> Iterator[str]:
+    """Yield the words of the command that may name the state to check out, or else its default state."""
+    named = [word for word in part.words[2:] if word and not word.startswith("-") and "\0" not in word]
+    yield from named[:_MOST_TREES]
+    if not named and len(part.words) > 1 and part.words[1] in _FROM:
+        yield _FROM[part.words[1]]
+
+
+def _git_list(arguments: Sequence[str], root: Path) -> set[str] | None:
+    answer = run_git(arguments, cwd=root, timeout=_GIT_LIMIT)
+    return {os.fsdecode(name) for name in answer.output.split(b"\0") if name} if answer.ok else None

@@ -1,4 +1,4 @@
-"""Snapshots ("versions") of a workspace in our own git repository, and the files that a git command would overwrite.
+"""Snapshots ("versions") of a workspace in our own git repository.
 
 Nothing that a repository configures is ever executed.
 """
@@ -11,21 +11,21 @@ import re
 import secrets
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.git import GitAnswer, OwnRepository, run_git
 from workbench.files.root_directory import Root, real_path
 from workbench.files.state_files import discard_file
-from workbench.risk import Part
-from workbench.risk.assessment import Spares
+from workbench.session.workspace.file_signatures import FileSignatures, signature
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.session.workspace.retention import prune
 from workbench.text import visible_path
@@ -70,54 +70,8 @@ def _relative_pattern(line: str, inside: Sequence[str]) -> Iterator[str]:
         yield f"{sign}{'' if parts[0] == '**' else '/'}{'/'.join(parts)}"
 
 
-LIMIT = 2.0
-"""Seconds after which one git call is stopped."""
-_UNSPARED: Mapping[Spares, tuple[str, ...]] = {
-    "-": ("--others", "--exclude-standard"),
-    "x": ("--others",),
-    "X": ("--others", "--ignored", "--exclude-standard"),
-    "m": ("--modified", "--others", "--exclude-standard"),
-}
-"""Options with which `git ls-files` lists the files that a command does not spare."""
-_MOST_TREES = 3
-_FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
-"""The state from which each git subcommand takes its files if the command names none."""
-
-
-def unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
-    """Return the files at or below `paths` that the git command may delete or overwrite, or None if git cannot tell."""
-    names = _listed(["ls-files", "-z", *_UNSPARED[part.spares], "--", *paths], root)
-    if names is None:
-        return None
-    if part.spares == "m":
-        names |= _in_the_way(part, root)
-    return {root / name for name in names}
-
-
-def _in_the_way(part: Part, root: Path) -> set[str]:
-    """Return the untracked paths that the command's checkout would write to, most of which are ignored files."""
-    names = set().union(*(_listed(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
-    return names - (_listed(["ls-files", "-z"], root) or set()) if names else set()
-
-
-def _trees(part: Part) -> Iterator[str]:
-    """Yield the words of the command that may name the state to check out, or else its default state."""
-    named = [word for word in part.words[2:] if word and not word.startswith("-") and "\0" not in word]
-    yield from named[:_MOST_TREES]
-    if not named and len(part.words) > 1 and part.words[1] in _FROM:
-        yield _FROM[part.words[1]]
-
-
-def _listed(arguments: Sequence[str], root: Path) -> set[str] | None:
-    answer = run_git(arguments, cwd=root, timeout=LIMIT)
-    return {os.fsdecode(name) for name in answer.output.split(b"\0") if name} if answer.ok else None
-
-
 LARGEST = 5_000_000
 """Size in bytes of the largest file that a version holds."""
-MOST_SIGNATURES = 20_000
-"""The most files whose recorded times and sizes are remembered."""
-_Signature: TypeAlias = tuple[int, ...] | None
 _ARGUMENTS = 1_000
 """The most paths in one git call: a longer command line may exceed the system's limit."""
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
@@ -172,11 +126,13 @@ class SnapshotRepository:
         self.root = Root.at(workspace)
         """The directory below which every write to the workspace stays."""
         self.workspace = Path(os.path.realpath(workspace))
+        self.listing_seconds = 0.0
+        """How long it took to list the changes of the whole workspace, the last time that was done."""
         self.skipped: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
         self._preparing, self._is_prepared = threading.Lock(), False
         self._tree = ""
-        self._signatures: dict[str, _Signature] = {}
+        self._signatures = FileSignatures(self.workspace)
         self._index = self.directory / f"index-{session_id}"
         self.marks = Path(os.path.realpath(self.directory / "marks"))
         """A directory for the marks of `Watcher.catch_up`."""
@@ -247,14 +203,8 @@ class SnapshotRepository:
         if not self._tree and self._index.exists():
             stored = self.git(["ls-files", "-s", "--", METADATA], timeout=timeout).split()
             if len(stored) > 1:
-                self._metadata.load(self._metadata_in(stored[1].decode()))
+                self._metadata.load(_metadata_in(self, stored[1].decode()))
         return self._metadata.now
-
-    def _metadata_in(self, blob: str) -> Metadata:
-        try:
-            return Metadata.from_bytes(self.contents([blob])[blob])
-        except (ValueError, TypeError) as error:
-            raise SnapshotError(f"the metadata of a version cannot be read: {error}") from error
 
     def store_metadata(
         self, *, timeout: float = 30.0, own: OwnRepository | None = None, now: Metadata | None = None
@@ -285,35 +235,39 @@ class SnapshotRepository:
     def metadata_of(self, version: str) -> Metadata:
         """Return the permissions and empty directories of a version."""
         entry = self.git(["ls-tree", "-z", "--full-tree", _object(version), METADATA]).split(b"\t")[0].split()
-        return self._metadata_in(entry[2].decode()) if entry else Metadata()
+        return _metadata_in(self, entry[2].decode()) if entry else Metadata()
 
     def _changed_of_recorded(self, paths: Sequence[str]) -> list[str] | None:
         """Return the paths that have changed since they were recorded, or None if only git can tell."""
-        if any(path not in self._signatures or self._kind(path, _is_real) != "fits" for path in paths):
+        if any(path not in self._signatures or _kind(self.workspace, path, _is_real) != "fits" for path in paths):
             return None
         return [path for path in paths if not self.is_as_recorded(path)]
 
     def is_as_recorded(self, path: str) -> bool:
         """Return whether a file looks the same as in the last version, judging by its times and size alone."""
-        return path in self._signatures and self._signatures[path] == _signature(f"{self.workspace}/{path}")
+        return self._signatures.is_unchanged(path)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """Return the paths that differ from the last version."""
-        arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
-        output = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
+        began = time.monotonic()
+        if paths is None:
+            output = self.git(["ls-files", "-z", "--others", "--modified", "--exclude-standard"], timeout=timeout)
+            self.listing_seconds = time.monotonic() - began
+        else:  # `ls-files --modified` would look at every file of the directories that hold the paths
+            output = self.git(["ls-files", "-z", "--others", "--exclude-standard", "--", *paths], timeout=timeout)
+            output += self.git(["diff-files", "-z", "--name-only", "--", *paths], timeout=timeout)
         return sorted({os.fsdecode(name) for name in output.split(b"\0") if name} - {METADATA})
 
     def _record(self, changed: Sequence[str], timeout: float) -> None:
-        is_real = cache(_is_real)
-        kinds = {path: self._kind(path, is_real) for path in changed}
+        is_real, now = cache(_is_real), time.time_ns()
+        kinds = {path: _kind(self.workspace, path, is_real) for path in changed}
         fit = [path for path, kind in kinds.items() if kind == "fits"]
         gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
         self.skipped.difference_update(fit, gone)
         self.skipped.update(path for path, kind in kinds.items() if kind == "unfit")
-        for path in gone:
-            self._signatures.pop(path, None)
-        signatures = {path: _signature(f"{self.workspace}/{path}") for path in fit}
-        modes = {path: signature[-1] for path, signature in signatures.items() if signature is not None}
+        self._signatures.forget(changed)
+        signatures = {path: signature(f"{self.workspace}/{path}") for path in fit}
+        modes = {path: each[-1] for path, each in signatures.items() if each is not None}
         if not self._tree and not self._metadata.now.modes:
             self._metadata.begin(modes)
         self._metadata.note_files(modes, gone)
@@ -322,24 +276,7 @@ class SnapshotRepository:
                 command = ["update-index", "--add", "--remove", how, "-z", "--stdin"]
                 settings = _IN_ONE_PACK if len(paths) >= _MANY else {}
                 self.git(command, listed(paths), timeout=timeout, settings=settings)
-        self._signatures |= {path: signatures[path] for path in fit[: MOST_SIGNATURES - len(self._signatures)]}
-
-    def _kind(self, path: str, is_real: Callable[[str], bool]) -> Literal["fits", "unfit", "gone"]:
-        """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file.
-
-        `is_real` returns whether there is no link in the path of a directory.
-        """
-        whole = f"{self.workspace}/{path}"
-        try:
-            status = os.lstat(whole)
-        except OSError:
-            return "gone"
-        if path.endswith("/"):
-            return "unfit"  # a repository of its own
-        if stat.S_ISDIR(status.st_mode) or not is_real(whole.rpartition("/")[0]):
-            return "gone"  # the recorded file is gone; a directory is recorded only by its files
-        is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
-        return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
+        self._signatures.remember(signatures, now, is_first=not self._tree)
 
     def difference(self, before: str, after: str) -> list[Change]:
         """Return the changes from one version to the other."""
@@ -366,11 +303,13 @@ class SnapshotRepository:
 
     def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
         """Return the files at or below these paths that the last version holds exactly as they are now."""
+        recorded = {path for path in paths if self.is_as_recorded(path)}
+        paths = [path for path in paths if path not in recorded]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
         output = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in _batches(paths, _ARGUMENTS))
         entries = [entry.split(b" ", 1) for entry in output.split(b"\0") if entry]
         changed = {name for tag, name in entries if tag == b"C"}
-        return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
+        return recorded | {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
 
     def loose(self, path: str, *, timeout: float = 30.0) -> list[str]:
         """Return the files at or below this path that the last version lacks or holds otherwise, without nested
@@ -463,13 +402,29 @@ def put_file(path: Path, raw: bytes) -> None:
         path.write_bytes(raw)
 
 
-def _signature(path: str) -> _Signature:
-    """Return the file's times, size, inode and mode, to detect changes without reading it; None if there is no file."""
+def _metadata_in(repository: SnapshotRepository, blob: str) -> Metadata:
     try:
-        status = os.lstat(path)
+        return Metadata.from_bytes(repository.contents([blob])[blob])
+    except (ValueError, TypeError) as error:
+        raise SnapshotError(f"the metadata of a version cannot be read: {error}") from error
+
+
+def _kind(workspace: Path, path: str, is_real: Callable[[str], bool]) -> Literal["fits", "unfit", "gone"]:
+    """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file.
+
+    `is_real` returns whether there is no link in the path of a directory.
+    """
+    whole = f"{workspace}/{path}"
+    try:
+        status = os.lstat(whole)
     except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
+        return "gone"
+    if path.endswith("/"):
+        return "unfit"  # a repository of its own
+    if stat.S_ISDIR(status.st_mode) or not is_real(whole.rpartition("/")[0]):
+        return "gone"  # the recorded file is gone; a directory is recorded only by its files
+    is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
+    return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
 
 
 def _change(head: bytes, path: bytes) -> Change:

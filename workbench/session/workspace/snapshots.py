@@ -181,10 +181,12 @@ def _named(paths: Sequence[str]) -> str:
 
 logger = logging.getLogger(__name__)
 _FIRST_TIMEOUT, _TIMEOUT = 90.0, 30.0
-_CHEAP = 0.3
-"""Seconds: after an action, a slower scan of the whole directory is replaced with one of the paths the watcher
-reported.
+_CHEAP = 0.02
+"""Seconds: where listing the changes of the whole directory is slower, only the paths that the watcher reported are
+scanned after an action.
 """
+_GATHERING = 0.1
+"""Seconds for which changes by other programs are gathered for one snapshot, unless an action waits."""
 _WATCHER_SECONDS = 2.5
 """Seconds that the recorder waits for the watcher to report the changes made so far."""
 _IDLE_FACTOR = 100
@@ -233,7 +235,7 @@ class SnapshotRecorder:
         self._copy_deleted = copy_deleted
         self._requests: SimpleQueue[SnapshotRequest | None] = SimpleQueue()
         self._changed = threading.Condition()
-        self._pending = 0
+        self._pending = self._waiting = 0
         self._thread: threading.Thread | None = None
         self._last = last
         self._expected: dict[str, str | None] = {}
@@ -241,7 +243,7 @@ class SnapshotRecorder:
         self._notices = SnapshotNotices(repository.workspace)
         self._faults = 0
         self._was_ready = False
-        self._is_closed = False
+        self._is_closing = self._is_closed = False
         self.is_off = False
         """Whether no snapshots can be taken."""
 
@@ -275,8 +277,11 @@ class SnapshotRecorder:
             self.request(SnapshotRequest("other"))
         until = time.monotonic() + seconds
         with self._changed:
+            self._waiting += 1
+            self._changed.notify_all()
             while self._pending and not cancel.is_set and time.monotonic() < until:
                 self._changed.wait(0.05)
+            self._waiting -= 1
             return not self._pending or cancel.is_set
 
     def report_slow(self) -> None:
@@ -288,6 +293,9 @@ class SnapshotRecorder:
     def close(self, seconds: float = 1.0) -> None:
         """Finish the requests if that takes no more than `seconds`, and end the threads."""
         self._watcher.close()
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
         self._requests.put(None)
         if self._thread is not None:
             self._thread.join(seconds)
@@ -306,7 +314,7 @@ class SnapshotRecorder:
     def _work(self) -> None:
         while (request := self._requests.get()) is not None:
             try:
-                events = self._carry_out(request)
+                events = self._carry_out(request) if self._is_due(request) else []
                 if events:
                     self._emit(events)
             finally:
@@ -319,6 +327,16 @@ class SnapshotRecorder:
                 self.repository.prune()
             if self._watcher.has_news and not self.is_off:  # changes were reported during this scan
                 self._on_change()
+
+    def _is_due(self, request: SnapshotRequest) -> bool:
+        """Gather changes by other programs first; return False if another snapshot follows that will have them, as
+        that of an action which has started meanwhile.
+        """
+        if request.cause != "other":
+            return True
+        with self._changed:
+            self._changed.wait_for(lambda: self._pending > 1 or self._waiting or self._is_closing, _GATHERING)
+            return self._pending == 1 and not self._is_writing()
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
         try:
@@ -335,9 +353,9 @@ class SnapshotRecorder:
         """Take the first snapshot; report differences from the last one in the log as changes by other programs."""
         self.repository.prepare()
         self._watcher.start()
-        since, began = self._last, time.monotonic()
+        since = self._last
         self._last = self.repository.snapshot(timeout=_FIRST_TIMEOUT)
-        self._cost = time.monotonic() - began
+        self._cost = self.repository.listing_seconds
         events: list[Event] = []
         if since and since != self._last:
             events += self._changed_by_others(self._deltas(self._difference(since, self._last), {}))
@@ -347,10 +365,8 @@ class SnapshotRecorder:
         paths, before = self._paths_to_scan(request), self._last
         if paths is not None and not paths:
             return []
-        began = time.monotonic()
         version = self.repository.snapshot(paths, timeout=_TIMEOUT)
-        if paths is None:
-            self._cost = time.monotonic() - began
+        self._cost = self.repository.listing_seconds
         if version == before:
             notice = self._notice()
             return [VersionTaken(version=version, notice=notice)] if notice else []

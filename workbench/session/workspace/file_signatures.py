@@ -1,0 +1,55 @@
+"""The times and sizes of recorded files, by which a change is noticed without reading the file or running git."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+MOST = 40_000
+"""The most files whose signatures are remembered; the first version takes half of them at most."""
+_TICK = 10_000_000
+"""The longest tick of a system's clock, in nanoseconds: two changes within one may leave the same times."""
+Signature: TypeAlias = tuple[int, ...] | None
+
+
+def signature(path: str) -> Signature:
+    """Return the file's times, size, inode and mode, or None if there is no file."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
+
+
+class FileSignatures:
+    """The signatures of files as they were recorded, by their paths relative to a directory."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = os.fspath(directory)
+        self._by_path: dict[str, Signature] = {}
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._by_path
+
+    def is_unchanged(self, path: str) -> bool:
+        """Return whether a file is remembered and looks the same as then."""
+        return path in self._by_path and self._by_path[path] == signature(f"{self._directory}/{path}")
+
+    def clear(self) -> None:
+        """Forget all files."""
+        self._by_path.clear()
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Forget these files."""
+        for path in paths:
+            self._by_path.pop(path, None)
+
+    def remember(self, signatures: Mapping[str, Signature], now: int, *, is_first: bool) -> None:
+        """Remember files as far as there is room; `now` is the time in nanoseconds before their signatures were taken.
+
+        A file changed within the last tick is left out: another change might not show in its times.
+        """
+        most = MOST // 2 if is_first else MOST
+        settled = [path for path, each in signatures.items() if each is None or each[1] < now - _TICK]
+        self._by_path |= {path: signatures[path] for path in settled[: most - len(self._by_path)]}
