@@ -116,8 +116,8 @@ def test_limits_and_switches_are_parsed_from_text(tmp_path: Path):
         ("[tools]\nfilter_tools_regex = true", "tools.filter_tools_regex must be text in one line"),
         ("[agents.a]\nfilter_tools_regex = '*'", "agents.a.filter_tools_regex must be a regular expression, not '*'"),
         ("[tools]\nbash = 0", "tools.bash must be true, false"),
-        ("[tools.bash]\nsince = 2026-11-21", "tools.bash.since must not hold a date"),
-        ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not hold a date"),
+        ("[tools.bash]\nsince = 2026-11-21", "tools.bash.since must not contain a date"),
+        ("[tools.bash.a]\nb = [2026-11-21]", "tools.bash.a.b must not contain a date"),
     ],
 )
 def test_error_in_the_settings_file_is_explained(tmp_path: Path, text: str, message: str):

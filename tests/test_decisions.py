@@ -187,7 +187,7 @@ def test_a_row_describes_the_decision_in_one_safe_line(where):
     (row,) = rows_of(session_decisions(where, "s3"), [])
     assert "\x1b" not in details_of(row) + row.headline + row.why
     (denied,) = (each for each in rows(where) if DecisionFilter("session:s1 rm").fits(each))
-    assert details_of(denied).startswith(f"denied by you: asked by {MODE} · HIGH (the model said LOW) · changes files")
+    assert details_of(denied).startswith(f"denied by you: asked by {MODE} · HIGH (agent: LOW) · changes files")
 
 
 def test_decisions_command_lists_filters_and_exports(sandbox: Sandbox, monkeypatch):

@@ -163,7 +163,7 @@ def test_untrusted_directory_is_ignored_with_a_line_on_stderr(sandbox: Sandbox):
     done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert all(json.loads(line) for line in done.stdout.splitlines())
-    assert "the folder is not trusted" in done.stderr
+    assert "the directory is not trusted" in done.stderr
     assert "count_words" not in json.loads(done.stdout.splitlines()[0])["tools"]
     page = sandbox.ohw("tools", "--json")
     assert "count_words" not in page.stdout

@@ -72,7 +72,7 @@ def test_profiles_come_from_the_file_only_and_reach_the_engine(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("models = 3", "models must hold tables"),
+        ("models = 3", "models must contain tables"),
         ("[models]\nfast = 'openai/x'", "models.fast must be a table: [models.fast]"),
         ("[models.'a b']\nmodel = 'x'", "a name is made of letters, digits"),
         ("[models.'']\nmodel = 'x'", "a name is made of letters, digits"),

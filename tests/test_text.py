@@ -51,9 +51,9 @@ def test_long_text_keeps_both_ends_and_counts_the_omission():
     assert len(cut) < 600
     assert cut.startswith("line 0\n")
     assert cut.endswith("line 999\n")
-    assert "lines left out" in cut
+    assert "lines omitted" in cut
     assert cut_middle("short", 500) == "short"
-    assert cut_middle("x" * 900, 500) == f"{'x' * 250}\n[… 400 characters left out …]\n{'x' * 250}"
+    assert cut_middle("x" * 900, 500) == f"{'x' * 250}\n[… 400 characters omitted …]\n{'x' * 250}"
 
 
 def test_first_line_is_the_first_that_is_not_blank():
@@ -153,13 +153,13 @@ def test_an_exact_cut_has_the_characters_of_the_limit(text, limit):
     assert len(cut) == limit
     head, _, tail = cut.partition("\n[… ")
     assert text.startswith(head)
-    assert text.endswith(tail.partition(" left out …]\n")[2])
+    assert text.endswith(tail.partition(" omitted …]\n")[2])
 
 
-def test_an_exact_cut_counts_the_lines_or_characters_left_out():
+def test_an_exact_cut_counts_the_lines_or_characters_omitted():
     cut = cut_exactly("x" * 900, 500)
-    assert cut == f"{'x' * 235}\n[… 431 characters left out …]\n{'x' * 234}"
-    assert "lines left out" in cut_exactly("line\n" * 200, 500)
+    assert cut == f"{'x' * 235}\n[… 430 characters omitted …]\n{'x' * 235}"
+    assert "lines omitted" in cut_exactly("line\n" * 200, 500)
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def cut_exactly(text: str, limit: int) -> str:
 
 def _omission(text: str, head: int, tail: int) -> str:
     lines = text.count("\n", head, tail)
-    return f"\n[… {lines} lines left out …]\n" if lines > 1 else f"\n[… {tail - head} characters left out …]\n"
+    return f"\n[… {lines} lines omitted …]\n" if lines > 1 else f"\n[… {tail - head} characters omitted …]\n"
 
 
 def cut_middle(text: str, limit: int) -> str:
@@ -318,7 +318,7 @@ def cut_middle(text: str, limit: int) -> str:
     head = _to_line_end(text, limit // 2)
     tail = _to_line_start(text, len(text) - limit // 2)
     lines = text.count("\n", head, tail)
-    notice = f"[… {lines} lines left out …]" if lines > 1 else f"[… {tail - head} characters left out …]"
+    notice = f"[… {lines} lines omitted …]" if lines > 1 else f"[… {tail - head} characters omitted …]"
     return f"{text[:head]}{'' if text[:head].endswith(chr(10)) else chr(10)}{notice}\n{text[tail:]}"
 
 

@@ -242,7 +242,7 @@ def test_kind_that_only_reads_has_no_tool_that_cannot(project, written, only_rea
         (FILE.format("tools: grep, no_such_tool"), "tools: there is no tool no_such_tool"),
         (FILE.format("disallowedTools: no_such_tool"), "tools: there is no tool no_such_tool"),
         (FILE.format("tools: 7"), "tools must be a list of names"),
-        (FILE.format("tools: Bash(git:*)"), "tools: Bash(git:*) is left out"),
+        (FILE.format("tools: Bash(git:*)"), "tools: Bash(git:*) is ignored"),
         (FILE.format("disallowedTools: Bash(rm:*)"), "disallowedTools: Bash(rm:*) excludes the whole tool"),
         (FILE.format("model: sonnet"), "model: sonnet is not a saved model"),
         (FILE.format("model: openai/gpt-5"), "model: openai/gpt-5 is not a saved model"),
@@ -288,7 +288,7 @@ def test_file_without_a_kind_is_left_out_with_a_notice(project, text):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     kinds = project.kinds()
     (notice,) = kinds.notices(ALL_TOOLS, ())
-    assert notice.startswith(f"{path}: left out: ")
+    assert notice.startswith(f"{path}: ignored: ")
     assert [kind.name for kind in kinds] == BUILTINS
 
 
@@ -338,7 +338,7 @@ def test_second_file_with_the_same_name_is_left_out(project):
     project.write(project.workspace / AGENTS[0], FILE.format(""))  # replaced without a word
     kinds = project.trusted()
     assert kinds.named("tester").source == str(first)
-    assert kinds.notices(ALL_TOOLS, ()) == [f"{second}: left out: {first} defines tester too"]
+    assert kinds.notices(ALL_TOOLS, ()) == [f"{second}: ignored: {first} defines tester too"]
 
 
 class Many:
@@ -383,7 +383,7 @@ def test_kind_of_a_log_that_is_gone_only_reads(project):
         ("[agents.tester]\nmax_steps = 0", "agents.tester.max_steps must be a whole number from 1"),
         ("[agents.tester]\napi_key = 'k'", "agents.tester has no entry 'api_key'"),
         ("[agents.'a/b']\nprompt = 'x'", "agents.'a/b': a name is made of"),
-        ("agents = 3", "agents must hold tables"),
+        ("agents = 3", "agents must contain tables"),
     ],
     ids=["no table", "key", "tools", "steps", "secret", "name", "number"],
 )

@@ -69,7 +69,7 @@ def test_interpreter_planted_in_the_workspace_does_not_start_unasked(sandbox: Sa
     assert done.returncode == 3, done.stderr
     rated = [json.loads(line) for line in done.stdout.splitlines() if '"action_assessed"' in line]
     assert [(event["risk"], event["needs_decision"]) for event in rated] == [("MEDIUM", True)]
-    assert f"starts {python}, a program that the folder brings" in json.dumps(rated)
+    assert f"starts {python}, a program from this directory" in json.dumps(rated)
     assert not (sandbox.project / "ran").exists()
 
 

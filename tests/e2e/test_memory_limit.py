@@ -120,7 +120,7 @@ def fail():
 thread = threading.Thread(target=fail)
 thread.start()
 thread.join()
-print("goes on")
+print("continues")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", f"ohw: {reason}\n")

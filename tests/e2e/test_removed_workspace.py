@@ -83,7 +83,7 @@ def test_nothing_runs_once_the_workspace_is_deleted(sandbox: Sandbox, taken: str
     script.write_text(taken.format(sandbox.project))
     done = run(sandbox, bash_turn(f"sh {script}", risk="HIGH"), later, finish_turn("Done."), json_lines=True)
     (end,) = [line for line in map(json.loads, done.stdout.splitlines()) if line["kind"] == "run_ended"]
-    message = f"the folder {sandbox.project} was moved, deleted or replaced"
+    message = f"the directory {sandbox.project} was moved, deleted or replaced"
     assert end["detail"] == message
     assert done.returncode == 1
     assert f"{message}; once it is back: ohw resume" in done.stderr

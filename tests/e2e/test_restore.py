@@ -51,7 +51,7 @@ def test_hidden_character_does_not_hide_deletions_or_prevent_copies(sandbox: San
     log = events(sandbox, "rm -rf build; echo 'p\u0430x\u200b'")
     asked = [event for event in log if event["kind"] == "action_assessed" and len(event["segments"]) > 1]
     assert [(one["risk"], one["reason"]) for one in asked[0]["segments"]] == [
-        ("HIGH", "holds control codes or invisible signs"),
+        ("HIGH", "contains control or invisible characters"),
         ("MEDIUM", "deletes 3 files in build/ (can be undone: backup of 3 files)"),
         ("LOW", ""),
     ]

@@ -137,15 +137,13 @@ def test_web_page_instead_of_an_answer_points_to_the_url(sandbox: Sandbox):
     with ModelServer([Fault(200, headers={"content-type": "text/html"})]) as server:
         done = run(sandbox, server)
     assert done.returncode == 1
-    assert "check --api-base" in last_line(sandbox, done)
+    assert "check the URL" in last_line(sandbox, done)
 
 
 def test_unreachable_server_is_named(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
     assert done.returncode == 1
-    assert "nothing is listening at http://127.0.0.1:9/v1: start the server or fix --api-base" in last_line(
-        sandbox, done
-    )
+    assert "nothing is listening at http://127.0.0.1:9/v1: start the server or fix the URL" in last_line(sandbox, done)
 
 
 def test_unknown_provider_error_explains_model_names(sandbox: Sandbox):
@@ -168,7 +166,7 @@ def test_unreadable_calls_get_errors_and_the_session_continues(sandbox: Sandbox)
 def test_unwritable_directory_is_refused_before_a_session_is_created(sandbox: Sandbox):
     done = sandbox.ohw("run", "hello", "--model", "scripted/demo", "--workspace", "/proc")  # not even for root
     assert (done.returncode, done.stdout) == (2, "")
-    assert "the folder /proc cannot be written" in done.stderr
+    assert "the directory /proc cannot be written" in done.stderr
     assert "--workspace" in done.stderr
     assert done.stderr.count("\n") == 1
     assert list_sessions(sandbox.locations) == []

@@ -96,7 +96,7 @@ def test_kind_of_an_untrusted_project_is_neither_offered_nor_read(sandbox: Sandb
         done = run(sandbox, server)
     assert "tester" not in tools_in(server.requests[0])["delegate"]["description"]
     assert all("Run the tests twice." not in str(request.body) for request in server.requests)
-    assert f"the sub-agents in {sandbox.project / AGENTS[0]} are left out: the folder is not trusted" in done.stderr
+    assert f"the sub-agents in {sandbox.project / AGENTS[0]} are ignored: the directory is not trusted" in done.stderr
 
 
 def test_screen_asks_whether_to_trust_the_kinds_of_a_project(sandbox: Sandbox):

@@ -190,7 +190,7 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "/mcp", "MCP servers", "disabled", safe("server")):
         pass
-    with over(terminal, "/mistakes", "Problems in settings and themes", safe("broken")):
+    with over(terminal, "/problems", "Problems in settings and themes", safe("broken")):
         pass
     with over(terminal, "f1", "Keys here"):
         pass

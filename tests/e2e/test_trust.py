@@ -63,8 +63,8 @@ def test_headless_run_in_an_untrusted_directory_reports_what_is_ignored(sandbox:
     sandbox.env["OHW_MODEL"] = sandbox.script(finish())
     done = sandbox.ohw("run", "go")
     assert done.returncode == 0
-    assert f"the tools in {sandbox.project}/.ohw/tools are left out: the folder is not trusted" in done.stderr
-    assert f"the rules in {sandbox.project}/.ohw/rules.toml are left out: the folder is not trusted" in done.stderr
+    assert f"the tools in {sandbox.project}/.ohw/tools are ignored: the directory is not trusted" in done.stderr
+    assert f"the rules in {sandbox.project}/.ohw/rules.toml are ignored: the directory is not trusted" in done.stderr
     assert not marker.exists()
     agree(sandbox.locations, sandbox.project, fingerprint(sandbox.project))
     assert "not trusted" not in sandbox.ohw("run", "go").stderr

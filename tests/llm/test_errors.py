@@ -85,7 +85,7 @@ def test_key_with_a_line_break_is_refused_before_it_is_sent():
 
 def test_full_context_window_is_recognized(serve):
     message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
-    with pytest.raises(ContextOverflow, match=r"9000 tokens.*choose a model with a larger window"):
+    with pytest.raises(ContextOverflow, match=r"9000 tokens.*: /compact, /model or /new"):
         serve(Fault(400, message, "context_length_exceeded")).ask()
 
 
@@ -246,14 +246,14 @@ def test_password_in_the_url_is_not_shown():
 
 def test_web_page_in_place_of_an_answer_is_not_retried(serve):
     caller = serve(Fault(200, headers={"content-type": "text/html"}))
-    assert "is not an OpenAI-compatible endpoint: check --api-base" in refused(caller)
+    assert "is not an OpenAI-compatible endpoint: check the URL" in refused(caller)
     assert len(caller.server.requests) == 1
 
 
 def test_json_that_is_no_answer_points_to_the_url(serve, monkeypatch):
     monkeypatch.setattr(Fault, "error", {})
     caller = serve(Fault(200))
-    assert "is not an OpenAI-compatible endpoint: check --api-base" in refused(caller)
+    assert "is not an OpenAI-compatible endpoint: check the URL" in refused(caller)
 
 
 def test_error_with_status_200_is_recognized(serve):
@@ -261,7 +261,7 @@ def test_error_with_status_200_is_recognized(serve):
 
 
 def test_unknown_path_error_names_model_and_url(serve):
-    assert refused(serve(Fault(404, "Not Found"))).endswith("check its name and --api-base (it usually ends in /v1)")
+    assert refused(serve(Fault(404, "Not Found"))).endswith("check its name and the URL (it often ends in /v1)")
 
 
 def test_error_in_the_stream_without_a_status_gets_none(serve):

@@ -144,8 +144,8 @@ OTHERS = {
     "404": (Fault(404, "no such model"), "does not know the model"),
     "400": (Fault(400, "what is this?"), "what is this?"),
     "422": (Fault(422, "no field x"), "no field x"),
-    "context": (Fault(400, "maximum context length exceeded"), "larger than the window"),
-    "413": (Fault(413, "request too large"), "larger than the window"),
+    "context": (Fault(400, "maximum context length exceeded"), "no longer fits"),
+    "413": (Fault(413, "request too large"), "no longer fits"),
     "redirect": (Fault(307, headers={"location": "http://127.0.0.1:1/v1"}), "sends the conversation on"),
 }
 

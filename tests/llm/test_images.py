@@ -50,7 +50,7 @@ def test_model_without_vision_gets_a_note_in_place_of_the_image():
         caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     (request,) = caller.server.requests
     assert not has_pictures(request.messages)
-    assert request.messages[0]["content"].startswith("what is this?\n[An image stood here.")
+    assert request.messages[0]["content"].startswith("what is this?\n[An image was here.")
     assert "openai/x takes no images; they are not sent" in caller.streamed("status")
     assert has_pictures(LOOK.messages), "the history keeps it"
 
@@ -69,7 +69,7 @@ def test_refused_image_is_left_out_once_and_that_is_reported(fault):
         response = caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     assert response.text == "without it, then"
     assert [has_pictures(request.messages) for request in caller.server.requests] == [True, False]
-    assert f"refused the images, so they are left out: {fault.message}" in caller.streamed("status")
+    assert f"refused the images, so they are ignored: {fault.message}" in caller.streamed("status")
 
 
 def test_refusal_of_a_request_without_images_is_an_ordinary_error():

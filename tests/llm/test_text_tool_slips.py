@@ -294,8 +294,8 @@ def test_each_repair_is_noted():
     _, (call,) = read_calls('<function name="execute_bash">\n<parameter=command=ls\n</tool_call>', TABLE)
     assert call.repairs == [
         'the tag <function name="execute_bash"> as <function=execute_bash>',
-        "a missing > behind <parameter=command",
-        "a missing </parameter> behind `command`",
+        "a missing > after <parameter=command",
+        "a missing </parameter> after `command`",
     ]
     assert read_calls(FORM, TABLE)[1][0].repairs == []
 
@@ -314,7 +314,7 @@ def test_a_broken_closing_tag_does_not_become_a_part_of_the_command(end):
     (first, arguments), *rest = read(text)[1]
     assert (first, arguments["command"]) == ("execute_bash", "ls")
     assert all(each == ("execute_bash", {"command": "ls"}) for each in rest)
-    assert "a missing </parameter> behind `command`" in read_calls(text, TABLE)[1][0].repairs
+    assert "a missing </parameter> after `command`" in read_calls(text, TABLE)[1][0].repairs
 
 
 @pytest.mark.parametrize(

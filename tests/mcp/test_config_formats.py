@@ -371,7 +371,7 @@ def test_keys_beside_a_bare_table_of_servers_do_not_refuse_it(more, tmp_path):
     (tmp_path / ".mcp.json").write_text(json.dumps({**more, "a": {"command": "run"}}))
     assert list(read_file(tmp_path / ".mcp.json")) == ["a"]
     (tmp_path / ".mcp.json").write_text(json.dumps(more))
-    with pytest.raises(UsageError, match="must hold"):
+    with pytest.raises(UsageError, match="must contain"):
         read_file(tmp_path / ".mcp.json")
 
 

@@ -214,7 +214,7 @@ def test_repeated_sign_in_reuses_the_client_and_logout_deletes_it(place, user):
         assert not store.is_there
         assert store.read() is None
         logout(store, settings, user)
-    assert user.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
+    assert user.said[-2:] == ["The sign-in at web is deleted.", "There is no sign-in at web."]
 
 
 def test_sign_in_denied_by_the_user_is_reported(place, user):
@@ -320,7 +320,7 @@ def test_command_signs_in_and_a_run_reports_that_it_is_needed(sandbox):
         token = max(server.access)
         assert token not in done.stdout + done.stderr + output
         assert "web  1 tool, signed in" in sandbox.ohw("mcp").stdout
-        assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
+        assert sandbox.ohw("mcp", "logout", "web").stdout == "The sign-in at web is deleted.\n"
 
 
 def test_sse_server_reports_the_need_to_sign_in_too(place):

@@ -81,7 +81,7 @@ def test_form_is_asked_field_by_field_and_shown_completely_before_sending(tmp_pa
     ) as harness:
         harness.opened.session.send("go")
         harness.step_beside()
-        asked = replied(harness, "Z", "Zoe", "Leave it out", "green", "Yes", "dog, Cat", "Send these")
+        asked = replied(harness, "Z", "Zoe", "Omit it", "green", "Yes", "dog, Cat", "Send these")
         harness.join()
         assert result(harness) == {
             "action": "accept",
@@ -93,7 +93,7 @@ def test_form_is_asked_field_by_field_and_shown_completely_before_sending(tmp_pa
         assert question.startswith("Your name (1 of 5)\nAs you are called.\nat least 2 characters\n\nWho are you?")
         assert "goes to the MCP server fake" in question
         assert asked[1].arguments["question"].startswith("That does not fit: 'Z' is too short")
-        assert asked[3].arguments["options"] == ["Red", "Green", "Leave it out", "Answer nothing"]
+        assert asked[3].arguments["options"] == ["Red", "Green", "Omit it", "Answer nothing"]
         assert asked[4].arguments["options"] == ["No", "Yes", "Answer nothing"]
         assert asked[6].arguments["question"].endswith("Your name: Zoe\ncolour: Green\nagrees: yes\npets: dog, cat")
         decided = [each for each in steps(harness) if each.kind == "action_decided"]
@@ -195,8 +195,8 @@ def test_without_a_user_requests_are_refused_with_the_reason(tmp_path, monkeypat
         ]
         notices = [each.text for each in harness.lives if each.kind == "notice"]
     assert refusals == [
-        "the MCP server fake asked something, and nobody is here to answer: refused",
-        "the MCP server fake asked something, and nobody is here to answer: refused",
+        "the MCP server fake asked something, and no user is there to answer: refused",
+        "the MCP server fake asked something, and no user is there to answer: refused",
         "the MCP server fake asked for the workspace directories, which no server gets: refused",
         "the MCP server fake asked for a secret in a form (password), which would be sent as plain text: refused; "
         "put the secret into its env or headers",

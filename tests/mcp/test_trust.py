@@ -36,4 +36,4 @@ async def test_trust_screen_shows_what_would_be_started(tmp_path):
         message = str(app.screen.query_one("#trust-said").render())
         assert all(line in message for line in lines)
     (tmp_path / ".mcp.json").write_text("[]")
-    assert "must hold" in started_by(question, ".mcp.json")[0]
+    assert "must contain" in started_by(question, ".mcp.json")[0]

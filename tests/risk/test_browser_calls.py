@@ -48,7 +48,7 @@ def test_fifteen_browser_calls_exist():
         ("goto('file:///etc/passwd')", "starts with http:// or https://"),
         ("goto('javascript:alert(1)')", "starts with http:// or https://"),
         ("goto('example.org')", "starts with http:// or https://"),
-        ("goto('https://me:pass@example.org')", "must not hold a name or a password"),
+        ("goto('https://me:pass@example.org')", "must not contain a name or a password"),
         ("goto('http://[')", "is no address"),
     ],
 )

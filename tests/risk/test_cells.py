@@ -80,7 +80,7 @@ def test_starting_the_workspaces_interpreter_asks_and_names_it(tmp_path):
     with IPythonTool(tmp_path) as tool:
         assert rated(tool, "%who").risk == "LOW"  # the workbench's own interpreter
         python = planted(tmp_path)
-        names = f"starts {python}, a program that the folder brings"
+        names = f"starts {python}, a program from this directory"
         first = rated(tool, "%who")
         assert (first.risk, first.reasons) == ("MEDIUM", (names,))
         assert rated(tool, "x = 1").reasons == ("runs code", names)

@@ -56,7 +56,7 @@ def test_cd_that_must_have_succeeded_is_certain(line):
 
 def test_reason_names_the_failing_change_of_directory():
     assessment = assess_command("cd build; rm -rf *", PLACES)
-    assert assessment.reasons == ("deletes the workspace, if the change of folder before it fails",)
+    assert assessment.reasons == ("deletes the workspace, if the change of directory before it fails",)
     removed = next(part for part in assessment.parts if part.words[:1] == ("rm",))
     assert set(removed.deletes) == {"/home/u/proj/build/*", "/home/u/proj/*"}
 

@@ -168,12 +168,12 @@ def test_key_that_submits_nothing_is_low(key, tmp_path):
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
-        ("ENTER", "submits what stands there"),
-        ("C-m", "submits what stands there"),
+        ("ENTER", "submits what is typed"),
+        ("C-m", "submits what is typed"),
         ("C-c", "interrupts the program"),
         ("C-Z", "stops the program"),
         ("C-d", "ends what is typed"),
-        ("C-x", "knows the meaning"),
+        ("C-x", "a key with a meaning"),
     ],
 )
 def test_key_with_an_effect_is_medium_and_named(key, reason, tmp_path):

@@ -41,7 +41,7 @@ def test_a_request_has_what_the_screen_would_show(agent_with):
     assert agent.run_sync("go").text == "ok"
     (request,) = requests
     assert (request.tool, request.arguments, request.agent) == ("note", {"text": "a"}, "")
-    assert (request.risk, request.reasons) == ("HIGH", ("the tool says of itself that it destroys",))
+    assert (request.risk, request.reasons) == ("HIGH", ("the tool is marked as destructive",))
     assert "medium" in request.rule
     assert request.fingerprint
     assert model.results == ["all is well", "noted a"]

@@ -89,7 +89,7 @@ def test_workspace_must_be_a_writable_directory(tmp_path: Path):
     assert checked_workspace(tmp_path) == tmp_path.resolve()
     for bad, message in (
         (tmp_path / "no", "does not exist"),
-        (file, "not a folder"),
+        (file, "not a directory"),
         (Path("/proc/self"), "be written"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -119,7 +119,7 @@ def test_files_outside_the_workspace_are_not_copied_and_that_is_reported(losses,
     for command in (f"rm -r {outside}", "rm link/a.txt"):
         reason, doubt = reason_of(losses, assessed, command)
         assert reason.startswith("deletes 1 file ")
-        assert (reason.endswith("(outside the workspace: no copy is kept)"), doubt) == (True, "")
+        assert (reason.endswith("(outside the workspace: no copy is saved)"), doubt) == (True, "")
         assert losses.keep(assessed(command), command, "one") is None
 
 
@@ -225,7 +225,7 @@ def reason_of(losses, assessed, command: str) -> tuple[str, str]:
 def test_unknown_deletions_copy_and_report_everything_git_does_not_hold(losses, assessed, command, reason):
     count = "2 files" if "./" in reason else "1 file"
     assert reason_of(losses, assessed, command) == (
-        f"{reason} (can be undone: backup of the {count} that git does not hold)",
+        f"{reason} (can be undone: backup of the {count} that git does not contain)",
         "",
     )
 

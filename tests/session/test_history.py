@@ -73,7 +73,7 @@ def test_long_observation_is_cut_in_the_middle():
     assert len(content) < MAX_OBSERVE + 200
     assert content.startswith("line 0\n")
     assert content.endswith("line 19999")
-    assert "left out" in content
+    assert "omitted" in content
 
 
 def test_unreadable_arguments_are_sent_back_inside_an_object():

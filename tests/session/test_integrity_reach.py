@@ -24,7 +24,7 @@ SCRIPTED = {
     "mapped": "python3 -c \"import mmap; f = open('.vscode/tasks.json', 'r+'); mmap.mmap(f.fileno(), 0)[0:2] = b'[]'\"",
     "renamed over": "mv hook .git/config",
     "written by another name": "ln .git/config c; printf '[core]\\n\\tpager = x\\n' >> c",
-    "a link to the folder above": "ln -s .git q; cp hook q/hooks/pre-commit",
+    "a link to the directory above": "ln -s .git q; cp hook q/hooks/pre-commit",
     "a repository moved behind a file": "mv .git .g2; echo 'gitdir: .g2' > .git; cp hook .g2/hooks/pre-commit",
     "a repository moved behind a link": "mv .git zz; ln -s zz .git; cp hook zz/hooks/pre-commit",
     "settings of the worktree": "printf '[core]\\n\\thooksPath = evil\\n' > .git/config.worktree",

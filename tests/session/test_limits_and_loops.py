@@ -174,7 +174,7 @@ def test_calls_without_tools_are_refused_and_the_model_is_notified(ready, caplog
     d.run()
     assert d.notes == []
     assert d.results() == [
-        "note was not run: tools are switched off (tool_choice is none). Answer in words.",
+        "note was not run: tools are switched off (tool_choice is none). Answer as text.",
     ]
     assert "called 1 tool though tools are switched off" in caplog.text
     assert "tool_choice is none" in d.agent.requests[1][-1]["content"]
@@ -243,7 +243,7 @@ def test_unknown_price_pauses_once_per_session(ready):
     d.run()
     assert end(d) == (
         "limit",
-        "paused: no price is known for fake/one, so max_cost cannot be enforced; send a message to continue",
+        "paused: no price known for fake/one, so max_cost cannot be enforced; send a message to continue",
     )
     assert len(d.agent.requests) == 1
     d.session.send("go on without")
@@ -261,7 +261,7 @@ def test_summary_of_unknown_price_cannot_be_held_to_the_limit_either(model, name
     count.apply(UserMessage(text="go"))
     count.apply(HistoryCondensed(first=2, last=9, summary="all", model=model, cost=None))
     end = Limits(max_cost=0.5).reached(State(), count)
-    assert end.detail.startswith(f"paused: no price is known for {named}, so max_cost cannot be enforced")
+    assert end.detail.startswith(f"paused: no price known for {named}, so max_cost cannot be enforced")
 
 
 def test_without_a_cost_limit_no_price_is_needed(ready):

@@ -146,7 +146,7 @@ def test_kind_of_an_untrusted_directory_does_not_count(place, directory):
     started = place.run({"tester": [finish("Done.")]})
     assert started.agent == ""
     assert set(started.tools) == set(BUILTIN_TOOLS) - {"delegate"}
-    expected = f"the sub-agents in {place.directory / directory} are left out: the folder is not trusted"
+    expected = f"the sub-agents in {place.directory / directory} are ignored: the directory is not trusted"
     assert [line for line in place.opened.notices if expected in line] != []
 
 

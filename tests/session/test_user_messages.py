@@ -54,7 +54,7 @@ def test_unsendable_images_are_refused_and_nothing_is_sent(harness, tmp_path):
     with pytest.raises(UnusableImage, match="at most 10 images"):
         one.session.send("see", names)
     one.agent.model.prices = {"mode": "chat", "supports_vision": False}
-    with pytest.raises(CommandError, match=r"fake/one takes no images; choose another model, or leave out 0.png"):
+    with pytest.raises(CommandError, match=r"fake/one takes no images; choose another model, or omit 0.png"):
         one.session.send("see", ["0.png"])
     assert one.kinds() == ["session_started"]
     one.agent.model.prices = {"mode": "chat", "supports_vision": True}

@@ -38,7 +38,7 @@ print(len(looks) > 0)
 watcher.close()
 """
 WHY = {
-    "watches": "the system watches no more folders (fs.inotify.max_user_watches)",
+    "watches": "the system cannot watch more directories (fs.inotify.max_user_watches)",
     "handles": "Too many open files",
 }
 NAMESPACE = ["unshare", "--user", "--map-root-user"]

@@ -326,7 +326,7 @@ def test_only_the_range_changes_and_equal_lines_keep_their_endings(rows, last, n
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("folder", "is a folder"), ("/dev/zero", "a device"), ("binary", "binary file"), ("./a.py", "not absolute")],
+    [("folder", "is a directory"), ("/dev/zero", "a device"), ("binary", "binary file"), ("./a.py", "not absolute")],
 )
 def test_anything_the_editor_refuses_is_refused(drafting, project, path, message):
     (project / "folder").mkdir()

@@ -25,7 +25,7 @@ def test_create_writes_the_file_and_its_directories(editor, project):
 def test_create_refuses_an_existing_path(editor, file, project):
     before = file.read_bytes()
     assert "exists already" in editor.refused("create", file, file_text="x")
-    assert "is a folder" in editor.refused("create", project, file_text="x")
+    assert "is a directory" in editor.refused("create", project, file_text="x")
     assert file.read_bytes() == before
 
 
@@ -143,8 +143,8 @@ def test_insert_adds_whole_lines(editor, project, before, line, new, after):
 
 
 def test_directory_cannot_be_edited(editor, project):
-    assert "is a folder" in editor.refused("str_replace", project, old_str="a", new_str="b")
-    assert "is a folder" in editor.refused("insert", project, insert_line=0, new_str="b")
+    assert "is a directory" in editor.refused("str_replace", project, old_str="a", new_str="b")
+    assert "is a directory" in editor.refused("insert", project, insert_line=0, new_str="b")
 
 
 def test_file_changed_since_it_was_viewed_must_be_viewed_again(editor, file):
@@ -270,7 +270,7 @@ def test_file_swapped_for_a_link_or_directory_after_the_preview_is_not_written(e
     assert (preview.path, now.path) == (str(file), str(other))  # another file: what was decided does not hold for it
     file.unlink()
     file.mkdir()
-    assert "is a folder" in editor.refused("str_replace", file, old_str="def f", new_str="def h")
+    assert "is a directory" in editor.refused("str_replace", file, old_str="def f", new_str="def h")
 
 
 def test_preview_writes_nothing_and_equals_the_written_content(editor, file, project):

@@ -139,7 +139,7 @@ def test_plot_is_returned_as_a_picture(tool):
 def test_number_of_pictures_is_limited_and_text_makes_none(tool):
     seen = run(tool, "from PIL import Image\nfor n in range(12): display(Image.new('RGB', (4, 4)))")
     assert [part.type for part in seen.content] == ["text"] + ["image"] * 8
-    assert "a picture was left out" in seen.text
+    assert "a picture was omitted" in seen.text
     code = "class Html:\n    def _repr_html_(self): return '<b>'\n    def __repr__(self): return 'plain'\nHtml()"
     assert run(tool, code).text == "plain"
 

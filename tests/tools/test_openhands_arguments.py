@@ -40,7 +40,7 @@ def test_shell_takes_the_arguments_of_openhands(kind, terminal_type, tmp_path, l
 @pytest.mark.parametrize("kind", [BashExecutor, BashTool])
 @pytest.mark.parametrize("username", ["nobody-else", "ro\x1b[31mot", own_username().upper() + "x"], ids=["a", "b", "c"])
 def test_another_user_is_refused_with_the_way_out(kind, username, tmp_path):
-    with pytest.raises(ValueError, match=r"cannot run as .*Leave out `username`") as refused:
+    with pytest.raises(ValueError, match=r"cannot run as .*Omit `username`") as refused:
         kind(working_dir=tmp_path, username=username)
     assert "\x1b" not in str(refused.value)
 

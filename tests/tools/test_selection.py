@@ -271,7 +271,7 @@ def test_failing_own_tool_is_omitted_and_reported_in_one_line(place, text, messa
     selection = select(place)
     (notice,) = selection.notices or ("nothing",)
     assert message in notice
-    assert f"the tool broken of {place}/.ohw/tools/broken.py is left out" in notice
+    assert f"the tool broken of {place}/.ohw/tools/broken.py is ignored" in notice
     assert "\n" not in notice
     assert tuple(selection.tools) == (*BUILTIN_TOOLS, "greet")
     assert why(selection, "broken").startswith("off: it failed")
@@ -338,7 +338,7 @@ def test_tools_are_filtered_by_name(place):
     selection = select(place, filter_tools_regex="gr", execute_ipython_cell=True)
     assert set(selection.tools) == {"grep", "greet", "finish", "think", "request_condensation"}
     assert (
-        why(selection, "glob") == why(selection, "execute_ipython_cell") == "off: left out by tools.filter_tools_regex"
+        why(selection, "glob") == why(selection, "execute_ipython_cell") == "off: excluded by tools.filter_tools_regex"
     )
     assert selection.notices == ()
 

@@ -214,7 +214,7 @@ def test_omitted_parts_of_a_server_tool_are_reported():
     schema = with_properties(never=False, when={"type": 5}, word={"pattern": "["}, limit={"minimum": "1"})
     usable, (line,) = checked([{"name": "tool", "inputSchema": schema}])
     assert usable
-    assert line.startswith("the tool tool: in its schema `never` is left out: no value is allowed there, `when.type`")
+    assert line.startswith("the tool tool: in its schema `never` is ignored: no value is allowed there, `when.type`")
     assert line.endswith("and 2 more")
 
 

@@ -254,7 +254,7 @@ async def test_details_and_full_screen_show_the_users_edits(key: str) -> None:
         lines = painted(text)
         assert ("As you changed it, this is written:" in lines) == (key == "v")
         ours = lines.partition("As the agent proposed it:")[0]
-        assert "twenty" not in ours, "the hunk that was left out is not written"
+        assert "twenty" not in ours, "the hunk that was omitted is not written"
 
 
 async def test_details_of_an_edited_command_show_the_edited_one() -> None:

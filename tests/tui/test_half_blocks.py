@@ -88,7 +88,7 @@ def test_pictures_are_below_their_lines_whatever_the_output_says():
     assert len(illustrated.rows) == plain + len(illustrated.cells) > plain
     first = min(illustrated.cells)
     assert illustrated.rows[first - 1].line == line
-    illustrated.find("TIME AND MODEL")
+    illustrated.find("TIMING AND COST")
     assert illustrated.rows[illustrated.row_of(*illustrated.matches[0][:2])].line > line
     illustrated.wrap(30)
     assert all(len(cells) <= 30 for cells in illustrated.cells.values())

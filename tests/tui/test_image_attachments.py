@@ -66,14 +66,14 @@ async def test_chips_show_attached_images_and_refused_ones(directory):
             "beside.png 4×3 · 1 kB",
             "shot.png 640×480 · 1 kB",
             "large.png 4×3 · 4.0 MB, too large: at most 3.5 MB",
-            "fake.png holds no image; it is only named",
+            "fake.png contains no image; it is only named",
         ]
         assert [image.is_refused for image in chips.images] == [False, False, True, True]
         await pilot.press("enter")
         await wait_until(pilot, lambda: client.commands and not chips.display)
         (sent,) = client.commands
         assert sent[2] == (f"{directory.parent}/beside.png", "shot.png", "large.png", "fake.png")
-        client.bring(CommandRefused("m takes no images; choose another model, or leave out shot.png"))
+        client.bring(CommandRefused("m takes no images; choose another model, or omit shot.png"))
         await wait_until(pilot, lambda: prompt.text == sent[1] and len(chips.images) == 4)
         prompt.load_text("as in")
         prompt.move_cursor(prompt.document.end)

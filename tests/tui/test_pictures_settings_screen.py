@@ -70,6 +70,6 @@ def test_settings(case, look, directory, picture):
             app.screen.query_one(Input).value = "gpt-5"
             await wait_until(pilot, lambda: "✗ Name the model as provider/model" in text_on(app))
         elif case == "setting_profile":
-            await find(pilot, "profile house")
+            await find(pilot, "saved model house")
 
     assert picture(app, look, show)

@@ -121,7 +121,7 @@ def test_the_presentation_survives_the_log_and_the_name_of_a_built_in_tool_keeps
 class Modest(SendNote):
     """A tool that declares itself harmless."""
 
-    says = SelfRated("LOW", "nobody reads it")
+    says = SelfRated("LOW", "it is not read")
 
     def assess(self, arguments, context):
         return (self.says,)
@@ -130,10 +130,10 @@ class Modest(SendNote):
 @pytest.mark.parametrize(
     ("says", "risk"),
     [
-        (SelfRated("LOW", "nobody reads it"), "UNKNOWN"),
+        (SelfRated("LOW", "it is not read"), "UNKNOWN"),
         (SelfRated("UNKNOWN", "who knows"), "UNKNOWN"),
         (SelfRated("MEDIUM", "some read it"), "MEDIUM"),
-        (SelfRated("NONE", "nobody reads it"), "HIGH"),
+        (SelfRated("NONE", "it is not read"), "HIGH"),
         ("LOW", "HIGH"),
     ],
 )

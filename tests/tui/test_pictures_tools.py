@@ -50,14 +50,14 @@ LISTED = [
 ]
 
 
-def show_tools(client, app, events, *keys, until="may be left out"):
+def show_tools(client, app, events, *keys, until="optional"):
     """Return a function that opens the list of tools, presses the keys and waits for a text."""
     rows = tool_rows(LISTED, ("execute_bash", "grep", "issues_create", "issues_find"), {"issues_find"})
 
     async def show(pilot):
         await show_events(pilot, client, events)
         app.push_screen(ToolsScreen(lambda: rows))
-        await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "may be left out" in text_on(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, ToolsScreen) and "optional" in text_on(app))
         await pilot.press(*keys)
         await wait_until(pilot, lambda: until in text_on(app))
 

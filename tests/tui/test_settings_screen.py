@@ -158,14 +158,14 @@ async def test_profile_is_added_renamed_and_removed_by_keys(where):
         await wait_until(pilot, lambda: "✗ Name the model as provider/model" in text_on(app))
         line.value = "openai/small"
         await pilot.press("enter")
-        await wait_until(pilot, lambda: is_back(app)() and "Profile small" in text_on(app))
+        await wait_until(pilot, lambda: is_back(app)() and "Saved model small" in text_on(app))
         assert app.settings.profile("small").model == "openai/small"
-        await find(pilot, "profile small name")
+        await find(pilot, "saved model small name")
         await edited(pilot)
         app.screen.query_one(Input).value = "quick"
         await pilot.press("enter")
-        await wait_until(pilot, lambda: is_back(app)() and "Profile quick" in text_on(app))
-        await find(pilot, "profile quick name")
+        await wait_until(pilot, lambda: is_back(app)() and "Saved model quick" in text_on(app))
+        await find(pilot, "saved model quick name")
         await pilot.press("u")
         await wait_until(pilot, lambda: "Delete saved model quick?" in text_on(app))
         assert "quick" in load_settings(where, {}).models

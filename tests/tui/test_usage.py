@@ -86,7 +86,7 @@ def test_all_sessions_are_shown_by_day_and_by_session():
     assert [word for word in days if word.startswith("202")] == ["2025-01-25", "2026-02-24", "2026-03-01"]
     sessions = shown.partition("By session")[2].splitlines()[1:]
     assert [line.split()[0] for line in sessions] == ["s2", "s1", "s3"]  # the most expensive first
-    assert "No price is known for 1 call." in shown
+    assert "No price known for 1 call." in shown
     assert "By message" not in shown
 
 
@@ -106,7 +106,7 @@ def test_unknown_values_are_shown_as_unknown():
     state = fold(spent(cost=None, usage=ev.Usage(), parts=None).events)
     shown = page("session", state)
     assert "?        0 in · 0 out · 1 call" in shown
-    assert "No price is known for this model." in shown
+    assert "No price known for this model." in shown
     assert "appears after the first response" in shown
     assert "$" not in shown
 

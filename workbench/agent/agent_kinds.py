@@ -194,7 +194,7 @@ def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> Ag
             if isinstance(kind, str):
                 problems.append(f"{path}: {kind}")
             elif (other := here.setdefault(_key(kind.name), kind)) is not kind:
-                problems.append(f"{path}: left out: {other.source} defines {other.name} too")
+                problems.append(f"{path}: ignored: {other.source} defines {other.name} too")
         kinds += here.values()
     if len(kinds) > _MOST_KINDS:
         problems.append(f"only the first {_MOST_KINDS} kinds of sub-agents are used, {len(kinds)} are defined")
@@ -212,15 +212,15 @@ def _read(path: Path, root: Path) -> AgentKind | str:
     """Return the kind that a file defines, or why it defines none."""
     data = read_inside(path, root, _MOST_BYTES + 1)
     if data is None:
-        return "left out: it cannot be read, or is a link that leads elsewhere"
+        return "ignored: it cannot be read, or is a link that leads elsewhere"
     if len(data) > _MOST_BYTES:
-        return f"left out: it is longer than {_MOST_BYTES // 1000} kB"
+        return f"ignored: it is longer than {_MOST_BYTES // 1000} kB"
     split = split_front_matter(data.decode("utf-8", "replace"), is_lenient=True)
     if split is None:
-        return "left out: it has no front matter (lines `---` around name, description and tools)"
+        return "ignored: it has no front matter (lines `---` around name, description and tools)"
     entries, body = split
     kind = _kind(path.stem, {**entries, "prompt": body}, str(path))
-    return kind if _NAME.fullmatch(kind.name) else "left out: name must be letters, digits, blanks, and - _ ."
+    return kind if _NAME.fullmatch(kind.name) else "ignored: name must be letters, digits, spaces, and - _ ."
 
 
 @dataclass
@@ -259,7 +259,7 @@ class _Entries:
         patterns = [name for name in names if "(" in name]
         if patterns:
             listed = visible(", ".join(patterns)[:100], lines=False)
-            what = "excludes the whole tool" if excludes else "is left out"
+            what = "excludes the whole tool" if excludes else "is ignored"
             self.problems.append(f"{key}: {listed} {what}, because patterns are not supported")
         if excludes:
             return tuple(name.partition("(")[0].strip() for name in names if name)
@@ -348,7 +348,7 @@ def _only_reads(entries: _Entries) -> bool:
     key, mode = entries.value(*_MODES)
     name, value = entries.value(*_READ_ONLY)
     if value is not None and str(value).lower() not in ("true", "false", "yes", "no"):
-        entries.problems.append(f"{name} must be true or false; it counts as true")
+        entries.problems.append(f"{name} must be true or false; it is treated as true")
     if mode not in (None, "", "plan", "default", "inherit", "subagent", "all"):
         entries.problems.append(f"{key} is not used: a sub-agent has the mode of its session")
     return mode == "plan" or (value is not None and str(value).lower() not in ("false", "no"))
@@ -378,10 +378,10 @@ _BUILTIN_KINDS: Final = (
     AgentKind(
         "reviewer",
         BUILT_IN,
-        "Reviews changes or files and reports mistakes by severity, with file and line; only reads.",
+        "Reviews changes or files and reports problems by severity, with file and line; only reads.",
         "You review code that others have written. Find out what it is meant to do, then look for what is wrong: "
         "errors, missing cases, races, leaks, unsafe input, tests that prove nothing. Check each suspicion in the code "
-        "before you report it. Report the findings by severity with file, line, what happens and when; leave out "
+        "before you report it. Report the findings by severity with file, line, what happens and when; omit "
         "matters of taste, and say so if nothing is wrong.",
         READ_ONLY,
         only_reads=True,

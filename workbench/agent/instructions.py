@@ -53,7 +53,7 @@ def notes_request(workspace: Path, focus: str = "") -> str:
             " lint and format. Try those that are harmless and quick, and write down what works.",
             "- Say where things are, which conventions the code follows, and what a newcomer would get wrong.",
             "- Only what is true of this project and cannot be seen at a glance; no general advice. At most 120 lines.",
-            *(["- Keep what is still true in it, fix what is not, and drop what nobody needs."] if there else []),
+            *(["- Keep what is still true in it, fix what is not, and drop what no one needs."] if there else []),
             *([f"- Take over what {' and '.join(others)} say{'s' * (len(others) == 1)}."] if others else []),
             "- Change no other file.",
             *([focus] if focus else []),

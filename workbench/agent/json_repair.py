@@ -36,7 +36,7 @@ def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
         return None
     plain, wrapping = _unwrapped(text.removeprefix("\ufeff"))
     if text.startswith("\ufeff"):
-        wrapping = ", ".join(filter(None, ["a byte order mark left out", wrapping]))
+        wrapping = ", ".join(filter(None, ["a byte order mark ignored", wrapping]))
     for candidate, note in _candidates(plain):
         try:
             value = parse(candidate)
@@ -55,13 +55,13 @@ def _unwrapped(text: str) -> tuple[str, str]:
     tail = max(0, len(plain) - 400)
     closers = _CLOSERS.search(plain, tail)
     if closers and plain[: closers.start()].rstrip()[-1:] in ("}", "]", '"'):
-        return plain[: closers.start()], f"`{closers[0].strip()[:60]}` behind it left out"
-    return (plain, "a code fence left out") if fence else (text, "")
+        return plain[: closers.start()], f"`{closers[0].strip()[:60]}` after it ignored"
+    return (plain, "a code fence ignored") if fence else (text, "")
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
     """Yield the readings of the text, the nearest to it first."""
-    yield text, "line breaks and tabs in strings kept as they stand" if _has_control(text) else ""
+    yield text, "line breaks and tabs in strings kept unchanged" if _has_control(text) else ""
     escaped = _with_doubled_backslashes(text)
     if escaped != text:
         yield escaped, "backslashes that are no escapes kept as backslashes"
@@ -100,7 +100,7 @@ def _several(text: str, parse: Parse) -> tuple[Any, str] | None:
         return None
     if len({json.dumps(value, sort_keys=True) for value, _ in parts if value != {}}) > 1:
         raise AmbiguousArguments(
-            f"the arguments hold {len(objects)} different objects. Send one call for each, with one JSON object."
+            f"the arguments contain {len(objects)} different objects. Send one call for each, with one JSON object."
         )
     return parse(objects[0] if objects else "{}"), f"one object read for the {len(parts)} that were sent"
 

@@ -176,7 +176,7 @@ def _labels(moves: Sequence[Move]) -> str:
 
 def _condensing(moves: Sequence[Move]) -> Loop | None:
     if _last(moves, _CONDENSED, "condensed"):
-        evidence = f"the history was condensed {_CONDENSED} times and nothing was done in between"
+        evidence = f"the history was compacted {_CONDENSED} times and nothing was done in between"
         return Loop(frozenset({"condensed"}), evidence)
     return None
 

@@ -21,7 +21,7 @@ sees every call you make, may be asked before it runs, and can reject it with a 
 _WORK = """\
 # How to work
 - Look before you change: read the files concerned and find out how the project runs its tests.
-- Make the smallest change that solves the task, in the style of the code around it. Do not touch what nobody asked for.
+- Make the smallest change that solves the task in the style of the code around it. Touch nothing else.
 - Find the cause of a failure and fix that. Never make a test pass by weakening it.
 - After a change run what proves it, and look at the result before you say that it works.
 - When a call fails, read the error; do not repeat the same call unchanged.

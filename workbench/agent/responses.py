@@ -111,7 +111,7 @@ def _parse(text: str) -> Any:
         raise UnreadableArguments(_TOO_DEEP) from error
     # An integer with more digits than Python converts.
     except ValueError as error:
-        raise UnreadableArguments("the arguments hold a number that is too long.") from error
+        raise UnreadableArguments("the arguments contain a number that is too long.") from error
 
 
 _TOO_DEEP = f"the arguments are nested more than {_MAX_DEPTH} levels deep."

@@ -15,7 +15,7 @@ _LONGEST_PART = 4_000
 _LONGEST_SUMMARY = 20_000
 _RULES = """You summarize a part of the conversation between a user and a coding agent, so that the agent can continue \
 without seeing that part. Write for the agent, exact and brief, under these six headings, each on a line of \
-its own, in this order, none left out:
+its own, in this order, all of them:
 
 GOAL: what the user wants, with every instruction and every limit they have given
 FACTS: what was found out and decided, with exact names, values and commands

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     # Importing `typing` would take a tenth of the start.
     from typing import NoReturn
 
-_HELP = "A terminal workbench where you and a coding agent work on one folder."
+_HELP = "A terminal workbench where you and a coding agent work in one directory."
 _COMMANDS = {
     "demo": "watch a scripted agent fix a bug in a small project; needs no model",
     "run": "let the agent work on PROMPT without a screen",

@@ -45,7 +45,7 @@ def _refuse_closed_streams(words: list[str]) -> None:
 
     closed = replace_closed_streams()
     if "standard output" in closed:
-        raise UsageError("standard output is closed; redirect it to a file, or to /dev/null if nobody reads it")
+        raise UsageError("standard output is closed; redirect it to a file, or to /dev/null if it is not needed")
     if closed and "run" in words and "--json" not in words:
         sys.stdout.write("ohw: standard error is closed, so the run could not be followed; redirect it to a file\n")
         raise UsageError("standard error is closed")

@@ -34,7 +34,7 @@ class CommandRefused(Struct, frozen=True):
 
 
 class EngineNotice(Struct, frozen=True):
-    """A line from the engine for the user, such as a tool that was left out."""
+    """A line from the engine for the user, such as a tool that was omitted."""
 
     text: str
 

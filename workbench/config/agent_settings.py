@@ -46,11 +46,11 @@ class AgentSettings:
 def check_agents(name: str, value: Any) -> None:
     """Check the table `[agents]`. Raises a UsageError that names an invalid key."""
     if not isinstance(value, Mapping):
-        raise UsageError(f"{name} must hold tables, such as [agents.tester]")
+        raise UsageError(f"{name} must contain tables, such as [agents.tester]")
     for agent, table in value.items():
         key = f"agents.{agent}"
         if not _NAME.fullmatch(agent):
-            raise UsageError(f"agents.{agent!r}: a name is made of at most 40 letters, digits, blanks and - _ .")
+            raise UsageError(f"agents.{agent!r}: a name is made of at most 40 letters, digits, spaces and - _ .")
         if not isinstance(table, Mapping):
             raise UsageError(f"{key} must be a table: [{key}]")
         checked_table(AgentSettings, key, table)

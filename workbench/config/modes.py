@@ -35,7 +35,7 @@ MODES: Final[Mapping[Mode, ApprovalMode]] = {
     "ask": ApprovalMode("Ask every time", "everything that is not read-only asks", ("LOW", *_FROM_MEDIUM)),
     "medium": ApprovalMode("Ask (medium+)", "medium and high risk ask", _FROM_MEDIUM),
     "edits": ApprovalMode(
-        "Accept edits", "edits in the workspace run, the rest asks from medium", _FROM_MEDIUM, _FROM_HIGH
+        "Accept edits", "edits in the workspace run, the rest asks from medium up", _FROM_MEDIUM, _FROM_HIGH
     ),
     "high": ApprovalMode("Ask (high only)", "only high risk asks", _FROM_HIGH),
     "never": ApprovalMode("Don't ask", "only protected files and unrecoverable deletions ask", ()),

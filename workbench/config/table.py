@@ -137,7 +137,7 @@ class Profile:
         None,
         VariableName(required=True),
         "Key: variable",
-        "Name of the environment variable that holds its key; never the key itself.",
+        "Name of the environment variable with its key; never the key itself.",
     )
     api_key_file: str | None = setting(
         None, Text(required=True), "Key: file", "Path of the file whose first line is its key."
@@ -254,7 +254,7 @@ def _check_tools(name: str, value: Any) -> None:
 
 def _check_models(name: str, value: Any) -> None:
     if not isinstance(value, Mapping):
-        raise UsageError(f"{name} must hold tables, such as [models.fast]")
+        raise UsageError(f"{name} must contain tables, such as [models.fast]")
     for profile, table in value.items():
         read_profile(profile, table)
 
@@ -266,7 +266,7 @@ def _check_terminal(_: str, value: Any) -> None:
 def _check_servers(name: str, value: Any) -> None:
     """Check the table as a whole. Each server is checked later by `mcp`, which leaves out only invalid ones."""
     if not isinstance(value, Mapping) or not all(isinstance(server, Mapping) for server in value.values()):
-        raise UsageError(f"{name} must hold a table for each server: [mcpServers.NAME]")
+        raise UsageError(f"{name} must contain a table for each server: [mcpServers.NAME]")
     _check_json(name, value)
 
 
@@ -279,7 +279,7 @@ def _check_json(key: str, value: object) -> None:
         for part in value:
             _check_json(key, part)
     elif not isinstance(value, str | int | float):
-        raise UsageError(f"{key} must not hold a date or a time; write it as text")
+        raise UsageError(f"{key} must not contain a date or a time; write it as text")
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class Settings:
         None,
         VariableName(),
         "Key: variable",
-        "Name of the environment variable that holds the API key; never the key itself.",
+        "Name of the environment variable with the API key; never the key itself.",
         group="Model",
     )
     calls: str = setting(
@@ -396,7 +396,7 @@ class Settings:
         30_000,
         WholeNumber(0),
         "Max tool output",
-        "Characters of a tool's result that reach the model; the middle of a longer one is left out. 0 is no limit.",
+        "Characters of a tool's result that reach the model; the middle of a longer one is omitted. 0 is no limit.",
         group="Limits",
         unit="characters",
         unset="no limit",

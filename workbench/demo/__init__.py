@@ -40,7 +40,7 @@ def _folder(target: Path | None) -> Path:
         if any(target.iterdir()):
             raise UsageError(f"{target} is not empty; name a new directory for the demo")
     except OSError as error:
-        raise UsageError(f"cannot use the folder {target}: {error.strerror or error}") from error
+        raise UsageError(f"cannot use the directory {target}: {error.strerror or error}") from error
     return target.resolve()
 
 

@@ -125,7 +125,7 @@ def _restore(command: RestoreCopy, context: Context) -> None:
 @handle.register
 def _change_settings(command: ChangeSettings, context: Context) -> None:
     if command.mode == NEVER and not command.confirmed:
-        raise WorkbenchError("this mode never asks, so it must be confirmed")
+        raise WorkbenchError("this mode asks nothing, so it must be confirmed")
     changes = msgspec.structs.asdict(command)
     del changes["confirmed"]
     context.session.set(**changes)

@@ -79,7 +79,7 @@ class RootGone(OSError):
     """The root directory was moved, deleted or replaced; it is not created again."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(errno.ESTALE, f"The folder {path} was moved, deleted or replaced", str(path))
+        super().__init__(errno.ESTALE, f"The directory {path} was moved, deleted or replaced", str(path))
 
 
 def real_path(path: str | Path) -> str:

@@ -56,9 +56,9 @@ def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
 
 def _check_regular(path: Path, info: os.stat_result) -> None:
     if stat.S_ISDIR(info.st_mode):
-        raise EditorError(f"{path} is a folder; only the command `view` works on folders.")
+        raise EditorError(f"{path} is a directory; only the command `view` works on directories.")
     if not stat.S_ISREG(info.st_mode):
-        raise EditorError(f"{path} is {_kind(info.st_mode)}, not a regular file; this tool leaves it alone.")
+        raise EditorError(f"{path} is {_kind(info.st_mode)}, not a regular file; this tool does not touch it.")
     if info.st_size > MAX_BYTES:
         raise EditorError(_too_large(path))
 
@@ -126,7 +126,7 @@ def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
     if len(raw) > MAX_BYTES:
         raise EditorError(f"{path} would become larger than {MAX_BYTES // 1_000_000} MB; write it in parts.")
     if b"\0" in raw and not coding.encoding.startswith(("utf-16", "utf-32")):
-        raise EditorError("The text holds a NUL character, which would make the file a binary one.")
+        raise EditorError("The text contains a NUL character, which would make the file a binary one.")
     return raw
 
 

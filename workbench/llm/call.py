@@ -162,7 +162,7 @@ def _is_of_another_choice(piece: Any) -> bool:
 
 _MARK = {"cache_control": {"type": "ephemeral"}}
 _MARKED_PROVIDERS = ("anthropic", "bedrock", "vertex_ai")
-_NO_EYES = "[An image stood here. It was not sent, because this model cannot take it; say so if that matters.]"
+_NO_EYES = "[An image was here. It was not sent, because this model cannot take it; say so if that matters.]"
 
 
 def takes_cache_marks(name: str, provider: str) -> bool:
@@ -226,7 +226,7 @@ def _is_picture(part: Mapping[str, Any]) -> bool:
 
 
 _RETOLD = "the provider rejected the order of calls and results; they are sent once more as plain text"
-_UNSEEN = "the provider refused the images, so they are left out"
+_UNSEEN = "the provider rejected the images, so they are omitted"
 
 
 class Provider(Protocol):

@@ -90,7 +90,7 @@ class ProviderModel:
         tuning: Tuning | None = None,
     ) -> None:
         if api_key and (not api_key.isascii() or any(sign.isspace() for sign in api_key)):
-            raise ModelError("the key holds spaces or characters that no key has: check `api_key` or `api_key_env`")
+            raise ModelError("the key contains spaces or characters that no key has: check `api_key` or `api_key_env`")
         self.name = name
         self._api_base = api_base
         self._api_key = api_key

@@ -359,21 +359,20 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     detail = f": {first_line(fault.text, 300)}" if fault.text else ""
     if fault.kind == "context":
         return ContextOverflow(
-            f"the conversation is larger than the window of {model}{detail}: choose a model with a larger window, or "
-            "start a new session"
+            f"the conversation no longer fits {model}'s context window{detail}: /compact, /model or /new"
         )
     lines: dict[Kind, str] = {
         "key": _about_key(fault, model, api_base, where),
-        "refused": f"nothing is listening at {where}: start the server or fix --api-base",
+        "refused": f"nothing is listening at {where}: start the server or fix the URL",
         "unreachable": f"cannot reach {where}{detail}: check the network and the address",
         "stalled": f"{where} stopped answering: send the message again, or choose another model",
         "endless": f"{where} sent an answer without end; it was cut: send the message again or choose another model",
         "lost": f"the connection to {where} broke: send the message again",
-        "rate": f"rate limited by {where}: wait{_for(fault.retry_after)} and send the message again",
+        "rate": f"rate limited by {where}: try again{_after(fault.retry_after)}",
         "quota": f"the account at {where} has no credit left{detail}",
         "busy": f"{where} is failing{code_words(fault.status)}{detail}: send the message again later",
         "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
-        "alien": f"{where} is not an OpenAI-compatible endpoint: check --api-base (it usually ends in /v1)",
+        "alien": f"{where} is not an OpenAI-compatible endpoint: check the URL (it often ends in /v1)",
         "redirected": f"{where} sends the conversation on to another address{detail}: it was not sent there; if you "
         "trust that address, set it as `api_base`",
         "filtered": f"{where} does not take this conversation (content filter){detail}: put the last message in other "
@@ -396,18 +395,14 @@ def _fallback_reason(fault: Fault) -> str:
 
 
 def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> str:
-    usual = key_variable(model)
+    variable = key_variable(model)
     if fault.status and api_base:
         return (
-            f"{where} rejected the API key{code_words(fault.status)}: name the variable that holds its key with "
-            f"`api_key_env` in settings.toml ({usual} goes to the provider's own address only)"
+            f"{where} rejected the API key{code_words(fault.status)}: paste a key for this server with /setup, or set "
+            f"`api_key_env` ({variable} is only sent to the provider itself)"
         )
-    advice = (
-        f"{where} rejected the API key{code_words(fault.status)}: set the right one in"
-        if fault.status
-        else f"no key for {model}: set"
-    )
-    return f"{advice} {usual}, or name another variable with `api_key_env` in settings.toml"
+    advice = f"{where} rejected the API key{code_words(fault.status)}" if fault.status else f"no key for {model}"
+    return f"{advice}: paste one with /setup, or set {variable} or `api_key_env`"
 
 
 def key_variable(model: str) -> str:
@@ -428,9 +423,9 @@ def public_url(api_base: str | None) -> str:
     return first_line(parts._replace(netloc=host, query="", fragment="").geturl(), 200)
 
 
-def _for(seconds: float | None) -> str:
-    return f" {seconds:.0f} s" if seconds else ""
+def _after(seconds: float | None) -> str:
+    return f" in {seconds:.0f} s" if seconds else " in a minute"
 
 
 def _or_base(api_base: str | None) -> str:
-    return " and --api-base (it usually ends in /v1)" if api_base else ""
+    return " and the URL (it often ends in /v1)" if api_base else ""

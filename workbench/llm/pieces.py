@@ -58,7 +58,7 @@ def text_of(raw: bytes) -> str:
     try:
         return _IN_NO_TEXT.sub(_REPLACEMENT, raw).decode()
     except UnicodeDecodeError as error:
-        raise BrokenStream("the stream holds a character that is cut") from error
+        raise BrokenStream("the stream contains an incomplete character") from error
 
 
 @dataclass
@@ -80,7 +80,7 @@ class ServerEvent:
         if any(value is BROKEN for _, value in values):
             if any(map(_HEARTBEAT.match, self.fields)):
                 return []
-            raise BrokenStream("the stream holds a piece that is no JSON")
+            raise BrokenStream("the stream contains a piece that is not JSON")
         return values
 
 

@@ -25,7 +25,7 @@ def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         if chunk is DONE:
             return
         if not isinstance(chunk, dict):
-            raise BrokenStream("the stream holds a piece that is no JSON object")
+            raise BrokenStream("the stream contains a piece that is not a JSON object")
         finished = finished or _has_finished(chunk)
         yield chunk
     if not finished:

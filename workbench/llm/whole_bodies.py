@@ -51,7 +51,7 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield each line of JSON once it is complete."""
     for line in lines_of(pieces):
         if line.strip() and parsed(line.strip()) is BROKEN:
-            raise BrokenStream("the stream holds a line that is no JSON")
+            raise BrokenStream("the stream contains a line that is not JSON")
         yield (_on_one_line(line) + "\n").encode()
 
 

@@ -155,7 +155,7 @@ def servers_of(data: Any, source: str) -> dict[str, Any]:
             return by_name(table, source)
     if isinstance(data, dict) and (not data or any(map(_is_server, data.values())) or _by_kind(data)):
         return {**{name: each for name, each in data.items() if isinstance(each, dict)}, **_by_kind(data)}
-    raise UsageError(f'{source} must hold {{"mcpServers": {{…}}}}')
+    raise UsageError(f'{source} must contain {{"mcpServers": {{…}}}}')
 
 
 _KIND_LISTS = {"sse_servers": "sse", "stdio_servers": "stdio", "shttp_servers": "http"}
@@ -203,7 +203,7 @@ def by_name(table: Any, source: str) -> dict[str, Any]:
     if isinstance(table, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in table):
         return {each["name"]: each for each in table}
     if not isinstance(table, dict):
-        raise UsageError(f'{source} must hold {{"mcpServers": {{…}}}}')
+        raise UsageError(f'{source} must contain {{"mcpServers": {{…}}}}')
     return {**{name: _as_table(each) for name, each in table.items() if name not in _KIND_LISTS}, **_by_kind(table)}
 
 

@@ -168,7 +168,7 @@ def _field(server: str, name: str, part: Any, required: bool) -> FormField:
     choices = _choices(part.get("items") if part.get("type") == "array" else part)
     kind = part.get("type", "string")
     if kind not in (*_PLAIN, "array") or (kind == "array" and not choices) or len(choices) > _MOST_CHOICES:
-        raise OddForm(f"the MCP server {server} asked for {_masked(name, 60)}, which no form can hold: refused")
+        raise OddForm(f"the MCP server {server} asked for {_masked(name, 60)}, which no form can show: refused")
     label = _masked(str(part.get("title") or name), 120)
     return FormField(name, label, _masked(str(part.get("description") or ""), 600), kind, required, choices, part)
 
@@ -194,7 +194,7 @@ def _masked(text: str, width: int) -> str:
 
 
 NOTHING = "Answer nothing"
-LEAVE_OUT = "Leave it out"
+LEAVE_OUT = "Omit it"
 _OPEN, _SEND, _AGAIN = "I open it myself", "Send these", "Answer again"
 _MOST_OPTIONS = 6
 _LONGEST = 4_000
@@ -276,7 +276,7 @@ class _Asking:
         wrong = ""
         own = field.options[: _MOST_OPTIONS - 2] if len(field.options) <= _MOST_OPTIONS - 2 else ()
         options = (*own, *(() if field.required else (LEAVE_OUT,)), NOTHING)
-        about = f"{field.label}{position}{'' if field.required else ', may be left out'}"
+        about = f"{field.label}{position}{'' if field.required else ', optional'}"
         goes = f"Your answer goes to the MCP server {self._server}."
         asked = "\n".join((*filter(None, (about, field.describe(listed=not own))), "", self._message, goes))
         while True:

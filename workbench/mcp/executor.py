@@ -269,7 +269,7 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
                     raise
             return self._observation(self._answer(arguments))
         except CancelledError:
-            return self._failed(f"the call was interrupted and the server was told to cancel it. {_UNKNOWN}")
+            return self._failed(f"the call was interrupted and the server was asked to cancel it. {_UNKNOWN}")
         except (ServerGone, CallTimedOut) as error:
             return self._failed(f"{error}. {_UNKNOWN}")
         except SignInNeeded as error:

@@ -121,7 +121,7 @@ def _sdk_errors() -> tuple[type[Exception], ...]:
 def logout(store: TokenStore, server: ServerConfig, print_line: PrintLine) -> None:
     """Delete the stored sign-in and print whether there was one."""
     was_there = store.forget()
-    print_line(f"The sign-in at {server.name} is forgotten." if was_there else f"There is no sign-in at {server.name}.")
+    print_line(f"The sign-in at {server.name} is deleted." if was_there else f"There is no sign-in at {server.name}.")
 
 
 async def _within_time(attempt: _Attempt) -> SignIn:
@@ -129,7 +129,7 @@ async def _within_time(attempt: _Attempt) -> SignIn:
         async with asyncio.timeout(PATIENCE):
             return await attempt.run()
     except TimeoutError:
-        raise ServerFailed(f"nobody signed in within {PATIENCE / 60:g} minutes") from None
+        raise ServerFailed(f"no sign-in within {PATIENCE / 60:g} minutes") from None
 
 
 @dataclass

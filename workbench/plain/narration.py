@@ -129,7 +129,7 @@ def _outcome(item: ActionItem) -> str:
     if item.phase == "failed":
         return f"failed with exit code {item.exit_code}" if item.exit_code not in (None, 0, -1) else "failed"
     if item.exit_code == -1:
-        return "goes on"
+        return "continues"
     if not item.files:
         return "done"
     counts = [count_lines(delta.before, delta.after) for delta in item.files]

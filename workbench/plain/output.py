@@ -14,7 +14,7 @@ from typing import IO, BinaryIO, Final
 READER_GONE: Final = "its reader has gone"
 WIDTH: Final = 200
 """Columns off a terminal."""
-_BLOCKED: Final = "nobody reads it"
+_BLOCKED: Final = "it is not read"
 _AT_ONCE: Final = 4_096
 """How many bytes a ready pipe takes without blocking (PIPE_BUF of Linux)."""
 _PATIENCE: Final = 300.0

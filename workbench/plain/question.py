@@ -110,7 +110,7 @@ class PlainQuestion:
 
     def _description(self) -> Iterator[str]:
         item, edited = self._item, self._proposal.arguments
-        rated = "its risk is not known" if item.risk == "UNKNOWN" else f"risk {item.risk}"
+        rated = "its risk is unknown" if item.risk == "UNKNOWN" else f"risk {item.risk}"
         yield f"Question{self._position}: may step {item.number} run? {rated[0].upper()}{rated[1:]}."
         yield from (line.text for line in what_runs(replace(item, segments=()), edited))
         if edited is None:

@@ -51,7 +51,7 @@ WORDS: Final = {
     "help": "this list",
     "status": "current activity, directory, model and cost",
     "question": "show the pending approvals again",
-    "show N": "everything known about step N",
+    "show N": "all details of step N",
     "tasks": "the agent's plan",
     "diff": "what changed in this session",
     "history": "the whole session from its start",
@@ -60,7 +60,7 @@ WORDS: Final = {
     "model NAME": "switch model (saved name or provider/model)",
     "compact": "summarize the conversation to free up context",
     "compact undo": "undo the last compaction",
-    "send": "send what an MCP server's prompt said",
+    "send": "send an MCP server's prompt",
     "stop": "stop the agent, as ctrl+c does",
     "quit": "quit, as ctrl+d does; the session is saved",
     "exit": "same as /quit",
@@ -200,7 +200,7 @@ class ServerPrompts:
         """Print the text of a prompt that has arrived, and keep it for `send`; nothing is sent automatically."""
         if text:
             self._text = text
-            self._print("The prompt says:", *text.splitlines(), "End of the prompt. /send sends it as a message.")
+            self._print("The prompt's text:", *text.splitlines(), "End of the prompt. /send sends it as a message.")
 
     def send(self) -> None:
         """Send the text of the last prompt, once."""

@@ -96,7 +96,7 @@ class Interrupt(Command):
 
 
 class Condense(Command):
-    """Condense the history, at once or before the next model call; with `undo`, undo the last condensation."""
+    """Compact the history, at once or before the next model call; with `undo`, undo the last condensation."""
 
     undo: bool = False
 

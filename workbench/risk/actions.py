@@ -28,7 +28,7 @@ def assess_file(operation: str, path: str, context: PathContext) -> Assessment:
 
 def _assessed(operation: str, path: str, context: PathContext) -> Assessment:
     if not path.startswith("/") or hides(path):
-        return one("HIGH", "the path is not plain", f"{operation} {path}")
+        return one("HIGH", "the path cannot be resolved", f"{operation} {path}")
     risk, reason = context.reading(path) if operation in READS else context.writing(path)
     if operation == "delete":
         risk, reason = context.deleting(path)
@@ -49,7 +49,7 @@ def assess_reading(arguments: Mapping[str, Any], context: PathContext) -> Assess
 def _read(path: str, context: PathContext) -> Part:
     risk, reason = context.reading(path, deep=True)
     if hides(path):
-        risk, reason = "HIGH", "the path is not plain"
+        risk, reason = "HIGH", "the path cannot be resolved"
     return Part(shortened(path), risk, reason, (path,))
 
 
@@ -102,14 +102,14 @@ def _rated(described: Mapping[str, Any]) -> Assessment:
         if _URL.match(value) or METADATA.search(value):
             return one("HIGH", "an address that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
-            return one("HIGH", "names what holds secrets", tool)
+            return one("HIGH", "names a file that may contain secrets", tool)
     return _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
 
 
 def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:
     """Rate a tool by its annotations; `readOnlyHint` is trusted only if the tool is pinned and approved."""
     if hints.get("destructiveHint") is True and not (hints.get("readOnlyHint") and pinned):
-        return one("HIGH", "the tool says of itself that it destroys", tool)
+        return one("HIGH", "the tool is marked as destructive", tool)
     if hints.get("readOnlyHint") is True and pinned:
         return Assessment("LOW")
     return one("MEDIUM", "a tool of another program", tool)
@@ -139,7 +139,7 @@ def assess_url(url: str) -> Assessment:
     why = _danger(url, is_plain=plain is not None)
     if why or plain is None:
         return one("HIGH", why, url)
-    reason = "reads from the own network" if _is_private(plain["host"]) else "reads from the network"
+    reason = "reads from your local network" if _is_private(plain["host"]) else "reads from the network"
     return summed([Part(shortened(url), "MEDIUM", reason, (canonical(url.strip()),))])
 
 
@@ -152,12 +152,12 @@ def canonical(url: str) -> str:
 
 def _danger(url: str, *, is_plain: bool) -> str:
     if hides(url) or not is_plain:
-        return "the address is not plain"
+        return "the address cannot be resolved"
     if METADATA.search(url):
         return "an address that gives out keys"
     path = unquote(unquote(urlsplit(url).path))
     if _DOTS.search(path) or "\\" in path:
-        return "the address is not plain"
+        return "the address cannot be resolved"
     if masks_in([url]) or MASKER.masked(url) != url or MASKER.masked(unquote(url)) != unquote(url):
         return "sends a secret along"
     return "is long enough to carry data away" if len(url) > _LONGEST else ""

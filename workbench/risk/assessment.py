@@ -167,14 +167,14 @@ def hides(text: str, *, colors: bool = False) -> str:
     if colors and not _CONCEALED.search(text):
         text = _COLORS.sub("", text)
     if _HIDDEN.search(text) or _JOINER.search(text):
-        return "holds control codes or invisible signs"
+        return "contains control or invisible characters"
     if _DRAWN_OVER.search(text):
-        return "holds signs that are drawn over letters"
+        return "contains characters drawn over letters"
     return _padded(text)
 
 
 def _padded(text: str) -> str:
-    return "blanks push text out of view" if any(blanks in text for blanks in _PADDING) else ""
+    return "spaces push text out of view" if any(blanks in text for blanks in _PADDING) else ""
 
 
 def has_markup_action(text: str) -> bool:

@@ -64,7 +64,7 @@ def _hidden(call: BrowserCall) -> str:
     """Return why an argument is suspicious: it hides something or contains a secret; empty if neither applies."""
     strings = [str(value) for value in call.arguments.values()]
     if any(hides(text) for text in strings):
-        return "an argument is not plain"
+        return "an argument cannot be resolved"
     gives = masks_in(strings) or any(MASKER.masked(text) != text for text in strings)
     return "sends a secret along" if gives else ""
 
@@ -75,14 +75,14 @@ def _going(text: str, url: str) -> Part:
         return Part(text, "LOW")
     result = assess_url(url)
     if result.risk == "HIGH":
-        return Part(text, "HIGH", result.reasons[0] if result.reasons else "the address is not plain")
+        return Part(text, "HIGH", result.reasons[0] if result.reasons else "the address cannot be resolved")
     host = urlsplit(url).hostname or ""
     risk: Risk = "MEDIUM"
     reason = f"opens a page of {_host(url)}"
     if _OWN.fullmatch(host):
         reason = "opens a page of this machine"
     elif not _is_public(host):
-        risk, reason = "HIGH", "opens a page of the own network"
+        risk, reason = "HIGH", "opens a page on your local network"
     return Part(text, risk, reason)
 
 
@@ -91,7 +91,7 @@ def _giving(text: str, files: list[str], context: PathContext, origin: str) -> P
     for file in files:
         path = file if file.startswith("/") else str(Path(context.workspace) / file)
         if is_secret(path) or is_secret(context.resolved(path)):
-            return Part(text, "HIGH", f"hands what holds secrets to {_host(origin)}", tuple(files))
+            return Part(text, "HIGH", f"passes a file that may contain secrets to {_host(origin)}", tuple(files))
         if not within(context.resolved(path), context.workspace):
             return Part(text, "HIGH", f"hands a file from outside the workspace to {_host(origin)}", tuple(files))
     is_own = _OWN.fullmatch(urlsplit(origin).hostname or "") is not None

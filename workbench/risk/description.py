@@ -72,9 +72,9 @@ def _config(described: Mapping[str, Any], context: PathContext) -> Assessment:
     if hidden:
         return one("HIGH", hidden, path)
     if path.startswith(".ohw/") and _WEAKENS.search(content):
-        return one("HIGH", "a folder may not change how the agent is reached or confirmed", path)
+        return one("HIGH", "a directory may not change how the agent is reached or confirmed", path)
     if path.rpartition("/")[2].startswith(".env") and _PROVIDER.search(content):
-        return one("HIGH", "a folder may not change how the provider is reached", path)
+        return one("HIGH", "a directory may not change how the provider is reached", path)
     for result in _INCLUDE.findall(content):
         position = result.replace("~", context.home, 1) if result.startswith("~") else f"{context.workspace}/{result}"
         if not within(context.resolved(result if result.startswith("/") else position), context.workspace):

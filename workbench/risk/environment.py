@@ -10,7 +10,7 @@ from workbench.protocol.risk import Risk
 from workbench.risk.word import UNKNOWN, Word
 
 MAKES_NAMEREFS: Final = frozenset({"declare", "typeset", "local"})
-NAMEREF: Final = "makes a variable that stands for another one"
+NAMEREF: Final = "makes a variable an alias of another one"
 
 _POISON_BEGINNINGS = (
     r"LD_|DYLD_|GIT_|BASH_|npm_config_|NPM_|PIP_|PIPX_|PIPENV_|UV_|POETRY_|PDM_|HATCH_|CONDA_|GCONV_|"
@@ -101,7 +101,7 @@ def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> 
     if here and name in _SEARCHED and ".." not in value and re.fullmatch(_searched(name), value):
         return "MEDIUM", f"{_SEARCHED[name]} takes code from the workspace first"
     if name == "PATH" and re.fullmatch(rf"\$(?:PATH|\{{PATH\}})(?::{_BEHIND})+", value) and ".." not in value:
-        return "MEDIUM", "more programs are found, behind those of before"
+        return "MEDIUM", "more programs are found, after the earlier ones"
     return "HIGH", f"sets {name}, which changes what other commands do"
 
 

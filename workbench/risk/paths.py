@@ -65,7 +65,7 @@ CODE_DIRECTORIES = {
     ".devcontainer": "changes what the editor runs",
     ".husky": "changes what git runs and keeps",
     ".githooks": "changes what git runs and keeps",
-    ".circleci": "changes what CI runs",
+    ".circleci": "modifies CI configuration",
     ".claude": "changes the configuration of an agent",
     ".codex": "changes the configuration of an agent",
     ".cursor": "changes the configuration of an agent",
@@ -82,7 +82,7 @@ CODE_DIRECTORIES = {
     **dict.fromkeys(words(".ipython .jupyter"), "is run by each start of the interpreter"),
     ".mvn": "changes what the build runs",
     "init.d": "is started at each boot, or by each build",
-    **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "changes what CI runs"),
+    **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "modifies CI configuration"),
     ".gnupg": "changes keys",
     ".aws": "changes credentials",
     ".kube": "changes credentials",
@@ -90,23 +90,23 @@ CODE_DIRECTORIES = {
     "autostart": "is started at each login",
     "launchagents": "is started at each login",
     "launchdaemons": "is started at each boot",
-    "cron.d": "is started by the clock",
+    "cron.d": "runs on a schedule (cron)",
 }
 """Directories whose files are all protected, wherever such a directory is; compared ignoring case."""
 
 CODE_PATHS = {
-    ".github/workflows": "changes what CI runs",
-    ".github/actions": "changes what CI runs",
+    ".github/workflows": "modifies CI configuration",
+    ".github/actions": "modifies CI configuration",
     ".config/ohw": "changes the configuration or the logs of the agent",
     ".local/share/ohw": "changes the records of the agent, such as its sessions and what is approved",
     ".local/state/ohw": "changes the configuration or the logs of the agent",
     ".config/systemd": "is started at each login",
     ".config/fish": "is run by each shell",
     ".config/git": "changes what git runs and keeps",
-    ".github/agents": "changes what an agent is told",
-    ".github/instructions": "changes what an agent is told",
-    ".github/prompts": "changes what an agent is told",
-    ".github/chatmodes": "changes what an agent is told",
+    ".github/agents": "changes an agent's instructions",
+    ".github/instructions": "changes an agent's instructions",
+    ".github/prompts": "changes an agent's instructions",
+    ".github/chatmodes": "changes an agent's instructions",
     **dict.fromkeys(
         (".cargo/config.toml", ".cargo/config", ".bundle/config", "gradle/wrapper", ".gradle/init.gradle"),
         "changes what the build runs",
@@ -148,14 +148,15 @@ CODE_NAMES = {
         "runs what it names when a program starts": ".lessfilter .lesskey .mailcap .forward .rpmmacros .muttrc "
         ".msmtprc "
         ".mongorc.js .mongoshrc.js .terraformrc .ansible.cfg .asdfrc .antrc .mavenrc .lftprc .duckdbrc",
-        "is run when the folder is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
+        "runs when the directory is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
         ".mise.local.toml mise.local.toml .rtx.toml .localrc",
         "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig .hgrc",
-        "changes what CI runs": ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml bitbucket-pipelines.yml "
+        "modifies CI configuration": ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml "
+        "bitbucket-pipelines.yml "
         ".drone.yml .appveyor.yml appveyor.yml .woodpecker.yml .cirrus.yml cloudbuild.yaml "
         "cloudbuild.yml buildspec.yml bitrise.yml codemagic.yaml .gitlab-ci.yaml .travis.yaml .drone.yaml "
         ".cirrus.yaml .woodpecker.yaml .appveyor.yaml azure-pipelines.yaml bitbucket-pipelines.yaml",
-        "changes what an agent is told": "claude.md agents.md gemini.md .cursorrules .windsurfrules "
+        "changes an agent's instructions": "claude.md agents.md gemini.md .cursorrules .windsurfrules "
         ".clinerules .goosehints copilot-instructions.md .aider.conf.yml .roomodes claude.local.md "
         "agents.override.md qwen.md warp.md codex.md .augment-guidelines .goosehints.local .aiderignore",
         "changes which servers an agent starts": ".mcp.json mcp.json mcp_config.json claude_desktop_config.json "
@@ -275,7 +276,7 @@ class PathContext:
         """Return the risk and reason of reading an absolute path; `deep` says that everything below it is read too."""
         real = self.resolved(path)
         if is_secret(real) or (path != real and is_secret(path)):
-            return "HIGH", "reads what holds secrets"
+            return "HIGH", "reads a file that may contain secrets"
         if path in _HARMLESS_DEVICES or path.startswith("/dev/fd/"):
             return _descriptor(path)
         if real.startswith(("/dev/", "/proc/")):
@@ -284,7 +285,7 @@ class PathContext:
             # `**` stands for what a program finds below a directory, and programs that search do not follow links.
             return self._symlinked(real) if is_pattern(path) and "/**" not in path else ("LOW", "")
         if deep and self._holds_secrets(real):
-            return "HIGH", "reads a folder that holds secrets"
+            return "HIGH", "reads a directory that may contain secrets"
         return self._reading_outside(real)
 
     def _symlinked(self, pattern: str) -> Rating:
@@ -328,7 +329,7 @@ class PathContext:
         if reason:
             return "HIGH", reason
         if is_secret(real):
-            return "HIGH", "changes what holds secrets"
+            return "HIGH", "changes a file that may contain secrets"
         if within(real, self.workspace):
             return "MEDIUM", "changes the workspace"
         if any(within(real, directory) and real != directory for directory in _TEMPORARY) and not within(
@@ -353,7 +354,9 @@ class PathContext:
             return "HIGH", "deletes the workspace"
         deep = deep and not recorded_stat.is_file(self.resolved(path))
         whole = directory if name == "*" else path
-        return ("HIGH", "deletes a folder for good") if deep and not is_regenerable(whole) else ("MEDIUM", "deletes")
+        return (
+            ("HIGH", "deletes a directory permanently") if deep and not is_regenerable(whole) else ("MEDIUM", "deletes")
+        )
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
         """Return whether writing to the path needs approval in every mode; `deep` if all below it changes too."""

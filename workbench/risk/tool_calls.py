@@ -29,11 +29,11 @@ from workbench.tools.tool import ToolDefinition
 
 _MOVES = re.compile(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
 _DOES: Mapping[str, str] = {
-    "ENTER": "submits what stands there in the program that runs",
-    **dict.fromkeys(("C-J", "C-M"), "submits what stands there in the program that runs"),
+    "ENTER": "submits what is typed in the program that runs",
+    **dict.fromkeys(("C-J", "C-M"), "submits what is typed in the program that runs"),
     "C-C": "interrupts the program that runs",
     "C-Z": "stops the program that runs, and leaves it waiting",
-    "C-D": "ends what is typed into the program that runs, which may end it or make it go on",
+    "C-D": "ends what is typed into the program that runs, which may end or continue it",
 }
 """The effect of a key; keys not listed move within or delete unsubmitted text, or depend on the program."""
 _KEY = re.compile(r"C-[a-zA-Z]|ENTER")
@@ -183,7 +183,7 @@ def _typed(effect: TypesInput, paths: PathContext, directory: str) -> Assessment
     if _MOVES.fullmatch(key):
         return Assessment("LOW")
     if _KEY.fullmatch(key):
-        return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
+        return one("MEDIUM", _DOES.get(key.upper(), "a key with a meaning in the program that runs"), key)
     from workbench.risk.terminal_input import Waiting, assess_typed
 
     return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, directory)
@@ -196,7 +196,7 @@ def _code(effect: RunsPython, paths: PathContext, directory: str) -> Assessment:
     rated = (assess_cell if effect.is_cell else assess_python)(effect.code, paths, directory)
     if not effect.starts:
         return rated
-    program = Part(effect.starts, "MEDIUM", f"starts {effect.starts}, a program that the folder brings")
+    program = Part(effect.starts, "MEDIUM", f"starts {effect.starts}, a program from this directory")
     return summed([*rated.parts, program])
 
 
@@ -242,5 +242,5 @@ def _by_its_hints(tool: ToolDefinition) -> Assessment:
     """Return HIGH if the tool declares itself destructive, otherwise UNKNOWN; a protocol default does not count."""
     hints = tool.annotations
     if hints.destructiveHint and "destructiveHint" in hints.model_fields_set:
-        return one("HIGH", "the tool says of itself that it destroys")
+        return one("HIGH", "the tool is marked as destructive")
     return _UNKNOWN

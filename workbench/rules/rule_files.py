@@ -201,7 +201,7 @@ def _rule(verdict: str, table: object, source: Source, number: int) -> Rule:
         raise RuleError("it is no table")
     _check(table)
     if source == "folder" and (verdict == "allow" or "folder" in table):
-        raise RuleError("the rules of a folder may only ask and deny, and apply to that directory")
+        raise RuleError("the rules of a directory may only ask and deny, and apply to that directory")
     message: dict[str, Any] = {name: table.get(name, "").strip() for name in _STRINGS}
     message |= {name: tuple(table.get(name, ())) for name in _LISTS}
     return checked(Rule(cast(Verdict, verdict), **message, source=source, number=number))
@@ -270,7 +270,7 @@ def drop_rule(path: Path, rule: Rule) -> None:
             raise RuleError(f"{path} has no such rule any more")
         after = "".join(selected).encode()
         if len(_parsed(after)) != len(_parsed(text.encode())) - 1:
-            raise RuleError(f"the rule cannot be told from the others in {path}; remove it with an editor")
+            raise RuleError(f"the rule cannot be distinguished from the others in {path}; remove it with an editor")
         replace_file(path, after)
     except (OSError, ValueError) as error:
         raise RuleError(f"the rule could not be removed from {path}: {_message(error)}") from error

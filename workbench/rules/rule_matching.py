@@ -190,7 +190,7 @@ _CHANGERS: Final = words(
 )
 """Builtins that change the directory or variables, and thereby the meaning of later commands."""
 _RUNS_ANYTHING: Final = re.compile(
-    r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
+    r"(?:\w+ |may )?runs? |puts |too long|longer than|contains a substitution|the name of the command|gives the |"
     r".* or runs a command|loads |starts a shell|the analysis failed|"
     r"changes what |hides what |imports what |calls something |sets \w+, which changes|acts with the rights of another"
 )

@@ -24,7 +24,7 @@ from workbench.rules.whole_trees import is_of_sources
 from workbench.text import visible_path
 from workbench.tools.execute_bash import NAME as SHELL
 
-RUNS_SCRIPT: Final = "runs `{path}`, which holds what `{rule}` names"
+RUNS_SCRIPT: Final = "runs `{path}`, which contains what `{rule}` names"
 DRIVES: Final = "uses `{library}`, which may do what `{rule}` names"
 _INTERPRETER: Final = re.compile(
     r"(?:python|pypy|ipython|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|julia|groovy|jshell|irb)[\d.]*"
@@ -119,9 +119,9 @@ def _literal_command(pattern: str) -> re.Pattern[str]:
 
 WORKSPACE_FILE: Final = ".ohw/rules.toml"
 BROKEN: Final = "a rule file has errors, so every action that changes something needs approval"
-REACHES: Final = "may reach what `{rule}` names: it takes in a folder above, or files by a pattern"
+REACHES: Final = "may reach what `{rule}` names: it includes a directory above, or files by a pattern"
 LINKED: Final = "opens another name (a hard link) of a file that `{rule}` names"
-UNSURE: Final = "the name of a command is not known, so no rule can be held against it"
+UNSURE: Final = "the name of a command is not known, so no rule can be applied to it"
 
 
 class RuleSet:

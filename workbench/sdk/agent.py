@@ -118,7 +118,7 @@ class ToolCallAgent:
     def tools(self) -> ToolCollection:
         """The tools that the agent was created with; changes count from its next model call on. Raises UsageError."""
         if self._collection is None:
-            raise UsageError("this agent has the tools of the settings; give it `tools` to change them")
+            raise UsageError("this agent has the tools of the settings file; give it `tools` to change them")
         return self._collection
 
     @property

@@ -75,7 +75,7 @@ class Limits:
         if self.max_cost and tokens.cost >= self.max_cost:
             return f"paused after {dollars(tokens.cost)} (max_cost {dollars(self.max_cost)})"
         if self.max_cost and tokens.unpriced and not tokens.went_on_unpriced:
-            return f"paused: no price is known for {tokens.unpriced}, so max_cost cannot be enforced"
+            return f"paused: no price known for {tokens.unpriced}, so max_cost cannot be enforced"
         return ""
 
     def remaining_steps(self, state: State) -> int:
@@ -168,17 +168,17 @@ class TokenCount:
 
 MANY = 3
 UNREADABLE = f"{MANY} malformed tool calls in a row; tell the agent how to proceed"
-NO_TOOLS = "tools are switched off (tool_choice is none). Answer in words."
+NO_TOOLS = "tools are switched off (tool_choice is none). Answer as text."
 _BROKEN = "the answer broke off before its end; send a message to continue"
 _EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
 _TOO_LONG = "the answer hit its length limit; send a message to continue"
 _WITHHELD = "the provider's content filter ended the answer{}; put the request in other words, or choose another model"
 _AFTER_NOTHING = (
-    "Your last answer was empty. Continue the task, answer in words, or call finish when everything is done."
+    "Your last answer was empty. Continue the task, answer as text, or call finish when everything is done."
 )
 _AFTER_WORDS = (
     "Your last answer called no tool, but every answer must call one. Call the tool that advances the task, or "
-    "finish when everything is done. If no tool fits, say in words why."
+    "finish when everything is done. If no tool fits, write why."
 )
 
 

@@ -12,7 +12,7 @@ _STOPPED = "the workbench stopped here; send a message to continue"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
 _ELSEWHERE = "This call was not run: the session was brought here from elsewhere while it waited."
-_LOST = "the end of the log was lost, so whether it ran is not known; it was not run again"
+_LOST = "the end of the log was lost, so it is unknown whether it ran; it was not run again"
 _INTERRUPTED = "This call was not run: the user interrupted."
 
 

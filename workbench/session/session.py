@@ -280,7 +280,7 @@ class Session:
         """One line if the workspace was moved, deleted or replaced after the session was opened; otherwise empty."""
         if self._workspace.is_there:
             return ""
-        return f"the folder {visible_path(str(self._workspace.path))} was moved, deleted or replaced"
+        return f"the directory {visible_path(str(self._workspace.path))} was moved, deleted or replaced"
 
     def recover(self) -> None:
         """Complete the log after the process was stopped or killed; call once after opening. Raises StoreError."""
@@ -357,7 +357,7 @@ class Session:
         self._stop_after = self._log.last_seq
 
     def condense(self, *, undo: bool = False) -> None:
-        """Condense the history now or at the next model call, or undo the last condensation. Raises CommandError."""
+        """Compact the history now or at the next model call, or undo the last condensation. Raises CommandError."""
         with self._lock:
             self._log.commit(condensation_request(self._parts.context.history, undo=undo))
             self._announce()

@@ -148,7 +148,7 @@ class OpenedSession:
         try:
             self._resources.close()
         except OSError:  # the disk failed or is read-only; the caller must still be able to report earlier errors
-            logger.exception("not everything that the session held could be cleaned up")
+            logger.exception("not everything that belonged to the session could be cleaned up")
 
 
 def start_session(
@@ -288,15 +288,17 @@ def checked_workspace(directory: Path) -> Path:
     """Return the resolved path of the directory. Raises UsageError if it does not exist or cannot be written."""
     path = directory.expanduser().absolute()
     if not path.exists():
-        raise UsageError(f"the folder {path} does not exist; give another one with --workspace")
+        raise UsageError(f"the directory {path} does not exist; give another one with --workspace")
     if not path.is_dir():
-        raise UsageError(f"{path} is not a folder; give one with --workspace")
+        raise UsageError(f"{path} is not a directory; give one with --workspace")
     try:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
         why = error.strerror or str(error)
-        raise UsageError(f"the folder {path} cannot be written ({why}); give another one with --workspace") from error
+        raise UsageError(
+            f"the directory {path} cannot be written ({why}); give another one with --workspace"
+        ) from error
     return path.resolve()
 
 

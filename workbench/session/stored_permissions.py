@@ -16,7 +16,7 @@ from workbench.text import visible
 
 _MOST_NAMED = 5
 _OTHER_URL = (
-    "the model's address in the session file ({}) was not written by ohw and does not count; choose one with /model"
+    "the model's address in the session file ({}) was not written by ohw and is ignored; choose one with /model"
 )
 
 
@@ -34,7 +34,7 @@ def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, 
     if state.mode == NEVER and not written.is_mode_signed and "mode" not in flags:
         flags = {**flags, "mode": Settings().mode}
         mode = MODE_NAMES[NEVER]
-        notices.append(f"the mode {mode} in the session file was not written by ohw and does not count; /mode never")
+        notices.append(f"the mode {mode} in the session file was not written by ohw and is ignored; /mode never")
     session.set(**flags)
     unsigned = [rule for rule in state.rules if rule not in written.signed_rules]
     for rule in unsigned:
@@ -42,7 +42,7 @@ def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, 
     if unsigned:
         rules = ", ".join(visible(rule, lines=False) for rule in unsigned[:_MOST_NAMED])
         more = f" and {len(unsigned) - _MOST_NAMED} more" if len(unsigned) > _MOST_NAMED else ""
-        notices.append(f"rules in the session file were not written by ohw and do not count: {rules}{more}")
+        notices.append(f"rules in the session file were not written by ohw and are ignored: {rules}{more}")
     return notices
 
 

@@ -77,7 +77,7 @@ your final message, so put in it all that was asked for.
 
 {task}"""
 _SUSPENDED = (
-    "The sub-agent stopped at a question to the user, but nobody was there to answer. Its changes so far remain."
+    "The sub-agent stopped at a question to the user, but no user was there to answer. Its changes so far remain."
 )
 
 

@@ -90,7 +90,7 @@ def _nested(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
 
 
 def _note(name: str, value: Any, result: Any) -> str:
-    meaning = "as left out" if result is _MISSING else f"as {_excerpt(result)}"
+    meaning = "as omitted" if result is _MISSING else f"as {_excerpt(result)}"
     return f"`{name}` {_excerpt(value)} {meaning}"
 
 

@@ -265,7 +265,7 @@ def _new_entries(entries: Iterable[_Entry], sources: Iterable[Any]) -> list[_Ent
             continue
         name = _name(source)
         if name in names:
-            logger.warning("the collection has a tool %r already; the other one is left out", name)
+            logger.warning("the collection has a tool %r already; the other one is ignored", name)
             continue
         names |= {name} - {None}
         present.append(source)

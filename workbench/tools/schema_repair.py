@@ -66,7 +66,7 @@ _BOOLEANS: Final = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
 
 
 class RepairedSchema(NamedTuple):
-    """A repaired schema, a line about each part that was left out, and what makes its meaning unknown, if anything."""
+    """A repaired schema, a line about each part that was omitted, and what makes its meaning unknown, if anything."""
 
     schema: Node
     notices: list[str]
@@ -89,7 +89,7 @@ def repaired(schema: Any) -> RepairedSchema:
 
 
 class _Repair:
-    """One pass over a schema; `notices` collects what was left out."""
+    """One pass over a schema; `notices` collects what was omitted."""
 
     def __init__(self, *, is_json: bool) -> None:
         """`is_json` says that all of the schema can be sent, so that its values need no check."""
@@ -117,7 +117,7 @@ class _Repair:
 
     def _omit(self, path: str, why: str) -> Any:
         if len(self.notices) < _MAX_NOTICES:
-            self.notices.append(f"`{path[-60:] or 'the schema'}` is left out: {why}")
+            self.notices.append(f"`{path[-60:] or 'the schema'}` is ignored: {why}")
         return _NOTHING
 
     def _sendable(self, name: str, value: Any, path: str) -> Any:
@@ -282,7 +282,7 @@ class _Repair:
 
 
 _NOTHING: Final = object()
-_NOT_JSON: Final = "JSON cannot hold it"
+_NOT_JSON: Final = "JSON cannot represent it"
 _MOST_COUNT: Final = 2**53
 _OF_SCHEMAS: Final = (_Repair.map, _Repair.schema, _Repair.single, _Repair.open, _Repair.list)
 _Method: TypeAlias = Callable[[_Repair, str, Any, str, int], Any]

@@ -129,7 +129,7 @@ def _instead(name: str, hints: Hints) -> str:
     return f"; it takes {', '.join(sorted(hints))}" if hints else "; the tool takes none"
 
 
-FILTERED = f"left out by tools.{FILTER}"
+FILTERED = f"excluded by tools.{FILTER}"
 _PLAN = ("task_tracker",)
 """Tools that are in the set "plan" even if they are not read-only."""
 
@@ -149,7 +149,7 @@ class ToolState:
 
 @dataclass(frozen=True)
 class Selection:
-    """All tools with their state; `notices` has a line for each that was left out although the user wanted it."""
+    """All tools with their state; `notices` has a line for each that was omitted although the user wanted it."""
 
     states: tuple[ToolState, ...]
     notices: tuple[str, ...]
@@ -226,7 +226,7 @@ class _Opener:
             raise UsageError(str(error)) from error
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the tool's own code runs here
             why = str(error) if isinstance(error, UsageError) else error_line(error)
-            self.notices.append(f"the tool {choice.name}{f' of {source}' if source else ''} is left out: {why}")
+            self.notices.append(f"the tool {choice.name}{f' of {source}' if source else ''} is ignored: {why}")
             return ToolState(choice.name, False, f"it failed: {why}", source)
         if not tools:
             return ToolState(choice.name, False, "it cannot be offered here", source)

@@ -384,7 +384,7 @@ def _taking_executor(method: Any) -> Any:
             return create(cls, *states, **params)
         own = sorted(params.keys() - {"conv_state"})
         if own:
-            raise TypeError(f"{cls.__name__}.create() takes an executor or parameters: leave out {', '.join(own)}")
+            raise TypeError(f"{cls.__name__}.create() takes an executor or parameters: omit {', '.join(own)}")
         return (described(cls).set_executor(executor),)
 
     wrapped: Any = functools.wraps(create)(created)

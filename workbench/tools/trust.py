@@ -131,7 +131,7 @@ def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
         own += [f"the commands in {workspace / name}"] if any(p.is_relative_to(workspace / name) for p in files) else []
     if not own or is_trusted(workspace, trusted):
         return []
-    return [f"{each} are left out: the folder is not trusted; `ohw` in it asks whether to trust it" for each in own]
+    return [f"{each} are ignored: the directory is not trusted; `ohw` in it asks whether to trust it" for each in own]
 
 
 def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def find_own(
     if not is_free:
         line = f"trusted = [{json.dumps(str(workspace))}]"
         notices.append(
-            f"the tools in {workspace / DIRECTORY} are left out: the folder is not trusted. `ohw` in it asks whether "
+            f"the tools in {workspace / DIRECTORY} are ignored: the directory is not trusted. `ohw` in it asks whether "
             f"to trust it; or write {line} into {settings_file}, above the tables"
         )
     tools: dict[str, OwnTool] = {}
@@ -55,7 +55,7 @@ def find_own(
     for own in (*announced(), *(tools_in_workspace(workspace) if is_free else ())):
         if own.name in names or resolve_alias(own.name) != own.name or not is_name(own.name):
             why = "that is no name for a tool" if not is_name(own.name) else "the name belongs to another tool"
-            notices.append(f"the tool {own.name} of {own.source} is left out: {why}")
+            notices.append(f"the tool {own.name} of {own.source} is ignored: {why}")
             continue
         tools[own.name] = own
         names.add(own.name)

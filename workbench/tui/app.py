@@ -143,7 +143,7 @@ class WorkbenchApp(TerminalApp):
         Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
         Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
-        Binding("f10", "mistakes", "Problems in settings and themes", id="mistakes", priority=True, show=False),
+        Binding("f10", "problems", "Problems in settings and themes", id="problems", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
         Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
         Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
@@ -274,7 +274,7 @@ class WorkbenchApp(TerminalApp):
         else:
             await self.switcher.begin_new()
 
-    def action_mistakes(self) -> None:
+    def action_problems(self) -> None:
         """Show the problems in settings, keys and themes."""
         self.problems.open()
 

@@ -60,7 +60,7 @@ class Problems:
 
     def key(self) -> str:
         """Return the name of the key that shows the problems."""
-        return key_of(self._app, "mistakes", "f10")
+        return key_of(self._app, "problems", "f10")
 
     def notify(self) -> None:
         """Show one notice if there are any problems."""

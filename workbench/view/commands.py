@@ -54,7 +54,7 @@ COMMANDS = (
     SlashCommand("theme", "change theme (live preview)", "app.change_theme", argument="NAME", only_listed=True),
     SlashCommand("setup", "set up a model", "app.setup"),
     SlashCommand("settings", "view and edit settings", "app.settings"),
-    SlashCommand("mistakes", "configuration problems", "app.mistakes"),
+    SlashCommand("problems", "configuration problems", "app.problems"),
     SlashCommand("demo", "try it with a scripted model", "app.demo(True)"),
     SlashCommand("quit", "quit (the session is saved)", "app.quit"),
     SlashCommand("exit", "same as /quit", "app.quit"),

@@ -183,7 +183,7 @@ def details_of(row: DecisionRow) -> str:
     why = f": {row.why}" if row.why else ""
     parts = [
         f"{row.verdict} by {row.who}{why}",
-        f"{one.risk} (the model said {one.model_risk})",
+        f"{one.risk} (agent: {one.model_risk})",
         first_line("; ".join(one.reasons), 200),
         f"note: {first_line(one.note, 200)}" if one.note else "",
         f"by the sub-agent {first_line(one.agent, 60)}" if one.agent else "",

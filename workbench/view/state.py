@@ -24,7 +24,7 @@ Hand: TypeAlias = Literal["agent", "person", "others"]
 EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "acting", "lost"]
 
 
-CHANGED_BACK: Final = "changed back"
+CHANGED_BACK: Final = "reverted"
 """Takes the place of a tool's name if the user reverted files."""
 
 

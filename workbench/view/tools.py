@@ -143,7 +143,7 @@ def _parameter(name: str, part: Mapping[str, Any], is_needed: bool) -> Line:
     words = first_line(str(part.get("description", "")), 300)
     return [
         Piece(f"  {visible(name, lines=False)}", "accent"),
-        Piece(f" {type_name}{'' if is_needed else ', may be left out'}  ", "dim"),
+        Piece(f" {type_name}{'' if is_needed else ', optional'}  ", "dim"),
         Piece(visible(words, lines=False)),
     ]
 

@@ -149,9 +149,9 @@ def _summary(whole: Totals, width: int, max_cost: float) -> Iterator[Line]:
     else:
         yield summary
     if whole.unpriced and whole.unpriced < whole.calls:
-        yield [Piece(f"No price is known for {counted(whole.unpriced, 'call')}.", "dim")]
+        yield [Piece(f"No price known for {counted(whole.unpriced, 'call')}.", "dim")]
     elif whole.unpriced:
-        yield [Piece("No price is known for this model.", "dim")]
+        yield [Piece("No price known for this model.", "dim")]
 
 
 def _context(state: SessionState, width: int, compacts_at: int) -> Iterator[Line]:

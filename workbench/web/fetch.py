@@ -182,9 +182,9 @@ def checked_url(url: str) -> httpx.URL:
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         raise Unreachable(f"{url[:200]!r} is no address ({error}).") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise Unreachable(f"{str(parsed)[:200]} cannot be read: give an address that begins with https:// or http://.")
+        raise Unreachable(f"{str(parsed)[:200]} cannot be read: give an address that starts with https:// or http://.")
     if parsed.userinfo:
-        raise Unreachable("The address holds a user name or password; give it without them.")
+        raise Unreachable("The address contains a user name or password; give it without them.")
     return parsed.copy_with(fragment=None)
 
 

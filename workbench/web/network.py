@@ -89,7 +89,7 @@ class NetworkPolicy:
         except ValueError:
             if not named.strip() or "/" in named:
                 raise UsageError(
-                    f"private holds {named!r}, which is no host and no network such as 10.0.0.0/8"
+                    f"private contains {named!r}, which is no host and no network such as 10.0.0.0/8"
                 ) from None
             self._hosts.add(named.strip().lower())
 

@@ -206,7 +206,7 @@ def test_references_into_files_beside_the_document_are_followed_and_no_others(tm
     assert list(api.tools) == ["api_inside"]
     assert api["inside"].schema["properties"]["kind"]["enum"] == ["cat", "dog"]
     assert len(api.notices) == 2
-    assert "the operation web is left out: http://127.0.0.1:9/x.yaml#/Name leads nowhere" in api.notices[1]
+    assert "the operation web is ignored: http://127.0.0.1:9/x.yaml#/Name leads nowhere" in api.notices[1]
 
 
 def test_broken_operations_are_named_and_the_rest_works(tmp_path, site):
@@ -228,12 +228,12 @@ def test_broken_operations_are_named_and_the_rest_works(tmp_path, site):
     assert sorted(api.tools) == ["api_answers", "api_good"]
     assert not api.call("good").is_error
     notices = "\n".join(api.notices)
-    assert "the operation schema is left out: #/components/schemas/Missing leads nowhere" in notices
-    assert "the operation deep is left out: #/components/schemas/Missing leads nowhere" in notices
-    assert "the operation parameter is left out: #/components/parameters/None leads nowhere" in notices
-    assert "the operation unsaid is left out: its path names id" in notices
+    assert "the operation schema is ignored: #/components/schemas/Missing leads nowhere" in notices
+    assert "the operation deep is ignored: #/components/schemas/Missing leads nowhere" in notices
+    assert "the operation parameter is ignored: #/components/parameters/None leads nowhere" in notices
+    assert "the operation unsaid is ignored: its path names id" in notices
     assert "the operation odd is left out" in notices
-    assert "2 more are left out" in notices
+    assert "2 more are ignored" in notices
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ whose conditions hold is played. One turn has
     after = "plan"             # the turn before it: a name, a list of names, "start" or "any".
                                # Left out: the turn above it in the file (for the first one: "start").
                                # "summary" alone: played when the history is to be summarized.
-    when = { … }               # all of these must hold, each may be left out:
+    when = { … }               # all of these must hold, each optional:
                                #   rejected = true | false   a call of the turn before was not run, or all were
                                #   result = "text"           a result of the turn before contains it
                                #   note = "text"             what the user wrote when rejecting contains it

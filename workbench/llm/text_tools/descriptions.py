@@ -39,12 +39,12 @@ have many lines
 
 - One call in a message, with every required parameter; its result comes as the next message.
 - Reason before the call, never after it.
-- A value is taken as it stands between its tags: no quotes around it, no escapes. Lists and objects are JSON.
+- A value is taken exactly as written between its tags: no quotes around it, no escapes. Lists and objects are JSON.
 - Inside a value, write a tag of this form with a backslash: `<\\/parameter`, `<\\/function`, `<\\parameter`.
 - Without a call, your message goes to the user and you stop."""
 
 EXAMPLE_BEGIN: Final = "This is how such a conversation goes. It is only an example.\n\n----- EXAMPLE -----\n"
-EXAMPLE_END: Final = "\n----- END OF EXAMPLE -----\n\nNow the real one begins.\n\n"
+EXAMPLE_END: Final = "\n----- END OF EXAMPLE -----\n\nNow the real one starts.\n\n"
 
 _SAMPLES: Final[tuple[tuple[Mapping[str, Any], str, str], ...]] = (
     (

@@ -331,7 +331,7 @@ class _Parser:
         if closed is None:
             stray = self._text[at : at + 200].partition("</function")[0].strip()[:80]
             raise FunctionCallConversionError(
-                f"The call of `{call.name}` holds text outside its parameters: `{stray}`. Write each value inside "
+                f"The call of `{call.name}` contains text outside its parameters: `{stray}`. Write each value inside "
                 "<parameter=NAME>value</parameter>, and nothing between."
             )
         call.end = closed.end()
@@ -347,7 +347,7 @@ class _Parser:
         is_parameter = bool(tag) and (parameters is None or name in parameters)
         if unclosed and not is_parameter and (parameters is None or unclosed["plain"] in parameters):
             name, tag = unclosed["plain"], unclosed
-            call.repairs.append(f"a missing > behind <parameter={name}")
+            call.repairs.append(f"a missing > after <parameter={name}")
         return (name, tag.end()) if tag else None
 
     def _missing_end(self, call: TextCall, parameters: Parameters | None, name: str, start: int, stop: int) -> int:
@@ -359,7 +359,7 @@ class _Parser:
             return -1
         boundary = next(_tags(_BOUNDARY, self._text, start, stop), None)
         if boundary and not next(_tags(_ENDED, self._text, start, boundary.start()), None):
-            call.repairs.append(f"a missing </parameter> behind `{name}`")
+            call.repairs.append(f"a missing </parameter> after `{name}`")
             return boundary.start()
         openings, count = [], 0
         for tag in _tags(_INNER_TAG, self._text, start, stop):
@@ -373,10 +373,10 @@ class _Parser:
         first = openings[0]
         if not self._text[max(start, first - 40) : first].rstrip(" \t").endswith("\n"):
             raise FunctionCallConversionError(
-                f"The value of `{name}` holds the tag of another parameter. Close each value with </parameter>; a tag "
+                f"The value of `{name}` contains the tag of another parameter. Close each value with </parameter>; "
                 r"that belongs to the value is written <\parameter."
             )
-        call.repairs.append(f"a missing </parameter> behind `{name}`")
+        call.repairs.append(f"a missing </parameter> after `{name}`")
         return first
 
     def _open_value(self, call: TextCall, name: str, start: int) -> int:
@@ -389,7 +389,7 @@ class _Parser:
         call.is_cut = end is None and not (rest.lower().startswith("</parameter") and rest.endswith("\n"))
         call.values[name] = _value(value if call.is_cut else value[:length])
         if not call.is_cut:
-            call.repairs.append(f"a missing </parameter> behind `{name}`")
+            call.repairs.append(f"a missing </parameter> after `{name}`")
         return end.end() if end else len(self._text)
 
     def _json_body(self, call: TextCall, parameters: Parameters | None, at: int) -> int:

@@ -199,7 +199,7 @@ def _source(call: Call) -> None:
     run_script(call, script)
     _sourced(call.scan, path, code)
     if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
-        call.raise_to("HIGH", "runs what is piped into it")
+        call.raise_to("HIGH", "runs the code piped into it")
 
 
 def _sourced(scan: Scan, path: str | None, code: str) -> None:

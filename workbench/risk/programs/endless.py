@@ -12,7 +12,7 @@ from workbench.risk.shell.call import Call
 
 _MOST_LINES = 10_000_000
 _LONGEST_WAIT = 86_400
-_PRINTS = "prints without end, or more than memory may hold"
+_PRINTS = "prints without end, or more than fits in memory"
 _COMPUTES = "may compute without end"
 _WAITS = "waits for more than a day"
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}

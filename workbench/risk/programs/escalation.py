@@ -52,7 +52,7 @@ def _rows() -> Iterator[Reach]:
 
 _NOT_DECLARED: Final = "takes code from a place that is not declared"
 _NOT_CONFIGURED: Final = "takes code from a place that is not configured"
-_FOR_USER: Final = "installs a program for this person"
+_FOR_USER: Final = "installs a program for this user"
 _STEERS: Final = "steers other programs"
 _SOURCES: Final = "changes where packages come from"
 _SERVERS: Final = (
@@ -135,20 +135,20 @@ git | archive | --remote --exec | high | works on another machine
 git | archive | -o --output | write |
 git | format-patch | -o --output-directory | into |
 git | send-pack http-push imap-send svn p4 cvsserver instaweb shell | ! | high | {_TO_ANYWHERE}
-git | credential-store credential-cache credential-osxkeychain | ! | high | hands out credentials
+git | credential-store credential-cache credential-osxkeychain | ! | high | exposes credentials
 docker podman nerdctl | build buildx | 1 | address | builds what is at an address
 docker podman nerdctl | build buildx compose docker-compose | -f --file --build-context | run |
 docker podman nerdctl | build buildx | -o --output --metadata-file | into |
 docker-compose podman-compose | | -f --file | run |
-flyway | clean | ! | high | deletes all that a data base holds
-jj | op | restore revert | high | brings back an earlier state of the repository
-jj | operation | restore revert | high | brings back an earlier state of the repository
+flyway | clean | ! | high | deletes everything in a database
+jj | op | restore revert | high | restores an earlier state of the repository
+jj | operation | restore revert | high | restores an earlier state of the repository
 jj | abandon | ! | high | drops commits
 jj | git | --deleted --all -d | high | overwrites or deletes on the remote
 sl hg | hide strip prune uncommit | ! | high | drops commits
 pijul | unrecord reset | ! | high | drops commits
 dvc | gc | ! | high | deletes data that no version names
-nix-collect-garbage | | -d --delete-old --delete-older-than | high | deletes what could bring back earlier versions
+nix-collect-garbage | | -d --delete-old --delete-older-than | high | deletes what could restore earlier versions
 nixos-rebuild darwin-rebuild | switch boot test | ! | high | changes the system
 home-manager | switch | ! | high | changes the settings of this user
 fwupdmgr | update install reinstall downgrade | ! | high | writes firmware

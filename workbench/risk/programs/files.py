@@ -172,7 +172,7 @@ def _modes(call: Call) -> None:
     call.raise_to("MEDIUM", "changes who may do what with files")
     call.keeps = True
     if re.search(r"[ugoa]*[+=][rwxXt]*s", mode) or re.fullmatch(r"0?[2-7]\d{3}", mode):
-        call.raise_to("HIGH", "lets a program run with the rights of another")
+        call.raise_to("HIGH", "sets setuid: the program runs with the rights of another")
     if deep and re.fullmatch(r"0?777|[ao]*\+\w*w\w*", mode):
         call.raise_to("HIGH", "lets everybody write")
     for word in operands:
@@ -255,7 +255,7 @@ RULES: dict[str, Rule] = {
     "rm": _rm,
     "grm": _rm,
     "unlink": _rm,
-    "rmdir": Spec("MEDIUM", "deletes empty folders", operands="delete"),
+    "rmdir": Spec("MEDIUM", "deletes empty directories", operands="delete"),
     "trash": Spec("MEDIUM", "moves files to the trash", operands="delete"),
     "cp": _cp,
     "gcp": _cp,
@@ -288,7 +288,7 @@ RULES: dict[str, Rule] = {
         paths=uses("read", "-r --reference"),
         keeps=True,
     ),
-    "mkdir": Spec("MEDIUM", "makes folders", operands="write", values=words("-m --mode"), keeps=True),
+    "mkdir": Spec("MEDIUM", "creates directories", operands="write", values=words("-m --mode"), keeps=True),
     "patch": Spec(
         "MEDIUM",
         "changes files",

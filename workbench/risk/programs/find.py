@@ -179,7 +179,7 @@ def _grep(call: Call) -> None:
     ):
         call.raise_to("HIGH", "prints a secret")
     if any(is_secret(name) for name in _globs([word.text for word in call.words])):
-        call.raise_to("HIGH", "reads what holds secrets")
+        call.raise_to("HIGH", "reads a file that may contain secrets")
 
 
 _GLOB_FLAGS = words("--include -g --glob --iglob --type-add -G --file-search-regex")

@@ -16,7 +16,7 @@ from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = Spec("HIGH", "sends code out", operands="text")
 _SERVES = Spec("HIGH", "serves the repository", operands="text")
-_CREDENTIALS = Spec("HIGH", "hands out credentials", operands="text")
+_CREDENTIALS = Spec("HIGH", "exposes credentials", operands="text")
 _LOSES_WORK = "loses work that is not committed"
 _ASKS = Spec(
     "MEDIUM",
@@ -25,7 +25,7 @@ _ASKS = Spec(
     flags=flags("HIGH", "runs another program", "--upload-pack --exec"),
 )
 _CHANGES_REPOSITORY = Spec("MEDIUM", "changes the repository", operands="text")
-_STARTS = Spec("HIGH", "is started by itself later, and changes the settings of this person", operands="text")
+_STARTS = Spec("HIGH", "runs automatically later, and changes the user's settings", operands="text")
 
 MORE: dict[str, Spec] = {
     **dict.fromkeys(words("send-pack http-push imap-send cvsexportcommit p4 svn"), _SENDS),
@@ -117,7 +117,7 @@ def _keeps_secret(call: Call) -> None:
     for word in call.words:
         path = None if word.text.startswith("-") else call.scan.absolute(word)
         if path is not None and call.scan.rating(path, "read")[0] == "HIGH":
-            call.raise_to("HIGH", "puts what holds secrets into the repository")
+            call.raise_to("HIGH", "adds a file that may contain secrets to the repository")
 
 
 def _makes_directory(call: Call, spec: Spec, at: int) -> None:
@@ -176,9 +176,9 @@ _TABLE: dict[str, Spec] = {
     ),
     "prune": Spec("HIGH", "deletes lost commits", operands="text"),
     "reflog": _READS,
-    "reflog expire": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
-    "reflog drop": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
-    "reflog delete": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog expire": Spec("HIGH", "deletes what could restore lost commits", operands="text"),
+    "reflog drop": Spec("HIGH", "deletes what could restore lost commits", operands="text"),
+    "reflog delete": Spec("HIGH", "deletes what could restore lost commits", operands="text"),
     "stash": Spec("MEDIUM", "puts changes aside", operands="text"),
     "stash list": _READS,
     "stash show": _READS,
@@ -219,7 +219,7 @@ _TABLE: dict[str, Spec] = {
     "mergetool": Spec("HIGH", _RUNS, operands="text"),
     "send-email": Spec("HIGH", "sends code out", operands="text"),
     "daemon": Spec("HIGH", "serves the repository", operands="text"),
-    "credential": Spec("HIGH", "hands out credentials", operands="text"),
+    "credential": Spec("HIGH", "exposes credentials", operands="text"),
     "switch": Spec(
         "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
     ),
@@ -268,7 +268,7 @@ def _git(call: Call) -> None:
     beside(call, verb)
     call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
     if inner := destroys(call.words[1:]) if call.opaque else "":
-        call.raise_to("HIGH", f"a command of git that is not known here, told to {inner.lstrip('-')[:20]}")
+        call.raise_to("HIGH", f"a command of git that is not known here, run with {inner.lstrip('-')[:20]}")
     _by_verb(call)
 
 

@@ -449,7 +449,7 @@ svn diff | -[rc]= --summarize --internal-diff --diff-cmd=! -x= | r*
 zfs/zpool list/get/status | -[Hprtv] -[os]= | t*
 zfs/zpool | | >
 ldd | -[vudr] | {/(?:usr|bin|lib|opt)/[\w/.+-]*}*
-tmux | -[2uv] -L= | > | runs a program in a place that nobody sees
+tmux | -[2uv] -L= | > | runs a program unseen
 tmux ls/lsp/lsc/lsw/list-sessions/list-panes/list-windows/list-clients | -[as] -t= -[Ff]= | t*
 tmux has-session/has | -t= |
 tmux info |

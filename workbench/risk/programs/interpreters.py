@@ -22,8 +22,8 @@ _MODULES_HIGH = {
     "smtpd": "opens a port",
     "pyftpdlib": "opens a port",
     **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "opens a connection to anywhere"),
-    **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program in a place that nobody sees"),
-    **dict.fromkeys(("keyring", "pickle"), "hands out what is stored, or runs it"),
+    **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program unseen"),
+    **dict.fromkeys(("keyring", "pickle"), "exposes what is stored, or runs it"),
     "ensurepip": "changes what Python is made of",
 }
 _MODULES = words("pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage")
@@ -134,7 +134,7 @@ def _runs_script(call: Call, name: str, rest: list[Word], operands: list[Word]) 
 
 _RUN_SCRIPTS = words("pdb trace cProfile profile runpy")
 _SERVES_DOCUMENTS = words("-p -b -n")
-_PIPED = "runs what is piped into it"
+_PIPED = "runs the code piped into it"
 _CODE_FLAGS = {
     "python": words("-c"),
     "pypy": words("-c"),
@@ -178,7 +178,7 @@ def _shell(call: Call) -> None:
         call.raise_to("MEDIUM", "runs a command line")
         return
     if {"-i", "-l", "--login", "--init-file", "--rcfile", "-il", "-li"} & {text.partition("=")[0] for text in strings}:
-        call.raise_to("HIGH", "starts a shell that nobody sees")
+        call.raise_to("HIGH", "starts a shell unseen")
     operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
     if operands and "-s" not in strings:
         run_script(call, operands[0])
@@ -197,7 +197,7 @@ def _from_stdin(call: Call) -> None:
         call.opaque = "*"
         call.writes_anywhere()
     else:
-        call.raise_to("HIGH", "starts a shell that nobody sees")
+        call.raise_to("HIGH", "starts a shell unseen")
 
 
 class _Way(NamedTuple):
@@ -283,7 +283,7 @@ def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behin
     if behind_flag and any(each.text == "-m" or way.flag(each.text) is not None for each in rest[:_MOST_AHEAD]):
         return False
     if verb := destroys(rest, by_flag=False):
-        call.raise_to("HIGH", f"a script of the project, told to {verb[:20]}")
+        call.raise_to("HIGH", f"a script of the project, run with {verb[:20]}")
     return True
 
 
@@ -385,7 +385,7 @@ def _agent(call: Call) -> None:
     elif call.name == "ohw" and first not in _OWN_AGENT and not first.startswith("-"):
         call.raise_to("HIGH", "changes what the workbench may do")
     else:
-        call.raise_to("HIGH", "starts an agent that nobody watches")
+        call.raise_to("HIGH", "starts an agent unwatched")
 
 
 _EDITOR_FLAG = re.compile(
@@ -424,15 +424,15 @@ def _gdb(call: Call) -> None:
     ):
         call.raise_to("MEDIUM", "runs a program in a debugger")
     else:
-        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+        call.raise_to("HIGH", "runs a program unseen")
 
 
 def _tmux(call: Call) -> None:
     """Rate tmux; a format may contain `#(command)`, and a trailing semicolon starts another tmux command."""
     if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
-        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+        call.raise_to("HIGH", "runs a program unseen")
     if not call.words or call.words[0].text not in _TMUX_READS:
-        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+        call.raise_to("HIGH", "runs a program unseen")
 
 
 def _cmd(call: Call) -> None:
@@ -465,7 +465,7 @@ RULES: dict[str, Rule] = {
         _agent,
     ),
     **dict.fromkeys(words("vi vim nvim ex view emacs nano ed code subl"), _editor),
-    **always("HIGH", "runs a program in a place that nobody sees", "screen lldb"),
+    **always("HIGH", "runs a program unseen", "screen lldb"),
     **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
     "cmd": _cmd,
     **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),

@@ -317,7 +317,7 @@ _FILES = uses("read", "-F --body-file --notes-file --input")
 _ASKS = Spec("MEDIUM", "asks the host of the repository", operands="text", values=words("-R --repo"))
 _SHOWS = Spec(
     "MEDIUM",
-    "says something on the host of the repository",
+    "posts on the host of the repository",
     operands="text",
     paths=_FILES,
     values=words("-R --repo -t --title -b --body -B --base -H --head -l --label -a --assignee -r --reviewer -m"),
@@ -380,7 +380,7 @@ def _host(call: Call) -> None:
     elif [word.text for word in call.words[:2]] == ["pr", "review"] and {"-a", "--approve"} & {
         word.text for word in call.words
     }:
-        call.raise_to("HIGH", "says yes to a change in the name of the person")
+        call.raise_to("HIGH", "approves a change in the user's name")
     else:
         _by_verb(call)
 

@@ -16,11 +16,11 @@ DECLARED = Spec("MEDIUM", "installs declared packages", operands="text")
 NEW = "installs a new package, whose code runs"
 PUBLISH = Spec("HIGH", "publishes or changes something at the registry", operands="text")
 RUNS_REMOTE = Spec("HIGH", "runs a package that is not installed", operands="text")
-USER_WIDE = Spec("HIGH", "changes the programs or the shell of this person", operands="text")
-SHELL = Spec("HIGH", "starts a shell that nobody sees", operands="text")
+USER_WIDE = Spec("HIGH", "changes the user's programs or shell", operands="text")
+SHELL = Spec("HIGH", "starts a shell unseen", operands="text")
 
 
-_MAKE_FILE_FLAGS = "runs a make file that stands in the command, or is piped into it"
+_MAKE_FILE_FLAGS = "runs a makefile from the command or from a pipe"
 
 
 def _make(call: Call) -> None:
@@ -37,7 +37,7 @@ def _make(call: Call) -> None:
     for option in options:
         value = option.value
         if option.flag.startswith("--ev") or option.flag == "-E":
-            call.raise_to("HIGH", "runs a rule that stands in the command")
+            call.raise_to("HIGH", "runs a rule given in the command")
         if value and option.flag in spec.paths:
             _make_file(call, value)
     only_says = any(option.flag in {"-n", "--dry-run", "--just-print", "--recon"} for option in options)

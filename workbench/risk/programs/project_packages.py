@@ -247,7 +247,7 @@ def _uv_run(call: Call) -> None:
     if rest and "://" in rest[0].text:
         call.raise_to("HIGH", RUNS_REMOTE.reason)
     if rest and rest[-1].text == "-" and call.stdin is None:
-        call.raise_to("HIGH", "runs what is piped into it")
+        call.raise_to("HIGH", "runs the code piped into it")
     run_wrapped(call, rest, _RUN)
 
 

@@ -126,7 +126,7 @@ def _judge_by_rule(call: Call, original: list[Word]) -> None:
     elif isinstance(rule, Spec):
         call.apply(rule)
     elif _only_says(call):
-        call.raise_to("MEDIUM", "only says what it would do")
+        call.raise_to("MEDIUM", "only prints what it would do")
     elif rule is not None:
         rule(call)
         if call.name in _HAVE_VERBS and call.risk != "HIGH":
@@ -183,7 +183,7 @@ def _task(call: Call, original: list[Word]) -> None:
         return
     if verb := destroys(stated, by_flag=False):
         what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
-        call.raise_to("HIGH", f"{what}, told to {verb[:20]}")
+        call.raise_to("HIGH", f"{what}, run with {verb[:20]}")
 
 
 def _script(original: list[Word]) -> list[Word]:
@@ -222,7 +222,7 @@ def _unknown(call: Call) -> None:
     _may_be_function(call)
     verb = "" if asks_help(call.words) else destroys(call.words) or destroys_by_name(call.name)
     if verb:
-        call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
+        call.raise_to("HIGH", f"a command that is not known here, run with {verb.lstrip('-')[:20]}")
     if changes_data(call.words):
         call.raise_to("HIGH", "changes or deletes data")
     _may_run(call)

@@ -67,7 +67,7 @@ class Wrap:
     commands: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is a command line."""
     high: frozenset[str] = field(default_factory=frozenset)
-    high_reason: str = "runs what stands in a flag"
+    high_reason: str = "runs the value of an option"
     skip: int = 0
     """How many operands precede the command."""
     risk: Risk = "LOW"

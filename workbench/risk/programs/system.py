@@ -21,9 +21,9 @@ _SERVICES = "changes services"
 _SESSIONS = "changes or ends sessions of this machine"
 _SETTINGS = "changes settings of the machine"
 _PREFERENCES = "changes settings of this user's programs"
-_LATER = "is started by itself later"
+_LATER = "runs automatically later"
 _STEERS = "steers other programs"
-_UNSEEN = "runs a program in a place that nobody sees"
+_UNSEEN = "runs a program unseen"
 _BY_SERVICE = "has a service that runs already start programs"
 
 
@@ -164,7 +164,7 @@ def systemd(program: str) -> Rule | None:
     return _OTHER_OF_SYSTEMD if program.startswith("systemd-") else None
 
 
-_OTHER_OF_SYSTEMD = Spec("HIGH", "leaves its surroundings, or changes how the machine is run", operands="text")
+_OTHER_OF_SYSTEMD = Spec("HIGH", "leaves its sandbox or container, or changes how the machine is run", operands="text")
 
 RULES: dict[str, Rule] = {
     **_SYSTEMD,
@@ -188,7 +188,9 @@ RULES: dict[str, Rule] = {
         _VALUES,
     ),
     "machinectl": _acts(
-        "leaves its surroundings", "list status show list-images image-status show-image list-transfers", _VALUES
+        "leaves its sandbox or container",
+        "list status show list-images image-status show-image list-transfers",
+        _VALUES,
     ),
     "portablectl": _acts(_SERVICES, "list inspect is-attached", _VALUES),
     "importctl": _acts("downloads a system to run", "list-transfers list-images", _VALUES),
@@ -450,7 +452,7 @@ RULES |= {
     ),
     **always(
         "HIGH",
-        "leaves its surroundings",
+        "leaves its sandbox or container",
         "nsenter unshare chroot pivot_root bwrap firejail runc ctr crictl debugfs",
     ),
     **always(

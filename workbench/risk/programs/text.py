@@ -58,7 +58,7 @@ def _dc(call: Call) -> None:
         word.text.startswith(("-f", "--f")) or not (word.text.startswith("-") or before in {"-e", "--expression"})
         for before, word in zip(["", *(word.text for word in call.words)], call.words, strict=False)
     ):
-        call.raise_to("MEDIUM", "runs what stands in a file")
+        call.raise_to("MEDIUM", "runs the content of a file")
 
 
 _STRING = re.compile(r"\"([^\"\\\n]{2,300})\"|'([^'\\\n]{2,300})'")
@@ -105,7 +105,7 @@ def _jq(call: Call) -> None:
         if re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text):
             call.raise_to(*printed_variables(word.text))
         if _JQ_FILE.fullmatch(word.text):
-            call.raise_to("MEDIUM", "runs a program that stands in a file")
+            call.raise_to("MEDIUM", "runs a program from a file")
         if _JQ_READS.search(word.text):
             call.raise_to("MEDIUM", "reads a module that its program names")
             _reads_named(call, word)

@@ -35,7 +35,7 @@ def _env(call: Call) -> None:
             if not takes and not _ENV_FLAG.match(text):
                 call.raise_to("HIGH", "has an option of env that is not known to be harmless")
             if text in {"-C", "--chdir"} or text.startswith("--chdir="):
-                call.raise_to("MEDIUM", "runs a command in another folder")
+                call.raise_to("MEDIUM", "runs a command in another directory")
                 call.base = rest[1] if takes and len(rest) > 1 else Word(value, text)
             rest = rest[2:] if takes else rest[1:]
         elif equals and re.fullmatch(r"\w+", name):
@@ -123,7 +123,7 @@ def _setarch(call: Call) -> None:
     named = bool(call.words) and bool(_ARCHITECTURE.fullmatch(call.words[0].text))
     wrapper(skip=1 if named else 0, plain="-v -R -F -Z -L -X -B -I -S -T -3 --uname-2.6 --addr-no-randomize")(call)
     if len(call.words) < 2 and not any(word.text.startswith("--") for word in call.words):
-        call.raise_to("HIGH", "starts a shell that nobody sees")
+        call.raise_to("HIGH", "starts a shell unseen")
 
 
 def _arch(call: Call) -> None:
@@ -155,8 +155,8 @@ RULES: dict[str, Rule] = {
     "caffeinate": wrapper("-t -w"),
     "direnv": launcher(
         "exec",
-        wrap(skip=1, risk="MEDIUM", reason="runs what the directory's settings say"),
-        Spec("HIGH", "is run when the folder is entered", operands="text"),
+        wrap(skip=1, risk="MEDIUM", reason="runs what the directory's settings define"),
+        Spec("HIGH", "runs when the directory is entered", operands="text"),
     ),
     "start-stop-daemon": wrapper(high="--start -S"),
     "flock": _flock,
@@ -198,7 +198,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-_BY_DIRECTORY = wrap(risk="MEDIUM", reason="runs what the directory's settings say")
+_BY_DIRECTORY = wrap(risk="MEDIUM", reason="runs what the directory's settings define")
 _WITH_FILE = wrap("-f -fk --env-file -e --env --procfile", risk="MEDIUM", reason=_OF_A_FILE)
 _BUILD = Spec("MEDIUM", "runs code of the project", operands="text")
 _TOOLS = Spec("MEDIUM", "installs or chooses tools", operands="text")
@@ -220,7 +220,7 @@ _rustup = subcommands(
     {
         **dict.fromkeys(words("list ls current which where version show check doc"), _READS),
         **_LEAVES,
-        "self": Spec("HIGH", "changes the programs of this person", operands="text"),
+        "self": Spec("HIGH", "changes the user's programs", operands="text"),
     },
     _TOOLS,
 )
@@ -345,7 +345,7 @@ def _script(call: Call) -> None:
     if operands[1:]:
         call.run_words(operands[1:])
     elif not strings:
-        call.raise_to("HIGH", "starts a shell that nobody sees")
+        call.raise_to("HIGH", "starts a shell unseen")
 
 
 def _nix(call: Call) -> None:
@@ -370,7 +370,7 @@ _mise = launcher(
         dashes=True,
         commands="-c --command",
         risk="MEDIUM",
-        reason="runs what the directory's settings say",
+        reason="runs what the directory's settings define",
     ),
     _tools,
 )
@@ -416,7 +416,7 @@ def _trace(call: Call) -> None:
     for word, following in pairwise((*call.words, literal(""))):
         text = f"{word.text}{following.text}" if word.text in {"-o", "-E"} else word.text
         if _TRACE_PIPES.match(text):
-            call.raise_to("HIGH", "runs what stands in a flag")
+            call.raise_to("HIGH", "runs the value of an option")
         elif setting := _TRACE_SETTING.match(text):
             name, _, value = text[setting.end() :].partition("=")
             call.raise_to(*rated_variable(name, value))

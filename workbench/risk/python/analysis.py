@@ -144,7 +144,7 @@ class _References:
                 value = next((each.value for each in self._every.of(ast.Assign) if node in each.targets), None)
                 sets_variable(self._judge, node, key, self._judge.reading.text(value))
             elif name == "os.environ" and SECRET.search(key):
-                self._judge.report(node, "HIGH", "hands out a secret")
+                self._judge.report(node, "HIGH", "exposes a secret")
             elif name == "sys.modules" and isinstance(node.ctx, ast.Store):
                 self._judge.report(node, "HIGH", "replaces a module for all later code")
 
@@ -159,7 +159,9 @@ def _secrets(judge: Judge, every: Nodes) -> None:
         if text in judge.used or not re.search(r"[/.~]", text) or re.search(r"\s", text):
             continue
         if names_secret(text):
-            judge.report(node, "HIGH", "names what holds secrets", paths=(text,) if text.startswith("/") else ())
+            judge.report(
+                node, "HIGH", "names a file that may contain secrets", paths=(text,) if text.startswith("/") else ()
+            )
         elif code_reason(text):
             judge.report(
                 node, "HIGH", "may change a protected path", protected=tuple(filter(None, judge.paths_of(text)))

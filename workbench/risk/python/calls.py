@@ -107,7 +107,7 @@ def _code(judge: Judge, call: ast.Call) -> None:
             judge.report(call, "HIGH", "runs code that is not known before")
         else:
             judge.used.add(text)
-            judge.report(call, "MEDIUM", "runs code that stands in a text")
+            judge.report(call, "MEDIUM", "runs code from a string")
             judge.parts += parts_of(text, judge.around)
 
 
@@ -132,12 +132,12 @@ def _imports(judge: Judge, call: ast.Call) -> None:
 
 
 def _hides_import(judge: Judge, call: ast.Call) -> None:
-    judge.report(call, "HIGH", "hides what it imports behind __import__")
+    judge.report(call, "HIGH", "hides what it imports in __import__")
 
 
 def _variable(judge: Judge, call: ast.Call) -> None:
     if call.args and SECRET.search(judge.reading.text(call.args[0])):
-        judge.report(call, "HIGH", "hands out a secret")
+        judge.report(call, "HIGH", "exposes a secret")
 
 
 def _set_variable(judge: Judge, call: ast.Call) -> None:
@@ -221,7 +221,7 @@ def _sets_rights(judge: Judge, call: ast.Call) -> None:
     mode = argument(judge, call, Use("keep", 1, "mode"))
     message = ast.dump(call) if UNKNOWN in strings(mode) else ""
     if "S_IS" in message or any(text.isdigit() and int(text) & 0o6000 for text in strings(mode)):
-        judge.report(call, "HIGH", "gives a program the rights of its owner")
+        judge.report(call, "HIGH", "sets setuid: the program runs with the rights of its owner")
     judge.uses(call, argument(judge, call, Use("keep", 0, "path")) or UNRESOLVED, "keep")
 
 

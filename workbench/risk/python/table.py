@@ -149,9 +149,9 @@ ALWAYS_HIGH_PREFIXES: Final[dict[str, str]] = {
     **dict.fromkeys(words("http.server socketserver wsgiref.simple_server"), "opens a port to other machines"),
     **dict.fromkeys(words("ctypes cffi _ctypes _posixsubprocess _winapi winreg pyinjector"), _RAW),
     **dict.fromkeys(words("boto3 botocore google.cloud azure kubernetes docker"), "changes a service"),
-    **dict.fromkeys(words("keyring secretstorage browser_cookie3"), "hands out secrets"),
+    **dict.fromkeys(words("keyring secretstorage browser_cookie3"), "exposes secrets"),
     **dict.fromkeys(words("workbench.cli.main workbench.cli workbench.__main__"), "changes what the workbench may do"),
-    **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in the place of the person"),
+    **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in place of the user"),
     **dict.fromkeys(words("pty"), "starts a shell"),
 }
 """Modules whose functions are always HIGH, with the reason."""

@@ -188,7 +188,7 @@ def expanded(scan: Scan, node: Node) -> None:
     """Rate an expansion: `${NAME:=value}` may set the variable; subscripts and substrings are arithmetic."""
     raw = scan.reader.raw(node)
     if _PROMPT.search(raw):
-        says(scan, raw, "runs what a variable holds")
+        says(scan, raw, "runs the content of a variable")
     result = _DEFAULT.match(raw)
     if result:
         scan.sets = True

@@ -185,7 +185,7 @@ def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
 
 
 Use = Literal["text", "list", "read", "deep", "write", "delete", "command"]
-_SECRET_OUT = "hands out a secret"
+_SECRET_OUT = "exposes a secret"
 
 
 class ParsedOption(NamedTuple):

@@ -27,7 +27,7 @@ _MOVES = (("cd",), ("pushd",), ("popd",))
 LineStart: TypeAlias = tuple[str | None, dict[str, str], dict[str, str]]
 """The directory, the variables, and those known without an assignment, at the start of a line."""
 _State: TypeAlias = tuple[str | None, str | None, bool]
-_IF_NOT = "if the change of folder before it fails"
+_IF_NOT = "if the change of directory before it fails"
 
 
 def chain(scan: Scan, node: Node) -> None:

@@ -144,7 +144,7 @@ def prove(call: Call, words: list[Word], table: Mapping[str, str]) -> None:
     """Rate all words of a call by the program's grammar; a word that the grammar does not allow is at least MEDIUM."""
     row = table.get(call.name)
     if row is None:
-        call.raise_to("MEDIUM", "nothing says that these words of it are harmless")
+        call.raise_to("MEDIUM", "these arguments are not known to be harmless")
     else:
         _Proof(call, table, parsed_row(row)).run(words)
 
@@ -182,7 +182,7 @@ class _Proof:
         self._name = f"{self._name} {word.text}"
         row = self._table.get(self._name)
         if row is None or not word.is_literal:
-            self._call.raise_to("MEDIUM", "nothing says that this verb of it is harmless")
+            self._call.raise_to("MEDIUM", "this subcommand is not known to be harmless")
             return False
         self._grammar = parsed_row(row)
         return True
@@ -312,7 +312,7 @@ class _Proof:
         call = self._call
         if kind in {"a", "c"}:
             if kind == "c" and (word.splits or (word.matches and _ANY_NAME.search(word.text))):
-                call.raise_to("MEDIUM", "runs what the name of a file, or a value that is not known, says")
+                call.raise_to("MEDIUM", "runs a command named by a file or by an unknown value")
             call.use(word, "text")
         elif not kind:
             call.raise_to("MEDIUM", f"{self._name} has a word too many to be harmless")

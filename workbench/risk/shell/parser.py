@@ -226,7 +226,7 @@ def leaf(scan: Scan, node: Node) -> None:
         scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
     live_backticks(scan, raw)
     if "$(" in raw.replace("\\$", ""):
-        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+        scan.parts.append(Part(shortened(raw), "HIGH", "contains a substitution that cannot be parsed"))
 
 
 def ansi_string(scan: Scan, node: Node) -> None:
@@ -244,7 +244,7 @@ def live_backticks(scan: Scan, raw: str) -> None:
     for text in inside or ():
         scan.parts += scan.inner(text).parts
     if inside is None:
-        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+        scan.parts.append(Part(shortened(raw), "HIGH", "contains a substitution that cannot be parsed"))
 
 
 def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:

@@ -205,7 +205,7 @@ def remembered(waiting: OpenAction | None, always: AlwaysRule, rule_set: RuleSet
     if always.scope == "session":
         return [*events, *(SettingsChanged(rule=line) for line in lines)]
     if rule_set.user_file is None:
-        raise CommandError("there is no file to keep rules in; choose the session")
+        raise CommandError("there is no file to save rules in; choose the session")
     directory = rule_set.workspace if always.scope == "folder" else ""
     try:
         add_rules(rule_set.user_file, [replace(parse_rule(line, "person"), folder=directory) for line in lines])

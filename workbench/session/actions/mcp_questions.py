@@ -34,7 +34,7 @@ from workbench.session.results import answered, not_run
 from workbench.text import well_formed
 from workbench.tools.ask_human import NAME as ASK_USER
 
-_NOBODY = "nobody is here to answer: refused"
+_NOBODY = "no user is there to answer: refused"
 _NO_ANSWER = "No answer came in time."
 _REJECTED = "The user rejected this."
 

@@ -69,7 +69,7 @@ def sweep(locations: Locations) -> list[str]:
         finally:
             lock.release()
     if removed:
-        logger.info("sessions that were killed before they began are removed, nothing was lost: %s", removed)
+        logger.info("removed sessions that were killed before they started; nothing was lost: %s", removed)
     return removed
 
 

@@ -134,5 +134,5 @@ def _numbered(lines: Iterable[str]) -> Iterator[Event]:
         if event.seq != number:  # other events name these numbers
             raise StoreError(f"event {number} of the import is missing, there is {event.seq}; export the session again")
         if number > 1 and isinstance(event, SessionStarted):
-            raise StoreError(f"event {number} of the import begins another session")
+            raise StoreError(f"event {number} of the import starts another session")
         yield event

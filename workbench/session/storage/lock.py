@@ -101,7 +101,7 @@ def _try(path: Path) -> int | None:
             os.close(descriptor)
             raise WorkbenchError(
                 f"the file system of {path.parent} has no locks ({error.strerror}), so two processes could write to "
-                "one session: set XDG_DATA_HOME to a folder on a local disk"
+                "one session: set XDG_DATA_HOME to a directory on a local disk"
             ) from error
     os.close(descriptor)
     return None

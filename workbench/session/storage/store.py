@@ -418,9 +418,9 @@ def _last_seq(db: sqlite3.Connection) -> int:
 _ADVICE = {
     "SQLITE_FULL": "the disk is full; free some space",
     "SQLITE_IOERR": "the disk failed, is full or read-only; free some space and look at the disk",
-    "SQLITE_READONLY": "it cannot be written; look at its permissions and those of its folder",
-    "SQLITE_CANTOPEN": "it cannot be opened; look at its permissions and those of its folder",
-    "SQLITE_PERM": "it cannot be opened; look at its permissions and those of its folder",
+    "SQLITE_READONLY": "it cannot be written; check its permissions and those of its directory",
+    "SQLITE_CANTOPEN": "it cannot be opened; check its permissions and those of its directory",
+    "SQLITE_PERM": "it cannot be opened; check its permissions and those of its directory",
     "SQLITE_BUSY": "it is in use by another program; close that one first",
     "SQLITE_LOCKED": "it is in use by another program; close that one first",
     "SQLITE_CONSTRAINT": "another program has written to it; open it again",
@@ -434,7 +434,7 @@ def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
             is_of_disk = advice.startswith("the disk")  # the advice comes first, because the end of the line may be cut
             return StoreError(f"{advice} (session file {path})" if is_of_disk else f"the session file {path}: {advice}")
     if name == "SQLITE_NOTADB":
-        return StoreError(f"{path} is not a session file, or its beginning is damaged; {REPAIR.format(path.stem)}")
+        return StoreError(f"{path} is not a session file, or its start is damaged; {REPAIR.format(path.stem)}")
     return DamagedFile(path, first_line(str(error)))
 
 
@@ -444,11 +444,11 @@ def not_ours(path: Path) -> str:
         return reason
     directory = path.parent.stat()
     if directory.st_uid != os.getuid() or directory.st_mode & 0o022:
-        return "is in a folder that other users can write to"
+        return "is in a directory that other users can write to"
     with Store.open(path, readonly=True) as store:
         first = next(iter(store.events(0, 1)), None)
     named = first.id if isinstance(first, SessionStarted) else path.stem
-    return "" if named == path.stem else f"was begun as {named}"
+    return "" if named == path.stem else f"was started as {named}"
 
 
 def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
@@ -470,7 +470,7 @@ def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
         elif isinstance(event, SettingsChanged) and now is not None and event.model not in (None, now.model):
             now = replace(now, model=event.model)
     if first is None or now is None:
-        raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
+        raise StoreError(f"the session file {store.path} has no first event; start a new session")
     return first, now
 
 

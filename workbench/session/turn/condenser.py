@@ -37,7 +37,7 @@ NOTHING_TO_CONDENSE = "there is nothing to compact yet: the history is short"
 NOTHING_TO_UNDO = "there is no compaction to undo"
 _NOTHING = "the model wrote no summary of the history; send a message to try again, or choose another model"
 _STILL_FULL = (
-    "the request is larger than the model's window, also after the history was condensed; send a message to condense "
+    "the request is larger than the model's window, also after the history was compacted; send a message to compact "
     "it once more, or choose a model with a larger window"
 )
 

@@ -36,7 +36,7 @@ class ContextWindow:
 
     def __init__(self) -> None:
         self.was_too_full = False
-        """Whether the history was condensed because of a full window since the user's last message."""
+        """Whether the history was compacted because of a full window since the user's last message."""
         self._requests: set[str] = set()  # open calls of the tool that requests condensation
         self._is_requested_by_agent = False
         # no model response cancels the user's request

@@ -148,7 +148,7 @@ ABANDONED = (
     "Check what it did before you continue."
 )
 _LOST = "There is no result of this call on record. Check the current state before you continue."
-_NO_BEGINNING = "[The beginning of this conversation is not on record.]"
+_NO_BEGINNING = "[The start of this conversation is not recorded.]"
 _USER_COMMAND = "[The user ran a command of their own in your shell. You need not respond to it.]"
 _GO_ON = "[Nothing was said since. Continue.]"
 _CUT_OFF = "[This answer was cut off here.]"

@@ -127,7 +127,7 @@ class ModelTurn:
         self._log.commit(*read)
 
     def _call(self, messages: list[Message], last_seq: int, cancel: Cancel) -> ModelResponse | None:
-        """Return the model's response, or None if the history was condensed instead or the call was interrupted."""
+        """Return the model's response, or None if the history was compacted instead or the call was interrupted."""
         model = self._agent.model
         if self._condenser.before_call(model, cancel):
             return None
@@ -172,7 +172,7 @@ class ModelTurn:
             with closing(self._open_model(name)) as model:
                 refuses = takes_no_images(model)
         if refuses:
-            raise CommandError(f"{name} takes no images; choose another model, or leave out {', '.join(names)}")
+            raise CommandError(f"{name} takes no images; choose another model, or omit {', '.join(names)}")
 
     def _switch_model(self, name: str) -> None:
         reopened = self._reopened

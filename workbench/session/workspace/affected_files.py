@@ -26,7 +26,7 @@ _MOST_PATHS = 4
 """The most places named in one line."""
 _LOST = "not in git; can NOT be restored: too large to copy"
 _HISTORY = "with git history, which can NOT be restored"
-_OUTSIDE = "outside the workspace: no copy is kept"
+_OUTSIDE = "outside the workspace: no copy is saved"
 
 _GIT_LIMIT = 2.0
 """Seconds after which one git call is stopped."""
@@ -138,7 +138,7 @@ def _of_any(loss: Deletion, root: Path) -> str:
         return _with(line, [_failed(loss.why_not)])
     undone = "can be undone: " if loss.can_be_brought_back else ""
     files = _files_of_part(len(loss.files))
-    copied = f"{undone}backup of the {files} that git does not hold" if loss.files else ""
+    copied = f"{undone}backup of the {files} that git does not contain" if loss.files else ""
     lost = f"NOT of {_named_in_part(loss.too_large)}: too large" if loss.too_large else ""
     return _with(line, [copied, lost, _HISTORY if loss.has_history else ""])
 

@@ -37,7 +37,7 @@ from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
 _FOREIGN = (
-    "this session file is not yours, so only files of its folder are reverted, and no protected ones; "
+    "this session file is not yours, so only files of its directory are reverted, and no protected ones; "
     "nothing was written"
 )
 _PATIENCE = 2.0

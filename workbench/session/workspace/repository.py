@@ -159,7 +159,7 @@ class SnapshotRepository:
             put_file(self.directory / "info/exclude", b"\n".join(self._excluded()))
             put_file(self.directory / "workspace", os.fsencode(self.workspace) + b"\n")
         except OSError as error:
-            raise SnapshotError(f"the folder of the file versions cannot be written: {error.strerror}") from error
+            raise SnapshotError(f"the directory of the file versions cannot be written: {error.strerror}") from error
 
     def _excluded(self) -> Iterator[bytes]:
         yield from (pattern.encode() for pattern in _NEVER)
@@ -183,7 +183,7 @@ class SnapshotRepository:
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
         if not self.root.is_there:
-            raise SnapshotError(f"the folder {visible_path(str(self.workspace))} was moved, deleted or replaced")
+            raise SnapshotError(f"the directory {visible_path(str(self.workspace))} was moved, deleted or replaced")
         changed = self._changed_of_recorded(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)
@@ -378,7 +378,7 @@ def _put_back_settings(directory: Path) -> None:
             if not path.is_file() or path.read_bytes() != content:
                 put_file(path, content)
     except OSError as error:
-        raise SnapshotError(f"the folder of the file versions cannot be written: {error.strerror}") from error
+        raise SnapshotError(f"the directory of the file versions cannot be written: {error.strerror}") from error
 
 
 def _batches(paths: Sequence[str], length: int) -> Iterator[Sequence[str]]:

@@ -77,7 +77,7 @@ def restore_paths(
     held = [change for change in repository.files_of(version) if _is_requested(change.path, paths)]
     directories = [path for path in metadata.directories if _is_requested(path, paths)]
     if paths and not (held or directories):
-        raise WorkbenchError(f"this version holds nothing at {', '.join(map(visible_path, paths))}")
+        raise WorkbenchError(f"this version contains nothing at {', '.join(map(visible_path, paths))}")
     contents = repository.contents(list(dict.fromkeys(change.after for change in held)))
     before = {change.path: now for change in held for now in _contents_at(repository, change.path)}
     differing = [change for change in held if not _is_there(repository, change, contents, before, metadata)]
@@ -85,7 +85,7 @@ def restore_paths(
     if newer and not force:
         names = ", ".join(visible_path(path) for path in newer[:_NAMED])
         more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
-        raise WorkbenchError(f"these files hold something else now: {names}{more}; --force overwrites them")
+        raise WorkbenchError(f"these files have changed since: {names}{more}; --force overwrites them")
     write(repository, differing, metadata, before)
     return RestoredCount(len(differing), make_directories(repository, directories, metadata))
 

@@ -108,7 +108,7 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Chec
     Raises RevertError if it has changed, or if no version holds the new content.
     """
     if file.after is not None and stored is None:
-        raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version holds it")
+        raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version contains it")
     path = stored.path if stored else Path(file.path)
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")

@@ -120,7 +120,7 @@ class SafetyCopies:
             path.parent.mkdir(parents=True, exist_ok=True)
             put_file(path, f"{version}\n".encode())
         except OSError as error:
-            raise SnapshotError(f"the copy cannot be kept: {error.strerror}") from error
+            raise SnapshotError(f"the copy cannot be saved: {error.strerror}") from error
 
     def paths_of(self, copy: SafetyCopy) -> frozenset[str]:
         """Return the paths of the files in a copy. Raises SnapshotError."""

@@ -159,7 +159,7 @@ class SnapshotNotices:
 
     def pending(self, problem: str, skipped: Collection[str]) -> str:
         """Return the notices not shown yet: a watcher's `problem`, files left out, files that change too often."""
-        watcher = f"changes of files are looked for now and then, as they are not told here: {problem}"
+        watcher = f"changes of files are polled, because they are not reported here: {problem}"
         parts = [self.once(watcher) if problem else "", self._new_skipped(skipped), self._frequent()]
         return "; ".join(part for part in parts if part)
 
@@ -171,7 +171,7 @@ class SnapshotNotices:
 
     def _frequent(self) -> str:
         paths, self._newly_frequent = [os.path.relpath(path, self._workspace) for path in self._newly_frequent], []
-        return f"changed by others all the time, no more is told of it: {_named(paths)}" if paths else ""
+        return f"changed by others all the time, not reported any more: {_named(paths)}" if paths else ""
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -286,7 +286,7 @@ class SnapshotRecorder:
 
     def report_slow(self) -> None:
         """Report, once, that an action starts before the snapshot that should precede it was taken."""
-        text = "the file versions of this folder take long; what an action changes may be told of the next one"
+        text = "the file versions of this directory take long; changes of an action may be shown with the next one"
         if notice := self._notices.once(text):
             self._emit([VersionTaken(notice=notice)])
 

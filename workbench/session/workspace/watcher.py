@@ -201,7 +201,7 @@ class Watcher:
                 if batch - marks:
                     self._on_change()
             if not self._stop.is_set():
-                self.fall_back("the system tells of no more changes")
+                self.fall_back("the system reports no more changes")
         except UnicodeEncodeError:
             self.fall_back("the path of the workspace is not UTF-8")
         except (OSError, RuntimeError) as error:
@@ -214,5 +214,5 @@ def _watch_error(error: Exception) -> str:
     """Return one line on why the system reports no changes, without the internal data that watchfiles appends."""
     message = getattr(error, "strerror", None) or str(error)
     if "watch limit" in message:
-        return "the system watches no more folders (fs.inotify.max_user_watches)"
+        return "the system cannot watch more directories (fs.inotify.max_user_watches)"
     return message.split(" (os error ")[0].removeprefix("Error creating recommended watcher: ")

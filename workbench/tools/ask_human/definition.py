@@ -51,7 +51,7 @@ class AskHumanTool(StatelessTool[AskHumanAction, AskHumanObservation]):
         super().__init__(AskHumanExecutor(ask))
 
 
-_NOBODY = "Nobody is there to answer. Decide by what the files say, and name in your final message what you assumed."
+_NOBODY = "No user is there to answer. Decide by what the files say, and name in your final message what you assumed."
 
 
 class AskHumanExecutor(ToolExecutor[AskHumanAction, AskHumanObservation]):

@@ -41,7 +41,7 @@ class BrowserCall:
 def _element(value: Any) -> str:
     match = _ID.fullmatch(str(value).strip())
     if match is None:
-        raise CallError(f"{value!r} is no id of an element; ids look like e12 and stand in the tree as [ref=e12]")
+        raise CallError(f"{value!r} is no id of an element; ids look like e12 and are in the tree as [ref=e12]")
     return match[1]
 
 
@@ -89,7 +89,7 @@ def _url(value: Any) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise CallError(f"{value!r} cannot be opened: an address starts with http:// or https:// and names a host")
     if parts.username is not None or parts.password is not None:
-        raise CallError("an address must not hold a name or a password")
+        raise CallError("an address must not contain a name or a password")
     return url
 
 
@@ -160,7 +160,7 @@ def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
-        raise CallError(f"line {node.lineno}: only texts, numbers and lists of them may stand as arguments") from None
+        raise CallError(f"line {node.lineno}: only texts, numbers and lists of them may be arguments") from None
 
 
 def _signature(name: str) -> str:

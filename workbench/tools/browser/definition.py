@@ -19,12 +19,12 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 SECONDS = 15.0
 _DESCRIPTION = """Drive a browser: open pages, read them, click and fill forms. Back come address, title, tabs, the page as a tree of its elements and a picture of what is in sight.
 
-`code` holds calls, one a line, done in order until one fails. Elements are named by their ids: `[ref=e12]` in the tree is 'e12'.
+`code` contains calls, one a line, done in order until one fails. Elements are named by their ids: `[ref=e12]` in the tree is 'e12'.
 * goto('https://…'), go_back(), go_forward(), noop(wait_ms), scroll(delta_x, delta_y) in pixels
 * click('e12', button='left', modifiers=[]), dblclick, hover('e12'), focus('e12'), press('e12', 'Control+a'), drag_and_drop('e1', 'e2')
 * fill('e12', 'text'), clear('e12'), select_option('e12', ['label']), upload_file('e12', '/absolute/path')
 
-Nothing else is understood: no variables, no other functions. An id stays while its element stays what it is; after a change read the new tree. Tabs are listed with numbers; `tab` chooses one before the calls. Dialogs are answered with Cancel (alerts with OK). Downloads land in the folder downloads of the workspace.
+Nothing else is understood: no variables, no other functions. An id stays while its element stays what it is; after a change read the new tree. Tabs are listed with numbers; `tab` chooses one before the calls. Dialogs are answered with Cancel (alerts with OK). Downloads land in the directory downloads of the workspace.
 For pages that need no clicking use web_read."""  # noqa: E501
 _SHORT = "Drive a browser with calls such as goto('https://…'), click('e12'), fill('e3', 'text'); the page comes back as a tree of elements with ids, and as a picture."  # noqa: E501
 

@@ -48,7 +48,9 @@ def find_chromium(named: str = "") -> str:
     if named:
         program = find_program(str(Path(named).expanduser()))
         if program is None:
-            raise Missing(f"There is no program {named}, which `executable` in [tools.browser] of the settings names.")
+            raise Missing(
+                f"There is no program {named}, which `executable` in [tools.browser] of the settings file names."
+            )
         return program
     for name in _NAMES:
         program = find_program(name)

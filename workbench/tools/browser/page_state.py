@@ -169,7 +169,7 @@ async def _tree(page: Page) -> str:
     if len(tree) <= LONGEST_TREE:
         return tree
     cut = tree.rfind("\n", 0, LONGEST_TREE)
-    return f"{tree[:cut]}\n[… {tree[cut:].count(chr(10))} lines left out; scroll does not bring them, other pages do …]"
+    return f"{tree[:cut]}\n[… {tree[cut:].count(chr(10))} lines omitted; scroll does not bring them, other pages do …]"
 
 
 async def _picture(page: Page, enabled: bool) -> str:

@@ -172,7 +172,7 @@ class Tabs:
             self._saved.append(str(self._directory / whole.name))
         except (Error, OSError, TimeoutError) as error:
             why = getattr(error, "strerror", "") or str(error) or "it took more than 60 seconds"
-            self.note(f"the download {name} was not kept: {why}")
+            self.note(f"the download {name} was not saved: {why}")
             with contextlib.suppress(Error):
                 await download.cancel()
         else:

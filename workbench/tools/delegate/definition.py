@@ -16,15 +16,15 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 MAX_STEPS = 50
 """The default limit of a sub-agent's model calls."""
-_DESCRIPTION = """Give a part of the task to a sub-agent. It has the same folder and tools (but this one), knows
-nothing of this conversation, and its final message is the result. Use it for parts that stand alone and would fill this
+_DESCRIPTION = """Give a part of the task to a sub-agent. It has the same directory and tools (but this one), knows
+nothing of this conversation, and its final message is the result. Use it for independent parts that would fill this
 conversation with what you need not keep: a long search, a review, a change in a corner of its own. Write in `inputs`
 all it must know: the goal, the files, what not to touch, what to report. Several calls in one answer run side by side,
 so give them parts that do not change the same files. What it does is asked about as if you did it."""
 _KINDS = """These kinds of sub-agents have instructions and tools of their own; any other name stands for one with
 your tools:"""
 _SHORT_KINDS = "Kinds with tools of their own: {names}; any other name stands for one with your tools."
-_SHORT = "Give a part of the task that stands alone to a sub-agent; `inputs` says all it must know."
+_SHORT = "Give an independent part of the task to a sub-agent; `inputs` says all it must know."
 
 _MOST_DESCRIBED, _MOST_NAMES = 4_000, 600
 """The most characters of descriptions, and of names in the short form; some models accept only 1,024 in all there."""

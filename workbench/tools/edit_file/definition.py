@@ -39,11 +39,11 @@ MAX_LINES = 300
 
 _DESCRIPTION = f"""Rewrite a range of lines of a text file by a draft: a model merges your draft with the lines.
 
-Write in `content` how lines `start` to `end` should read. Where lines stay as they are you may leave them out and put a
+Write in `content` how lines `start` to `end` should read. Where lines stay as they are you may omit them and put a
 comment in their place, such as `# ... existing code ...`; keep a line or two around each change, so that its place is
 clear. Indent the draft as the file is indented.
 
-* The range counts from 1 and takes in both ends; `end` = -1 is the end of the file. At most {MAX_LINES} lines: view the
+* The range starts at 1 and includes both ends; `end` = -1 is the end of the file. At most {MAX_LINES} lines: view the
   file and give the part that changes.
 * `start` = -1 adds `content` at the end of the file, as it is. So it is for a file that does not exist yet.
 * The result shows what changed; `undo_edit` of str_replace_editor undoes it.
@@ -134,9 +134,9 @@ The draft of how it should read:
 {draft}
 </draft>
 
-Where the draft has a comment that stands for lines it leaves out (such as "... existing code ..."), put those lines of
-the part, word for word. Everything else becomes what the draft says. Lines of the part before and behind what the draft
-speaks of stay. Keep the indentation of the part. Leave nothing out and shorten nothing.
+Where the draft has a comment that stands for lines it omits (such as "... existing code ..."), put those lines of
+the part, word for word. Everything else becomes what the draft says. Lines of the part before and after what the draft
+mentions stay. Keep the indentation of the part. Leave nothing out and shorten nothing.
 
 Answer with the whole new part between <merged> and </merged>, each of them on a line of its own, and nothing else."""
 
@@ -213,7 +213,7 @@ def _check_whole(text: str, original: str) -> None:
     placeholders = _placeholders(text) - _placeholders(original)
     if placeholders:
         line = next(iter(placeholders))
-        raise EditorError(f"Left out lines were not filled in: the new text still says {line!r}. {_NOTHING}")
+        raise EditorError(f"Omitted lines were not filled in: the new text still contains {line!r}. {_NOTHING}")
 
 
 def _placeholders(text: str) -> Counter[str]:

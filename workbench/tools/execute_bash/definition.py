@@ -22,10 +22,10 @@ SILENCE = 30.0
 
 def _description(silence: float, limit: float | None = None) -> str:
     pause = f"after {limit:g} seconds" if limit else f"once nothing new was printed for {silence:g} seconds"
-    return f"""Run a command in a bash shell that stays open: its folder, variables and functions last between calls.
+    return f"""Run a command in a bash shell that stays open: its directory, variables and functions last between calls.
 
 Input: `command`, one command or a script of several lines (heredocs, loops and functions work).
-Result: what was printed, the exit code, the working directory. Over {LIMIT:,} characters the middle is left out and the result names a file with all of it.
+Result: what was printed, the exit code, the working directory. Over {LIMIT:,} characters the middle is omitted and the result names a file with all of it.
 Long runs: without `timeout` the call comes back {pause}; with `timeout` after that many seconds. The command continues (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
 Limits: no full-screen programs, no passwords; use options that ask nothing (-y, --no-edit, sudo -n). `exit` ends the shell and loses its state; `reset` starts a new one when the old one is stuck."""  # noqa: E501
 

@@ -207,7 +207,7 @@ def _check_user(username: str | None) -> None:
     if username and username != own_username():
         raise ValueError(
             f"The shell runs as {own_username()}, the user of this process, and cannot run as {visible(username)}. "
-            "Leave out `username`, or start the program as that user."
+            "Omit `username`, or start the program as that user."
         )
 
 

@@ -39,8 +39,8 @@ NOTHING_RUNS = (
 )
 TOO_LATE = "[The command had ended before the input came; nothing was typed.]"
 CLOSED = "The shell was closed at the end of its session; nothing was run."
-NUL = "The command holds a NUL character, which no shell can take. Write it as \\0 in printf or leave it out."
-RESET_INPUT = "reset=true starts a new shell, where nothing is running that could take input. Leave out one of the two."
+NUL = "The command contains a NUL character, which no shell accepts. Write it as \\0 in printf or omit it."
+RESET_INPUT = "reset=true starts a new shell, where nothing is running that could take input. Omit one of the two."
 NOT_READ = "The program does not read its input: not all of it could be typed. " + _GO_ON
 LONG_LINE = (
     "The input has a line of more than 4,000 bytes, which a terminal would cut. Write it into a file and let the "
@@ -76,7 +76,7 @@ def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
             "(`q`, `:q!`) or with `C-c`, both with is_input=true, and use a command that prints plain text instead.]"
         )
     if outcome is Outcome.FLOOD:
-        return f"[The command printed more than can be kept and is still printing; the rest will be lost. {_GO_ON}]"
+        return f"[The command printed more than can be saved and is still printing; the rest will be lost. {_GO_ON}]"
     return f"[The command seems to wait for input and is still running. {_GO_ON}]"
 
 
@@ -95,7 +95,7 @@ def ended(code: int) -> str:
     """Return the line with the exit code, with an explanation of 137."""
     text = completed(code)
     if code == 137:
-        text += "\n[It was killed by signal 9; when nobody asked for that, memory ran out or a limit was reached.]"
+        text += "\n[It was killed by signal 9; if that was not requested, memory ran out or a limit was reached.]"
     return text
 
 

@@ -88,7 +88,7 @@ class OutputBuffer:
             self._file = open(handle, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123 - closed below
             self._file_name = str(path)
         except OSError as error:
-            self._trouble = f"it could not be kept in a file: {error.strerror}"
+            self._trouble = f"it could not be saved in a file: {error.strerror}"
             return
         self._write("".join(self._head))
 
@@ -116,7 +116,7 @@ class OutputBuffer:
         what = f"{lost} lines" if lost > 0 else "a part of a line"
         where = f"; the full output is in {self._name()}" if self._name() else ""
         why = f"; {self._trouble}" if self._trouble else ""
-        return f"{what} ({chars} characters) left out{where}{why}"
+        return f"{what} ({chars} characters) omitted{where}{why}"
 
     def _name(self) -> str | None:
         return self._file_name if self._file is not None else None

@@ -66,7 +66,7 @@ class Channel:
         data = bundle[kind]
         text = data if isinstance(data, str) else base64.b64encode(data).decode()
         if len(text) > _LARGEST_PICTURE * 4 // 3 or self.pictures >= _MOST_PICTURES:
-            _print(f"[a picture was left out: at most {_MOST_PICTURES}, of {_LARGEST_PICTURE // 10**6} MB]")
+            _print(f"[a picture was omitted: at most {_MOST_PICTURES}, of {_LARGEST_PICTURE // 10**6} MB]")
             return
         self.pictures += 1
         _print(f"[picture {self.pictures}]")

@@ -12,7 +12,7 @@ from workbench.tools.tool import StatelessTool, ToolAnnotations, described
 
 _DESCRIPTION = """End the run with a final message to the user. Call it when the task is done, or when you cannot go
 on without the user. Say what you did and how it was checked, what is left open, and what the user has to do. Calls
-behind it in the same answer are not run."""
+after it in the same answer are not run."""
 _SHORT = "End the run with a final message to the user: what was done, how it was checked, what is left."
 
 

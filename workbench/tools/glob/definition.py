@@ -33,12 +33,12 @@ SECONDS = 30.0
 
 _DESCRIPTION = f"""Find files by the shape of their path; the result is their absolute paths, the newest first, {MOST} at most.
 
-* `*` and `?` stay within one name, `**` stands for any number of folders: `src/**/*.ts`, `**/test_*.py`, `*.{{yml,yaml}}`.
-* A pattern without `/` is looked for in every folder; one with `/` begins at `path`.
-* Hidden files are found only by a pattern that names the dot (`**/.env*`). Files that .gitignore or .ignore leave out are not found.
+* `*` and `?` stay within one name, `**` stands for any number of directories: `src/**/*.ts`, `**/test_*.py`, `*.{{yml,yaml}}`.
+* A pattern without `/` is looked for in every directory; one with `/` starts at `path`.
+* Hidden files are found only by a pattern that names the dot (`**/.env*`). Files that .gitignore or .ignore exclude are not found.
 * Symbolic links are not followed; those beside the files of the result are named below it.
 
-Use `grep` to look for what stands in files."""  # noqa: E501
+Use `grep` to search the content of files."""  # noqa: E501
 _SHORT = f"Find files by a pattern such as `src/**/*.ts`; absolute paths, newest first, {MOST} at most."
 
 
@@ -46,7 +46,7 @@ class GlobAction(Action):
     """A pattern for paths, and where to look."""
 
     pattern: str = Field(min_length=1, description="What the path must look like, for example `**/*.py`.")
-    path: str | None = Field(None, description="The folder to look in; the workspace when left out.")
+    path: str | None = Field(None, description="The directory to look in; the workspace when omitted.")
 
 
 class GlobObservation(Observation):
@@ -120,7 +120,7 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
         lines = list(files)
         if not files:
             pattern = visible(action.pattern, lines=False)
-            lines.append(f"No file in {root.show('')} fits `{pattern}`; hidden, ignored and linked files are left out.")
+            lines.append(f"No file in {root.show('')} fits `{pattern}`; hidden, ignored and linked files are excluded.")
         if count > len(files):
             lines.append(f"[The {len(files)} newest of {count} files are shown. Use a narrower pattern or path.]")
         if linked:
@@ -129,7 +129,7 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
             lines.append(f"[Links are not followed. These fit: {', '.join(linked[:_MOST_LINKED])}{more}]")
         if is_late:
             lines.append(
-                f"[Stopped after {self._searches.seconds:g} seconds: there may be more. Look in a smaller folder.]"
+                f"[Stopped after {self._searches.seconds:g} seconds: there may be more. Look in a smaller directory.]"
             )
         return GlobObservation.from_text(
             "\n".join(lines), is_error=is_late and not files, files=files, found=count, truncated=count > len(files)
@@ -151,7 +151,7 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
     """
     *directories, name = _without_home(action.pattern.removeprefix("./")).split("/")
     if not name:
-        raise GlobError("it ends with `/`; add `**` for all files in that folder")
+        raise GlobError("it ends with `/`; add `**` for all files in that directory")
     count = next(
         (number for number, part in enumerate(directories) if has_magic(part) or part == "**"), len(directories)
     )
@@ -159,7 +159,7 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
     plain = "/".join(directories[:count]) or ("/" if count else "")
     root = locate(os.path.join(base, plain) if plain else base, workspace)  # noqa: PTH118
     if not root.is_directory:
-        raise SearchRootError(f"{root.show('')} is a file; give the folder to look in.")
+        raise SearchRootError(f"{root.show('')} is a file; give the directory to look in.")
     rest = [part for part in directories[count:] if part not in ("", ".")]
     glob = "/".join([*rest, name]) if directories else f"**/{name}"
     fits = re.compile(glob_regex(glob), re.DOTALL).fullmatch

@@ -41,7 +41,7 @@ def locate(path: str | None, workspace: str) -> SearchRoot:
         ) from error
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
         raise SearchRootError(
-            f"{visible(absolute, lines=False)} is neither a folder nor a regular file; it is not searched."
+            f"{visible(absolute, lines=False)} is neither a directory nor a regular file; it is not searched."
         )
     return SearchRoot(absolute, real, stat.S_ISDIR(mode))
 

@@ -36,7 +36,7 @@ _DESCRIPTION = r"""Find lines in files by a regular expression; the result is `f
 * `pattern` is matched line by line, upper and lower case apart unless `ignore_case`. Escape signs that are meant as they are: `foo\(`, `a\.b`. Lookaround and back references work, more slowly.
 * `include` limits the search to files whose name fits: `*.py`, `*.{ts,tsx}`; with a `/` it is the path below `path`: `src/**/*.py`.
 * `output` "files" gives only the names of the files; `context` adds that many lines around each match.
-* Hidden files, files that .gitignore or .ignore leave out, binary files and files over 10 MB are not searched. A long result is cut at 30,000 characters and says so.
+* Hidden files, files that .gitignore or .ignore exclude, binary files and files over 10 MB are not searched. A long result is cut at 30,000 characters and says so.
 
 Use `glob` to find files by their name."""  # noqa: E501
 _SHORT = "Find lines in files by a regular expression: `file:line:text`, or names with `output` files."
@@ -46,7 +46,7 @@ class GrepAction(Action):
     """A regular expression, and where to look for it."""
 
     pattern: str = Field(min_length=1, description="The regular expression.")
-    path: str | None = Field(None, description="The folder or file to search; the workspace when left out.")
+    path: str | None = Field(None, description="The directory or file to search; the workspace when omitted.")
     include: str | None = Field(None, min_length=1, description="Only files that fit this glob, such as `*.py`.")
     output: Literal["lines", "files"] = Field("lines", description="What to give back.")
     ignore_case: bool = Field(False, description="True: upper and lower case are the same.")

@@ -114,7 +114,7 @@ def _text(value: Any) -> str:
 
 def _header(text: str) -> str:
     if any(character in text for character in "\r\n\0"):
-        raise ValueError("a header cannot hold a line break")
+        raise ValueError("a header cannot contain a line break")
     return text
 
 
@@ -185,7 +185,7 @@ class Keys:
             raise NoKey(f"This call needs a key ({scheme.name}), and the settings name none: key_env in {table}.")
         if variable not in self.values:
             raise NoKey(
-                f"This call needs the key in the variable {variable} (see {table} of the settings); it is not set."
+                f"This call needs the key in the variable {variable} (see {table} of the settings file); it is not set."
             )
         return self.values[variable].strip()
 

@@ -45,7 +45,7 @@ class OpenAPITools(ToolBase[Any, Any]):
                     warn(conv_state, f"{about}: {result.notice}")
                 tools |= {tool.name: tool for tool in _tools(source, result, conv_state, tools)}
             except BadDocument as error:
-                warn(conv_state, f"{about} is left out: {error}")
+                warn(conv_state, f"{about} is ignored: {error}")
         return tuple(tools.values())
 
 
@@ -73,7 +73,7 @@ def _tools(
     names: set[str] = set()
     for operation in reader.operations():
         if len(names) >= MOST:
-            reader.warnings.append(f"it has more than {MOST:,} operations; the others are left out")
+            reader.warnings.append(f"it has more than {MOST:,} operations; the others are ignored")
             break
         if not _is_selected(operation, source):
             continue
@@ -96,7 +96,7 @@ def _warn_all(conv_state: ConversationState, source: Source, warnings: Sequence[
     for line in warnings[:_MOST_WARNINGS]:
         warn(conv_state, f"the OpenAPI document {source.name}: {line}")
     if len(warnings) > _MOST_WARNINGS:
-        warn(conv_state, f"the OpenAPI document {source.name}: {len(warnings) - _MOST_WARNINGS} more are left out")
+        warn(conv_state, f"the OpenAPI document {source.name}: {len(warnings) - _MOST_WARNINGS} more are ignored")
 
 
 def _is_selected(operation: Operation, source: Source) -> bool:

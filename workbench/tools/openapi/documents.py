@@ -63,7 +63,7 @@ def checked(document: Any) -> dict[str, Any]:
         raise BadDocument("it is no OpenAPI document")
     version = str(document.get("openapi") or document.get("swagger") or "")
     if not _VERSIONS.fullmatch(version):
-        problem = f"it is written for version {version[:20]}" if version else "it does not say its version"
+        problem = f"it is written for version {version[:20]}" if version else "it names no version"
         raise BadDocument(f"{problem}; OpenAPI 3.0 and 3.1 can be read")
     if not isinstance(document.get("paths"), dict):
         raise BadDocument("it has no paths")

@@ -104,7 +104,7 @@ class _Unusable(Exception):
 
 
 class Reader:
-    """Reads one document; `warnings` has one line for each part that was left out."""
+    """Reads one document; `warnings` has one line for each part that was omitted."""
 
     def __init__(self, document: dict[str, Any], references: References, document_url: str, base_url: str = "") -> None:
         """`document_url` is where the document was fetched from; `base_url` is the user's setting, if any."""
@@ -127,14 +127,14 @@ class Reader:
                     why = (
                         f"{self._references.relative(str(error))} leads nowhere" if isinstance(error, Broken) else error
                     )
-                    self.warnings.append(f"the operation {name} is left out: {why}")
+                    self.warnings.append(f"the operation {name} is ignored: {why}")
 
     def _methods(self, path: str, item: Any) -> Iterator[tuple[str, dict[str, Any], tuple[Any, str]]]:
         """Yield the method and node of each operation of a path item, with the item itself and its URI."""
         try:
             node, base_uri = self._references.followed(item, self._references.root)
         except Broken as error:
-            self.warnings.append(f"the path {path} is left out: {self._references.relative(str(error))} leads nowhere")
+            self.warnings.append(f"the path {path} is ignored: {self._references.relative(str(error))} leads nowhere")
             return
         for method in METHODS if isinstance(node, dict) else ():
             if isinstance(node.get(method), dict):
@@ -214,7 +214,7 @@ class Reader:
         plain, base_uri = self._references.followed(node, base_uri)
         content = plain.get("content") if isinstance(plain, dict) else None
         if not isinstance(content, dict) or not content:
-            raise _Unusable("its body does not say what it holds")
+            raise _Unusable("its body has no content type")
         self._validated(self._models.RequestBody, {**plain, "content": {media: {} for media in content}})
         media = next((candidate for kind in _MEDIA for candidate in content if _kind(candidate) == kind), "")
         media = media or next(

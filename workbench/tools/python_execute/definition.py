@@ -57,7 +57,7 @@ class Capture:
         if not self._lost:
             return well_formed((self._head + self._tail).decode(errors="replace"))
         head, tail = self._head.decode(errors="replace"), self._tail.decode(errors="replace")
-        return well_formed(f"{head}\n[… {self._lost} bytes left out …]\n{tail}")
+        return well_formed(f"{head}\n[… {self._lost} bytes omitted …]\n{tail}")
 
 
 _RUN = "exec(compile(__import__('os').fdopen({code}, 'rb').read(), '<code>', 'exec'))"
@@ -145,7 +145,7 @@ class Process:
 _DESCRIPTION = """Run a piece of Python in a fresh interpreter of the workspace; the result is what it prints.
 
 * Every call starts a new process: nothing stays from the call before. Print what you want to see; values are not shown by themselves.
-* It runs in the workspace folder, with the packages of its .venv where there is one. There is no input: `input()` fails.
+* It runs in the workspace directory, with the packages of its .venv where there is one. There is no input: `input()` fails.
 * After `timeout` seconds it is ended with all processes it started; what was printed until then comes back.
 
 Use it for calculations and checks. Use execute_bash for what has to keep running, and str_replace_editor to change files."""  # noqa: E501

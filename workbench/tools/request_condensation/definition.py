@@ -9,7 +9,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import StatelessTool, ToolAnnotations
 
 NAME: Final = "request_condensation"
-_DESCRIPTION = """Have the history of this conversation condensed before your next step: its beginning and its recent
+_DESCRIPTION = """Have the history of this conversation compacted before your next step: its start and its recent
 half stay as they are, what lies between is summarized. Use it when much of what was said or printed no longer matters,
 for example after a long search, before you start the next part of the task. Note what you still need first."""
 _SHORT = "Summarize older parts of this conversation before your next step, to make room."
@@ -31,7 +31,7 @@ class RequestCondensationTool(StatelessTool[RequestCondensationAction, RequestCo
     short_description = _SHORT
     action_type = RequestCondensationAction
     observation_type = RequestCondensationObservation
-    annotations = ToolAnnotations.reading("Condense the history")
+    annotations = ToolAnnotations.reading("Compact the history")
 
     def __init__(self) -> None:
         super().__init__(RequestCondensationExecutor())

@@ -24,18 +24,18 @@ Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
 _DESCRIPTION = """View, create and edit text files; what you wrote stays after each call.
 
-* `view` shows a file with line numbers, the entries of a folder two levels deep, or an image. Long files are cut in the
-  middle: give `view_range` to see the part you need.
-* `create` writes a new file with `file_text` and makes its folders. It never replaces an existing file.
+* `view` shows a file with line numbers, the entries of a directory two levels deep, or an image. Long files are cut in
+  the middle: give `view_range` to see the part you need.
+* `create` writes a new file with `file_text` and creates its directories. It never replaces an existing file.
 * `str_replace` replaces `old_str` by `new_str`. `old_str` must be in the file exactly once, spaces and indentation
-  included: take in a few lines around the place. Without `new_str` the text is deleted.
+  included: include a few lines around the place. Without `new_str` the text is deleted.
 * `insert` puts `new_str` as lines of its own after line `insert_line` (0: at the top).
 * `undo_edit` undoes the last edit this tool made to the file, up to ten edits, a creation too.
 
 Paths are absolute. Encoding, line ends, mode and links of a file are kept. View a file before you edit it; when it has
 changed since you were last shown it, your edit is merged with that change, or refused and you have to view it again.
 Files over 10 MB and binary files are refused. The result of an edit shows the changed lines."""
-_SHORT = """View, create and edit text files. `view`: file with line numbers, folder or image. `create`: new file only.
+_SHORT = """View, create and edit text files. `view`: file with lines, directory or image. `create`: new file only.
 `str_replace`: `old_str` must be in the file exactly once. `insert`: after line `insert_line`. `undo_edit`: undoes
 the last edit. Paths are absolute."""
 
@@ -46,7 +46,7 @@ class StrReplaceEditorAction(Action):
     can_read_only: ClassVar[bool] = True
 
     command: Command = Field(description="What to do.")
-    path: str = Field(description="The file (for `view` also a folder), as an absolute path.")
+    path: str = Field(description="The file (for `view` also a directory), as an absolute path.")
     file_text: str | None = Field(None, description="For `create`: the whole content of the new file.")
     old_str: str | None = Field(None, description="For `str_replace`: the text to replace, exactly as in the file.")
     new_str: str | None = Field(None, description="For `str_replace` and `insert`: the new text.")
@@ -202,7 +202,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         path = self._files.existing(self._files.source(action.path))
         if path.is_dir():
             if action.view_range is not None:
-                raise EditorError(f"{path} is a folder; `view_range` is for files.")
+                raise EditorError(f"{path} is a directory; `view_range` is for files.")
             return _view_result(action, show_directory(path, action.path))
         raw = read_bytes(path, self._files.root_of(path))
         image = image_in(raw)

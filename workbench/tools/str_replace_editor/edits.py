@@ -172,7 +172,7 @@ def _ambiguous(text: str, offsets: list[int]) -> str:
     lines = list(dict.fromkeys(text.count("\n", 0, offset) + 1 for offset in offsets))
     more = " and more" if len(offsets) > _MANY else ""
     where = f"lines {', '.join(map(str, lines))}{more}" if len(lines) > 1 else f"line {lines[0]}, more than once"
-    return f"`old_str` is not unique: it appears in {where}. Take in more of the text around the place you mean."
+    return f"`old_str` is not unique: it appears in {where}. Include more of the text around the place you mean."
 
 
 def _spliced(flat: _Flat, offset: int, old: str, new: str) -> Edited:

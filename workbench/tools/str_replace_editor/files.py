@@ -173,7 +173,7 @@ class Files:
             raise EditorError(f"{changed} View it again before you edit it.")
         merged = self._last_viewed.merged(base, theirs, ours)
         if merged.text == theirs:
-            raise EditorError(f"{changed} It holds this edit already. View it again.")
+            raise EditorError(f"{changed} It contains this edit already. View it again.")
         return Edited.between(theirs, merged.text), Stale(base, ours, merged.conflicts)
 
     def previewed(self, plan: Plan) -> FileChange:
@@ -197,7 +197,7 @@ class Files:
         if text != before:
             coding, text = reading_of(path, raw, before)
         if text != before:
-            raise EditorError(f"{path} does not hold the text that was shown.")
+            raise EditorError(f"{path} does not contain the text that was shown.")
         if after is None:
             mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
             return Plan(path, raw, None, before, None, digest_before=digest(raw), mode=mode)
@@ -218,7 +218,7 @@ class Files:
         """Return the plan to create a file. Raises EditorError if the path exists."""
         is_there = pending_content(path) is not None if is_pending(path) else os.path.lexists(path)
         if is_there:
-            what = "is a folder" if path.is_dir() else "exists already"
+            what = "is a directory" if path.is_dir() else "exists already"
             raise EditorError(f"{path} {what}; `create` never replaces anything. Use `str_replace` to edit a file.")
         return Plan(path, None, encoded(path, text), None, text)
 

@@ -44,14 +44,14 @@ def _notice(lines: Sequence[str], head: int, start: int, first: int) -> list[str
     if start == head:
         return []
     lost = f"lines {first + head} to {first + start - 1}"
-    return [f"[… {lost} left out; view them with view_range …]"]
+    return [f"[… {lost} omitted; view them with view_range …]"]
 
 
 def _shortened(line: str) -> str:
     budget = MAX_CHARS // 4
     if len(line) <= 2 * budget:
         return line
-    return f"{line[:budget]}[… {len(line) - 2 * budget} characters of this line left out …]{line[-budget:]}"
+    return f"{line[:budget]}[… {len(line) - 2 * budget} characters of this line omitted …]{line[-budget:]}"
 
 
 def _row(number: int, line: str) -> str:
@@ -68,7 +68,7 @@ def describe_nearest(text: str, old: str) -> str:
     """Return the passage of the text that is most similar to `old`, with line numbers and the differences."""
     lines, asked = text.split("\n"), old.strip("\n").split("\n")
     if all(_NUMBERED.match(line) for line in asked) and _NUMBERED.sub("", old) in text:
-        return "It holds the line numbers of a view; leave the numbers and the tab behind them out."
+        return "It contains the line numbers of a view; omit the numbers and the tab after them."
     start = _best_start(lines, asked)
     if start is None:
         return "Nothing in the file is like it; view the file and copy the text from there."

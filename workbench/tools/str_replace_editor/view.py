@@ -111,9 +111,11 @@ def show_directory(path: Path, display_path: str) -> str:
     rows = list(_entries(path, 2))
     hidden = sum(entry.name.startswith(".") for entry in path.iterdir())
     text = "\n".join(rows[:_MAX_ENTRIES]) or "(nothing)"
-    more = f"\n[{len(rows) - _MAX_ENTRIES} more left out]" if len(rows) > _MAX_ENTRIES else ""
+    more = f"\n[{len(rows) - _MAX_ENTRIES} more omitted]" if len(rows) > _MAX_ENTRIES else ""
     hidden_note = f"\n[{hidden} hidden {'entry is' if hidden == 1 else 'entries are'} not shown]" if hidden else ""
-    return f"Files and folders in {display_path}, two levels deep:\n{cut_middle(text, MAX_CHARS)}{more}{hidden_note}\n"
+    return (
+        f"Files and directories in {display_path}, two levels deep:\n{cut_middle(text, MAX_CHARS)}{more}{hidden_note}\n"
+    )
 
 
 def _entries(directory: Path, levels: int, indent: str = "") -> Iterator[str]:

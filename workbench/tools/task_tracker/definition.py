@@ -24,7 +24,7 @@ _DESCRIPTION = """Keep a list of the tasks of a longer piece of work; the user s
 * `plan` replaces the whole list by `task_list`: send every task each time, with its new status.
 * `view` shows the list.
 
-Use it for work of three steps or more. Mark a task `in_progress` before you begin it and `done` only when its result
+Use it for work of three steps or more. Mark a task `in_progress` before you start it and `done` only when its result
 has been checked. Keep one task in progress at a time."""
 _SHORT = "Keep a list of tasks: `plan` replaces the whole list, `view` shows it. One task in progress at a time."
 
@@ -32,7 +32,7 @@ _SHORT = "Keep a list of tasks: `plan` replaces the whole list, `view` shows it.
 class TaskItem(Schema):
     """One task."""
 
-    id: str = Field("", description="A short name that stays the same; made when left out.")
+    id: str = Field("", description="A short name that stays the same; made when omitted.")
     title: str = Field("", description="What is to be done, in one line.")
     status: Status = Field("todo", description="How far it is.")
     notes: str = Field("", description="What is worth remembering about it.")

@@ -43,7 +43,7 @@ def html_text(content: bytes, part: str, charset: str, url: str) -> dict[str, An
     _resolve_urls(soup, url)
     body = without_unseen(soup)
     chosen = main_part(body) if part == "main" else body
-    notes = ["only the beginning of its source was read"] if len(content) > _HTML else []
+    notes = ["only the start of its source was read"] if len(content) > _HTML else []
     return {"title": title, "text": _markdown(chosen), "notes": notes}
 
 

@@ -55,7 +55,7 @@ _CONVERTING = 45.0
 _FAILED = 2_000
 """The most characters shown of a server's error page."""
 _CUT = {
-    "size": "it is longer than {size:g} MB, and only its beginning was read",
+    "size": "it is longer than {size:g} MB, and only its start was read",
     "time": "it did not end within {seconds:g} seconds, and only what came until then was read",
     "broken": "the connection broke, and only what came until then was read",
 }
@@ -140,7 +140,7 @@ def page_of(document: Document, page: int, *, is_cached: bool) -> WebReadObserva
         wrong = f"{document.url} answered {document.status}, so this is not the page you asked for."
         wrong += f"\n{document.text[:_FAILED]}"
     elif not document.text:
-        wrong = f"{document.url} holds no text that can be read; perhaps scripts build it, or it is made of images."
+        wrong = f"{document.url} contains no text that can be read; perhaps scripts build it, or it is made of images."
     elif page > len(parts):
         wrong = f"There is no page {page}: {document.url} has {len(parts)}."
     observation = WebReadObservation.from_text(

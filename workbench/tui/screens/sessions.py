@@ -90,7 +90,7 @@ def _name(row: SessionRow | None) -> tuple[str, int]:
 NEW_SESSION: Final = ""
 """The screen's result if a new session is wanted, in place of an id."""
 _PLACEHOLDERS: Final = {
-    "filter": "Filter by title, folder or ID",
+    "filter": "Filter by title, directory or ID",
     "search": "Search messages, commands and results",
     "rename": "New title (empty = first message)",
     "export": "File: .md .html .jsonl .svg .cast",

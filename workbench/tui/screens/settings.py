@@ -142,7 +142,7 @@ class SettingsScreen(ModalScreen[None]):
         if isinstance(problems, Problems):
             problems.replace("settings", self._settings_model.problems)
         count = len(problems.lines if isinstance(problems, Problems) else self._settings_model.problems)
-        key = key_of(self.app, "mistakes", "f10")
+        key = key_of(self.app, "problems", "f10")
         line = self.query_one("#settings-wrong", Static)
         line.update(Content(f"! {counted(count, 'invalid setting')} (ignored) · {key} for details"))
         line.display = bool(count)
@@ -221,7 +221,7 @@ class SettingsScreen(ModalScreen[None]):
             return
         if profile:
             line = self.query_one(Input)
-            line.value, line.display = f"profile {profile}", True
+            line.value, line.display = f"model {profile}", True
         await self._load()
         if not self.is_attached:
             return

@@ -21,7 +21,7 @@ from workbench.tui.key_names import key_of
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, tool_line
 
-_CHANGES = "[tools] in your settings switches them on and off; the guide on tools says more"
+_CHANGES = "[tools] in your settings switches them on and off; see the guide on tools"
 
 
 class ToolsScreen(ModalScreen[None]):

@@ -175,14 +175,14 @@ def _of_table(
 
 
 def _profile(name: str) -> Iterator[SettingEntry]:
-    group = f"Profile {name}"
+    group = f"Saved model {name}"
     yield SettingEntry(("models", name), group, "Name", "What you call it; u deletes the whole saved model.", "")
     yield from _of_table(Profile, ("models", name), group, {})
 
 
 def _tools() -> Iterator[SettingEntry]:
     # Only the names are used: importing the tools loads pydantic, which would delay the screen's first paint.
-    about = "Which tools the agent has, unless a row below says otherwise."
+    about = "Which tools the agent has, unless a row below overrides it."
     yield SettingEntry(("tools", "set"), "Tools", "Tool preset", about, "code", choices=list(TOOL_SETS.items()))
     about = "Whether the agent has this tool; its parameters are in the file."
     for name in BUILTIN_TOOLS:

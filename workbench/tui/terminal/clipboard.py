@@ -90,7 +90,7 @@ def store_image(directory: Path, env: Mapping[str, str], platform: str = sys.pla
     try:
         return _store(directory, data, kind)
     except OSError as error:
-        raise WorkbenchError(f"the image cannot be kept: {error.strerror or error}") from error
+        raise WorkbenchError(f"the image cannot be saved: {error.strerror or error}") from error
 
 
 def _image_program(env: Mapping[str, str], platform: str) -> str | None:

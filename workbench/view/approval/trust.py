@@ -92,7 +92,7 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
         try:
             start = _start_of(read_server(server, config, name, str(question.directory), runs_there=True))
         except WorkbenchError as error:
-            start = f"left out: {error}"
+            start = f"ignored: {error}"
         lines.append(visible(f"{server}: {start}", lines=False))
     return lines + ([f"and {len(table) - _MOST_SERVERS} more"] if len(table) > _MOST_SERVERS else [])
 

@@ -223,7 +223,7 @@ def outcome(item: ActionItem) -> str:
     if item.phase in _OUTCOMES:
         return _OUTCOMES[item.phase]
     if item.exit_code == -1 and item.phase == "done":
-        return "goes on"
+        return "continues"
     if item.phase == "failed":
         return f"exit {item.exit_code}" if item.exit_code not in (None, 0, -1) else "error"
     if item.files:

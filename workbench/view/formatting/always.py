@@ -15,7 +15,7 @@ from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip, line_width
 
 SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
-    ("session", "this session", "forgotten when it ends"),
+    ("session", "this session", "discarded when it ends"),
     ("folder", "this project", "saved in your rules.toml"),
     ("person", "all projects", "saved in your rules.toml"),
 )

@@ -126,12 +126,12 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
     hint = f"Deleted files were copied first: press b or run `ohw restore {item.copy_id}`"
     yield "COPY", hint if item.copy_id else ""
-    yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
+    yield "SUMMARY", "\n".join(part for part in (item.summary, item.thought) if part)
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)
     yield "DECISION", _decision(item)
-    yield "MORE ABOUT THE RESULT", "\n".join(result_facts(item.observation))
-    yield "TIME AND MODEL", _time_and_model(item)
+    yield "RESULT DETAILS", "\n".join(result_facts(item.observation))
+    yield "TIMING AND COST", _time_and_model(item)
 
 
 def _argument(name: str, value: Any) -> str:
@@ -153,7 +153,7 @@ def _words(item: ActionItem) -> str:
 def _risk(item: ActionItem) -> str:
     if item.by_user:
         return ""  # a command of the user's needs no approval
-    lines = [f"{item.risk} (the model said {item.model_risk})", *item.reasons]
+    lines = [f"{item.risk} (agent: {item.model_risk})", *item.reasons]
     lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
     return "\n".join(lines)
 

@@ -104,7 +104,7 @@ def _reasons(action: ActionItem) -> list[str]:
 def _by_itself(action: ActionItem) -> str:
     if is_titled(action) and action.risk == "MEDIUM":
         return "changes a file" if len(action.preview) == 1 else f"changes {len(action.preview)} files"
-    return "the risk is not known" if action.risk == "UNKNOWN" else f"the risk is {action.risk}"
+    return "the risk is unknown" if action.risk == "UNKNOWN" else f"the risk is {action.risk}"
 
 
 def _quote(action: ActionItem) -> list[Line]:

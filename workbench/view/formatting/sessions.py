@@ -63,7 +63,7 @@ def details(row: SessionRow) -> str:
     if entry.damaged:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
     where = visible_path(from_home(Path(entry.workspace)))
-    parts = [entry.id, f"began {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
+    parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
     return " · ".join([*parts, *([f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else [])])
 
 

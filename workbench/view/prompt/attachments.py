@@ -85,7 +85,7 @@ def _describe(path: str, location: Path) -> Attached:
     except OSError as error:
         return Attached(f"{visible_path(path)} cannot be read: {error.strerror or error}", True)
     if kind_of(head) is None:
-        return Attached(f"{visible_path(path)} holds no image; it is only named", True)
+        return Attached(f"{visible_path(path)} contains no image; it is only named", True)
     if size > MOST_BYTES:
         return Attached(f"{chip(path, size, head)}, too large: at most {size_of(MOST_BYTES)}", True)
     return Attached(chip(path, size, head))

@@ -68,7 +68,7 @@ def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str
     if file.note and not whole:
         return "Nothing to revert line by line here; X reverts the whole file"
     if file.note and file.before is not None and not file.version:
-        return "No version of this file is known here; `ohw restore --versions` lists them"
+        return "There is no version of this file here; `ohw restore --versions` lists them"
     if state.running:
         return "An action is running: wait until it has ended, or stop it"
     current = state.changes.get(file.path)

@@ -44,7 +44,9 @@ def files_against_head(directory: Path) -> list[FileState]:
     try:
         inside = Path(os.path.realpath(directory)).relative_to(os.path.realpath(top))
     except ValueError:
-        raise WorkbenchError("the repository here says that its files lie in another folder (core.worktree)") from None
+        raise WorkbenchError(
+            "the repository's settings say that its files are in another directory (core.worktree)"
+        ) from None
     only = [str(inside)] if inside.parts else []
     from workbench.files.git import run_git
 
@@ -119,7 +121,7 @@ def _git(arguments: list[str], directory: Path, data: bytes = b"") -> bytes:
 
     answer = run_git(arguments, cwd=directory, data=data)
     if not answer.ok:
-        raise WorkbenchError(f"git cannot say what differs from HEAD: {answer.error or 'it failed'}")
+        raise WorkbenchError(f"git cannot show what differs from HEAD: {answer.error or 'it failed'}")
     return answer.output
 
 

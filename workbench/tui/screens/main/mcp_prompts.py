@@ -70,4 +70,4 @@ class PromptRequests:
             prompt = self._prompt()
             focus_now(prompt)
             prompt.bring(visible(changed.prompt))
-            self._notify("This is what the server's prompt says: look at it, then send it.", timeout=5)
+            self._notify("The server's prompt: check it, then send it.", timeout=5)

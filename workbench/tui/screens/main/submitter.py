@@ -30,7 +30,7 @@ BeginShell: TypeAlias = Callable[[str], Awaitable[None]]
 
 _QUITS: Final = ("exit", "quit")
 """Messages that quit, as they do in a shell."""
-RETRY: Final = "Go on where the error stopped you."
+RETRY: Final = "Continue where the error stopped you."
 """The message that an empty line sends after an error."""
 NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try without"
 
