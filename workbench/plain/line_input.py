@@ -142,7 +142,7 @@ class LineAsker:
             self._console.print(*page)
             self._quiet_since = self._clock()
             if number < len(pages):
-                await self.answer(f"Part {number} of {len(pages)}; enter for the next: ")
+                await self.answer(f"Part {number} of {len(pages)}; Enter for the next: ")
         self._quiet_since = self._clock()
 
     async def answer(self, prompt: str) -> str:

@@ -61,8 +61,8 @@ WORDS: Final = {
     "compact": "summarize the conversation to free up context",
     "compact undo": "undo the last compaction",
     "send": "send an MCP server's prompt",
-    "stop": "stop the agent, as ctrl+c does",
-    "quit": "quit, as ctrl+d does; the session is saved",
+    "stop": "stop the agent, as Ctrl+C does",
+    "quit": "quit, as Ctrl+D does; the session is saved",
     "exit": "same as /quit",
 }
 _BUILT_IN: Final = frozenset(f"/{name.split()[0]}" for name in WORDS)

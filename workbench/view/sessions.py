@@ -17,6 +17,7 @@ from workbench.session.storage.lock import holder
 from workbench.session.storage.session_list import SearchMatch, SessionSummary, find_session, newest_first
 from workbench.view.batches import in_batches
 from workbench.view.formatting.sessions import SessionRow, title
+from workbench.view.git_branch import current_branch
 from workbench.view.prompt.completion import ranking
 
 _EXPORT = 600.0
@@ -30,6 +31,7 @@ class SessionShelf:
         self.current = current
         self._rows: dict[str, SessionRow] = {}
         self._called: Counter[str] = Counter()
+        self._branches: dict[str, str] = {}
 
     def read(self, on_batch: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
         """Read all sessions; call it in a thread. `on_batch` is called with each new batch."""
@@ -52,9 +54,16 @@ class SessionShelf:
         return self._called[title(row.entry)] > 1
 
     def rows(self, query: str = "") -> Sequence[SessionRow]:
-        """Return the sessions that match the query, best first; for an empty query, all except sub-agents' sessions."""
+        """Return the sessions that match the query, best first; for an empty query, all except sub-agents' sessions.
+
+        Without a query, those of one directory follow each other, and damaged ones come last.
+        """
         if not query.strip():
-            return [row for row in self._rows.values() if not row.entry.parent]
+            groups: dict[tuple[bool, str], list[SessionRow]] = {}
+            for row in self._rows.values():
+                if not row.entry.parent:
+                    groups.setdefault((bool(row.entry.damaged), row.entry.workspace), []).append(row)
+            return [row for key in sorted(groups, key=lambda key: key[0]) for row in groups[key]]
         rank = ranking(query.strip())
         ranked = []
         for at, row in enumerate(self._rows.values()):
@@ -83,7 +92,7 @@ class SessionShelf:
         """Show a new title that was sent to the session's engine."""
         row = self._rows[name]
         entry = row.entry if not text else replace(row.entry, title=text)
-        self.add([SessionRow(entry, row.is_current, row.is_busy)])
+        self.add([replace(row, entry=entry)])
 
     def delete(self, name: str) -> None:
         """Delete a session that no process uses, and its sub-agents' sessions. Raises WorkbenchError."""
@@ -114,4 +123,6 @@ class SessionShelf:
     def _row(self, entry: SessionSummary) -> SessionRow:
         is_current = entry.id == self.current
         is_busy = not is_current and holder(session_path(self._locations, entry.id)) is not None
-        return SessionRow(entry, is_current, is_busy)
+        if entry.workspace and entry.workspace not in self._branches:
+            self._branches[entry.workspace] = current_branch(Path(entry.workspace))
+        return SessionRow(entry, is_current, is_busy, branch=self._branches.get(entry.workspace, ""))

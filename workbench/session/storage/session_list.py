@@ -46,7 +46,8 @@ SELECT count(*), max(seq),
                 IN {_PAID} AND json_extract(json, '$.event.cost') IS NULL END),
   min(CASE WHEN kind = 'user_message' THEN seq END),
   max(CASE WHEN kind = 'user_message' THEN seq END),
-  max(CASE WHEN kind = 'run_ended' THEN seq END)
+  max(CASE WHEN kind = 'run_ended' THEN seq END),
+  max(CASE WHEN kind = 'model_responded' AND json_extract(json, '$.text') <> '' THEN seq END)
 FROM events
 """
 _SETTLING = ("action_assessed", "action_decided", "action_observed", "action_abandoned")
@@ -61,6 +62,7 @@ _TITLE = """
 SELECT json_extract(json, '$.title') FROM events
 WHERE kind = 'settings_changed' AND json_extract(json, '$.title') IS NOT NULL ORDER BY seq DESC LIMIT 1
 """
+_LONGEST_ANSWER = 400
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
@@ -88,6 +90,10 @@ class SessionSummary:
     waiting: int = 0
     cost: float | None = None
     ended: str = ""
+    is_running: bool = False
+    """Whether a message was sent after which no run has ended; the engine may have been killed since."""
+    answer: str = ""
+    """The start of the last text that the model wrote, on one line; unescaped."""
     damaged: str = ""
     parent: str = ""
     agent: str = ""
@@ -200,7 +206,7 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
 
 
 def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
-    count, last, answered, actions, cost, unpriced, first_message, last_message, last_end = db.execute(
+    count, last, answered, actions, cost, unpriced, first_message, last_message, last_end, written = db.execute(
         _FACTS
     ).fetchone()
     started = json.loads(db.execute("SELECT json FROM events WHERE seq = 1").fetchone()[0])
@@ -221,9 +227,17 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
         waiting=0 if is_over else _waiting(db, answered or 0),
         cost=None if unpriced else float(cost or 0.0) if answered else 0.0,
         ended=_reason(db, last_end) if is_over else "",
+        is_running=not is_over and last_message is not None,
+        answer=_answer(db, written) if written else "",
         parent=str(started.get("parent", "")),
         agent=str(started.get("agent", "")),
     )
+
+
+def _answer(db: sqlite3.Connection, seq: int) -> str:
+    """Return the first lines of a response on one line, without secrets; unescaped."""
+    (line,) = db.execute("SELECT json FROM events WHERE seq = ?", (seq,)).fetchone()
+    return without_secrets(re.sub(r"\s+", " ", str(json.loads(line)["text"])[:_LONGEST_ANSWER]).strip())
 
 
 def _reason(db: sqlite3.Connection, seq: int) -> str:

@@ -28,8 +28,8 @@ from workbench.view.formatting.decisions import decision_row
 from workbench.view.wrapping import Line, Piece
 
 _PLACEHOLDERS: Final = {"filter": HELP, "export": "File: .json .csv .md"}
-_KEYS: Final = "enter details · / filter · tab {other} · x export · esc close"
-_SHORT_KEYS: Final = "/ filter · tab {other} · x export · esc close"
+_KEYS: Final = "Enter Details   / Filter   Tab {other}   x Export   Esc Close"
+_SHORT_KEYS: Final = "/ Filter   Tab {other}   x Export   Esc Close"
 
 
 class DecisionLines(LineList):
@@ -183,8 +183,8 @@ class DecisionsScreen(ModalScreen[None]):
         most = f" · the latest {MOST_ROWS:,}" if decisions.count >= MOST_ROWS else ""
         box.border_title = Content(f"Decisions · {scope} · {count}{most}{reading}")
         keys = _KEYS if self.size.width >= len(_KEYS) + 14 else _SHORT_KEYS
-        keys = keys if decisions.has_session else keys.replace("tab {other} · ", "")
-        box.border_subtitle = Content(keys.format(other="this session" if decisions.is_all else "all sessions"))
+        keys = keys if decisions.has_session else keys.replace("   Tab {other}", "")
+        box.border_subtitle = Content(keys.format(other="This session" if decisions.is_all else "All sessions"))
 
     def _show_note(self) -> None:
         row = self._lines.current

@@ -66,7 +66,7 @@ class ServersScreen(ModalScreen[None]):
             box.border_title = "MCP servers"
             keys = [key_of(self.app, f"servers.{name}", key) for name, key in (("approve", "a"), ("log", "l"))]
             close = key_of(self.app, "servers.close", "escape")
-            box.border_subtitle = f"{keys[0]} approve changes · {keys[1]} log · {close} close"
+            box.border_subtitle = f"{keys[0]} Approve changes   {keys[1]} Log   {close} Close"
             yield OptionList(id="servers-list")
             with VerticalScroll(id="servers-about"):
                 yield Static(id="servers-waiting")

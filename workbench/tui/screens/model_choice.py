@@ -51,7 +51,7 @@ class ModelChoice(ModalScreen[str | None]):
         with Vertical(id="models-box") as box:
             box.border_title = "Switch model"
             test, close = key_of(self.app, "models.test", "t"), key_of(self.app, "models.close", "escape")
-            box.border_subtitle = f"↑↓ enter · {test} one test call · {close} keeps the model"
+            box.border_subtitle = f"Enter Use   {test} Test   {close} Keep the model"
             yield OptionList(*(Option(row) for row in self._rows), id="models-list")
             yield Static(Content(self._note), id="models-note")
 

@@ -74,7 +74,7 @@ class RulesScreen(ModalScreen[None]):
         with Vertical(id="rules-box") as box:
             box.border_title = "Rules"
             drop, close = key_of(self.app, "rules.delete", "d"), key_of(self.app, "rules.close", "escape")
-            box.border_subtitle = f"enter try · {drop} delete · {close} close"
+            box.border_subtitle = f"Enter Try   {drop} Delete   {close} Close"
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
             yield self._lab

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -22,17 +23,17 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.session_list import SearchMatch
 from workbench.text import visible
-from workbench.tui.widgets.line_list import LineList
+from workbench.tui.widgets.grouped_list import GroupedList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
 from workbench.view.approval.quiet_time import Confirmation
-from workbench.view.formatting.sessions import SessionRow, details, session_row, title
+from workbench.view.formatting.sessions import SessionRow, day, details, directory_heading, session_row, title
 from workbench.view.sessions import SessionShelf
 from workbench.view.wrapping import Line, Piece
 
 
-class SessionList(LineList):
-    """Shows rows; enter or a click chooses one."""
+class SessionList(GroupedList):
+    """Shows rows below their directories; Enter or a click chooses one."""
 
     class Chosen(Message):
         """Posted to open the session of a row."""
@@ -54,33 +55,40 @@ class SessionList(LineList):
     @property
     def current(self) -> SessionRow | None:
         """The row under the cursor."""
-        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+        return self._rows[self.row_index] if self._rows and self.row_index >= 0 else None
 
-    def show(self, rows: Sequence[SessionRow], empty: str) -> None:
-        """Replace the rows, keeping the cursor on its session; `empty` is the text shown if there are none."""
-        before = self.current
+    def show(self, rows: Sequence[SessionRow], empty: str, *, is_grouped: bool) -> None:
+        """Replace the rows, keeping the cursor on its session; `empty` is the text shown if there are none.
+
+        If `is_grouped`, the first row of a directory has the directory as its heading.
+        """
+        before = self.current if self.row_index > 0 else None  # a cursor on the first row stays there
         self._rows, self._empty = rows, empty
-        self.set_count(len(rows) or 1)
-        stays = _name(before) if self.cursor else None  # a cursor on the first row stays there, whatever rows arrive
-        self.cursor = next((at for at, row in enumerate(rows) if _name(row) == stays), 0) if stays else 0
-        self.forget()
+        at = next((at for at, row in enumerate(rows) if _name(row) == _name(before)), 0) if before else 0
+        groups = [(bool(row.entry.damaged), row.entry.workspace) for row in rows]
+        is_first = [is_grouped and (number == 0 or groups[number - 1] != key) for number, key in enumerate(groups)]
+        self.set_rows([directory_heading(row) if is_first[number] else None for number, row in enumerate(rows)], at)
 
-    def line(self, index: int, width: int) -> Line:
-        """Return one row."""
+    def row_line(self, index: int, width: int) -> Line:
+        """Return one row; the first row of a day in a directory names the day."""
         if not self._rows:
             return [Piece(self._empty, "dim")]
-        row = self._rows[index]
-        return session_row(row, width, clock.now(), is_twin=self._is_twin(row))
+        row, before, now = self._rows[index], self._rows[index - 1] if index else None, clock.now()
+        is_first = before is None or _group(before, now) != _group(row, now)
+        return session_row(row, width, now, is_twin=self._is_twin(row), is_first=is_first)
 
     def watch_cursor(self, before: int, after: int) -> None:
         """Report the move, so that the screen can describe the row."""
         super().watch_cursor(before, after)
         self.post_message(self.Moved())
 
-    def choose(self, index: int) -> None:
+    def choose_row(self, index: int) -> None:
         """Open the session under the cursor."""
-        if index < len(self._rows):
-            self.post_message(self.Chosen(self._rows[index]))
+        self.post_message(self.Chosen(self._rows[index]))
+
+
+def _group(row: SessionRow, now: datetime) -> tuple[bool, str, str]:
+    return bool(row.entry.damaged), row.entry.workspace, day(row.entry.updated, now)
 
 
 def _name(row: SessionRow | None) -> tuple[str, int]:
@@ -97,11 +105,11 @@ _PLACEHOLDERS: Final = {
 }
 """The placeholder of the input line, by what the line is used for."""
 _SUBMIT_HINTS: Final = {
-    "rename": "enter saves the title · esc cancels",
-    "export": "enter writes the file · esc cancels",
+    "rename": "Enter Save the title   Esc Cancel",
+    "export": "Enter Write the file   Esc Cancel",
 }
-_KEYS: Final = "enter open · n new · / filter · s search · r rename · x export · d delete · esc close"
-_SHORT_KEYS: Final = "enter open · n new · / filter · s search · F1 help"
+_KEYS: Final = "Enter Open   n New   / Filter   s Search   r Rename   x Export   d Delete   Esc Close"
+_SHORT_KEYS: Final = "Enter Open   n New   / Filter   s Search   F1 Help"
 
 
 class SessionQuery:
@@ -205,7 +213,7 @@ class SessionNote:
         """Show the message or, if there is none, the details of the session under the cursor."""
         row = self._rows.current
         text = self._message or (details(row) if row else "")
-        self.line.update(Content(visible(text, lines=False)))
+        self.line.update(Content(visible(text)))
 
     def cursor_moved(self) -> bool:
         """Drop the message if the cursor has left the session that it is about; return whether the cursor has."""
@@ -459,7 +467,7 @@ class SessionsScreen(ModalScreen[str | None]):
         query, rows = self._query, self._query.rows()
         is_working = query.is_searching or query.is_reading
         empty = "No sessions yet" if not query.text else "No match"
-        self._rows.show(rows, "…" if is_working else empty)
+        self._rows.show(rows, "…" if is_working else empty, is_grouped=not query.text.strip())
         count, damaged = self._shelf.count()
         total = f"{len(rows)} found" if query.is_search else f"{count:,}{' …' if query.is_reading else ''}"
         parts = [total, f"{damaged} damaged" if damaged else "", "searching …" if query.is_searching else ""]

@@ -21,10 +21,10 @@ from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.problems import Problems
-from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile, setting_row
+from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile, section, setting_row
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
-from workbench.tui.widgets.line_list import LineList
+from workbench.tui.widgets.grouped_list import GroupedList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.formatting.timeline_rows import from_home
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath
 
 
-class SettingList(LineList):
-    """Shows rows; enter or a click chooses one."""
+class SettingList(GroupedList):
+    """Shows rows below the names of their sections; Enter or a click chooses one."""
 
     class Chosen(Message):
         """Posted to change the setting of a row."""
@@ -55,29 +55,26 @@ class SettingList(LineList):
     @property
     def current(self) -> SettingRow | None:
         """The row under the cursor."""
-        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+        return self._rows[self.row_index] if self._rows and self.row_index >= 0 else None
 
     def show(self, rows: Sequence[SettingRow]) -> None:
         """Replace the rows, keeping the cursor on its setting if it is among them."""
         before = self.current
         self._rows, self._empty = rows, "No match"
-        self.set_count(len(rows) or 1)
         paths = [row.entry.path for row in rows]
-        self.move_to(paths.index(before.entry.path) if before and before.entry.path in paths else 0)
-        self.forget()
+        at = paths.index(before.entry.path) if before and before.entry.path in paths else 0
+        groups = [row.entry.group for row in rows]
+        is_first = [number == 0 or groups[number - 1] != group for number, group in enumerate(groups)]
+        self.set_rows([section(group) if first else None for group, first in zip(groups, is_first, strict=True)], at)
         self.post_message(self.Moved())
 
-    def line(self, index: int, width: int) -> Line:
-        """Return one row; the first row of a group names the group."""
-        if not self._rows:
-            return [Piece(self._empty, "dim")]
-        is_first = index == 0 or self._rows[index - 1].entry.group != self._rows[index].entry.group
-        return setting_row(self._rows[index], width, with_group=is_first)
+    def row_line(self, index: int, width: int) -> Line:
+        """Return one row."""
+        return setting_row(self._rows[index], width) if self._rows else [Piece(self._empty, "dim")]
 
-    def choose(self, index: int) -> None:
+    def choose_row(self, index: int) -> None:
         """Change the setting under the cursor."""
-        if index < len(self._rows):
-            self.post_message(self.Chosen(self._rows[index]))
+        self.post_message(self.Chosen(self._rows[index]))
 
     def watch_cursor(self, before: int, after: int) -> None:
         """Report the move, so that the screen describes the row."""
@@ -85,7 +82,7 @@ class SettingList(LineList):
         self.post_message(self.Moved())
 
 
-_KEYS = "enter change · / filter · u reset to default · esc close"
+_KEYS = "Enter Change   / Filter   u Reset to default   Esc Close"
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -278,7 +275,7 @@ class SettingEdit(ModalScreen[str | None]):
         entry = self._entry
         with Vertical(id="setting-box") as box:
             box.border_title = Content(visible(f"{entry.group} · {entry.title}", lines=False))
-            box.border_subtitle = "↑↓ Enter save · Esc cancel" if entry.choices else "Enter save · Esc cancel"
+            box.border_subtitle = "↑↓ Move   Enter Save   Esc Cancel" if entry.choices else "Enter Save   Esc Cancel"
             yield Static(Content(visible(entry.about, lines=False)), id="setting-words")
             if entry.choices:
                 yield OptionList(*(Option(self._option(*choice)) for choice in entry.choices), id="setting-choices")

@@ -22,7 +22,7 @@ from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.trust import TrustQuestion, brings, contents, kind_of, started_by
 
 _MOST: Final = 8
-_QUIET: Final = "yes in a moment…"
+_QUIET: Final = "Yes (ready in 0.5s)"
 _CHOICES: Final = (
     "No: ignore them in this session",
     "Review them first",

@@ -60,7 +60,7 @@ class TrustedScreen(ModalScreen[None]):
         with Vertical(id="trusted-box") as box:
             box.border_title = "Trusted directories"
             drop, close = key_of(self.app, "trusted.revoke", "d"), key_of(self.app, "trusted.close", "escape")
-            box.border_subtitle = f"↑↓ choose · {drop} revoke · {close} close"
+            box.border_subtitle = f"↑↓ Move   {drop} Revoke   {close} Close"
             yield OptionList(id="trusted-list")
             yield Static("reading …", id="trusted-note")
 

@@ -196,7 +196,7 @@ def _keys() -> Iterator[SettingEntry]:
         yield SettingEntry(("keys", name), "Keys", name, about, binding.key, NOW)
 
 
-_GROUP, _TITLE, _SOURCE = 15, 22, 13
+_TITLE, _SOURCE = 24, 13
 _WIDE: Final = 84
 
 
@@ -208,18 +208,22 @@ class SettingRow:
     value: CurrentValue
 
 
-def setting_row(row: SettingRow, width: int, *, with_group: bool) -> Line:
-    """Return one row, exactly `width` cells wide."""
+def section(group: str) -> Line:
+    """Return the heading above the settings of a group."""
+    return [Piece(visible(group, lines=False), "heading")]
+
+
+def setting_row(row: SettingRow, width: int) -> Line:
+    """Return one row, exactly `width` cells wide; a value that is not the default is bright and has a dot."""
     entry, current = row.entry, row.value
-    scale = 0 if width >= _WIDE else 4
-    group = pad(visible(entry.group, lines=False) if with_group else "", _GROUP - scale)
-    title = pad(visible(entry.title, lines=False), _TITLE - scale)
-    free = max(0, width - len(group) - len(title) - _SOURCE - 4)
+    title = pad(visible(entry.title, lines=False), _TITLE if width >= _WIDE else _TITLE - 4)
+    free = max(0, width - len(title) - _SOURCE - 6)
     value = visible(current.problem or entry.explained(current.text), lines=False)
-    style = "failed" if current.problem else "bold" if current.is_yours else ""
+    is_changed = bool(current.problem) or current.source != "default"
+    style = "failed" if current.problem else "bold" if is_changed else "dim"
     return [
-        Piece(group, "heading"),
-        Piece(f"{title}  "),
+        Piece("● " if is_changed else "  ", "failed" if current.problem else "accent"),
+        Piece(f"{title}  ", "" if is_changed else "dim"),
         Piece(pad(f"✗ {value}" if current.problem else value or "–", free), style),
         Piece("  "),
         Piece(pad(current.source, _SOURCE), "accent" if current.source != "default" else "dim"),

@@ -132,7 +132,7 @@ class OpenNotice(MoreText):
     def show_item(self) -> None:
         """Show the notice as it is now."""
         sign, _ = _NOTICE_STYLES[self.item.kind]
-        self.set_text(f"{sign} {self.item.text} · enter opens", self.item.detail)
+        self.set_text(f"{sign} {self.item.text} · Enter opens", self.item.detail)
 
 
 class AgentText(Copying, Vertical, SingleLayoutPass):

@@ -1,6 +1,7 @@
 """Rows of the sessions list as pieces fitted to a width; used only by the sessions screen.
 
-Columns are dropped as the width shrinks: first the directory, then the number of actions, then the cost.
+The sessions are grouped by directory, and the first one of a day names the day. Columns are dropped as the width
+shrinks: first the number of actions, then the cost, then the day.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -20,8 +21,9 @@ from workbench.view.wrapping import Line, Piece, clip, pad
 if TYPE_CHECKING:
     from workbench.session.storage.session_list import SearchMatch, SessionSummary
 
-_STATES: Final = {"finished": "ok", "error": "failed", "stuck": "waiting", "limit": "waiting"}
-_WITH_DIRECTORY, _WITH_ACTIONS, _WITH_COST = 92, 84, 66
+_ENDS: Final = {"finished": ("done", "ok"), "error": ("failed", "failed"), "stuck": ("failed", "failed")}
+_WITH_ACTIONS, _WITH_COST, _WITH_DAY = 84, 66, 60
+_DAY = 11
 _MATCH_TITLE_WIDTH = 30
 
 
@@ -35,36 +37,57 @@ class SessionRow:
     """Whether another process is using it."""
     match: SearchMatch | None = None
     words: tuple[str, ...] = ()
+    branch: str = ""
+    """The branch that its directory is on now."""
 
 
-def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False) -> Line:
-    """Return one row of exactly `width` cells; `is_twin` means that another session has the same title."""
+def directory_heading(row: SessionRow) -> Line:
+    """Return the heading above the sessions of a directory: its name and its branch."""
+    if row.entry.damaged:
+        return [Piece("Damaged", "failed")]
+    where = visible_path(from_home(Path(row.entry.workspace)))
+    return [Piece(where, "heading"), Piece(f"  {row.branch}" if row.branch else "", "dim")]
+
+
+def day(at: datetime, now: datetime) -> str:
+    """Return the name of a day as users say it, or its date."""
+    date, today = at.astimezone().date(), now.astimezone().date()
+    names = {0: "today", 1: "yesterday"}
+    return names.get((today - date).days) or (f"{date:%d %b}" if date.year == today.year else f"{date:%Y-%m-%d}")
+
+
+def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False, is_first: bool = True) -> Line:
+    """Return one row of exactly `width` cells.
+
+    `is_twin` means that another session has the same title, `is_first` that the row is the first one of its day.
+    """
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
     if row.match is not None:
         return [mark, *_match_row(row, width - 2)]
-    tail = _tail(row, width, now)
-    available = width - 2 - sum(len(piece.text) for piece in tail)
+    tail = _tail(row, width)
+    date = pad(day(row.entry.updated, now) if is_first else "", _DAY) if width >= _WITH_DAY else ""
+    available = width - 2 - len(date) - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
     apart = f" · {_apart(row.entry, width)}" if is_twin else ""
     called = clip(title(row.entry), available - cell_len(apart))
     rest = pad(apart, available - cell_len(called))
-    return [mark, Piece(called, style), Piece(rest, "dim"), *tail]
+    return [Piece(date, "dim"), mark, Piece(called, style), Piece(rest, "dim"), *tail]
 
 
 def _apart(entry: SessionSummary, width: int) -> str:
     """Return what distinguishes sessions with the same title: the end of the id and, in wide rows, the start time."""
     tail = entry.id.rpartition("-")[2]
-    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_DIRECTORY else tail
+    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_ACTIONS else tail
 
 
 def details(row: SessionRow) -> str:
-    """Return one line about a session: its id, when it began, its directory, its model, and its first message."""
+    """Return two lines about a session: its id, start, model and first message; and its last answer."""
     entry = row.entry
     if entry.damaged:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
-    where = visible_path(from_home(Path(entry.workspace)))
-    parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
-    return " · ".join([*parts, *([f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else [])])
+    parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", visible(entry.model, lines=False)]
+    parts += [f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else []
+    return " · ".join(parts) + (f"\nlast answer: {visible(entry.answer, lines=False)}" if entry.answer else "")
 
 
 def title(entry: SessionSummary) -> str:
@@ -82,29 +105,30 @@ def when(at: datetime, now: datetime) -> str:
     return f"{local:%d %b}" if local.year == today.year else f"{local:%Y-%m-%d}"
 
 
-def _tail(row: SessionRow, width: int, now: datetime) -> Line:
+def _tail(row: SessionRow, width: int) -> Line:
     entry = row.entry
-    state, style = _state(row)
+    state, style = session_state(entry, is_busy=row.is_busy or row.is_current)
     tail = [Piece("  ")]
-    if width >= _WITH_DIRECTORY:
-        directory = visible_path(PurePath(entry.workspace).name)
-        tail += [Piece(pad(directory, 16), "tool"), Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
         tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
-    return [*tail, Piece(pad(state, 14), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]
+    return [*tail, Piece(pad(state, 9), style), Piece(pad(f"{entry.updated.astimezone():%H:%M}", 7, right=True), "dim")]
 
 
-def _state(row: SessionRow) -> tuple[str, str]:
-    """Return the word for a session's state and its style; a session that waits for the user is not shown as in use."""
-    if row.entry.damaged:
+def session_state(entry: SessionSummary, *, is_busy: bool) -> tuple[str, str]:
+    """Return the word for a session's state and its style: needs you, running, idle, done, failed or damaged.
+
+    `is_busy` means that a process has the session open; only then is a run that has not ended still running.
+    """
+    if entry.damaged:
         return "damaged", "failed"
-    if row.entry.waiting:
-        return "needs approval", "waiting"
-    word = row.entry.ended or "open"
-    return ("in use", "running") if row.is_busy else (word, _STATES.get(word, "dim"))
+    if entry.waiting or entry.ended == "limit":
+        return "needs you", "waiting"
+    if entry.is_running and is_busy:
+        return "running", "running"
+    return _ENDS.get(entry.ended, ("idle", "dim"))
 
 
 def _match_row(row: SessionRow, width: int) -> Line:
