@@ -321,7 +321,7 @@ def test_pipe_in_place_of_a_git_file_does_not_block_the_screen(tmp_path: Path, n
 def test_work_tree_elsewhere_is_an_error_message(plain: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     _git(plain, "config", "core.worktree", str(tmp_path / "other"))
-    with pytest.raises(WorkbenchError, match="another folder"):
+    with pytest.raises(WorkbenchError, match="another directory"):
         files_against_head(plain)
 
 

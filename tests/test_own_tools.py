@@ -123,7 +123,7 @@ def test_trusted_directory_provides_the_tool_of_the_guide(sandbox: Sandbox):
     done = sandbox.ohw("run", "count", "--json", "--model", sandbox.script(counting(sandbox), finish()))
     assert done.returncode == 0, done.stderr
     assert observed(done)[0] == "3 words"
-    assert "left out" not in done.stderr
+    assert "ignored" not in done.stderr
 
 
 def test_output_of_a_users_tool_is_not_among_the_events(sandbox: Sandbox):

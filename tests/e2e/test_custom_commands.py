@@ -79,4 +79,4 @@ def test_untrusted_commands_are_plain_text_and_named(sandbox: Sandbox):
         arguments = ("--model", "openai/fake", "--api-base", server.base_url)
         done = sandbox.ohw("run", "/look here", *arguments, OPENAI_API_KEY="sk-of-the-test")
     assert server.requests[0].messages[-1]["content"] == "/look here"
-    assert f"the commands in {sandbox.project / '.claude/commands'} are left out" in done.stderr
+    assert f"the commands in {sandbox.project / '.claude/commands'} are ignored" in done.stderr

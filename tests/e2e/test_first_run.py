@@ -117,7 +117,7 @@ def colours_and_settings(user: Newcomer, sandbox: Sandbox) -> None:
     user.terminal.type("max_steps")
     user.sees("max_steps", "Steps")
     user.terminal.press("enter")
-    user.presses("enter", lambda screen: "enter save · esc cancel" in screen, "the line for the value")
+    user.presses("enter", lambda screen: "enter save   esc cancel" in screen, "the line for the value")
     user.terminal.type("x")
     user.sees("must be a whole number")
     user.presses("backspace", lambda screen: "must be a whole number" not in screen, "an empty line")

@@ -273,7 +273,7 @@ def test_browsing_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Pat
         terminal.press("ctrl+o")
         terminal.wait_for("Sessions · 1", 60)
         terminal.press("x")
-        terminal.wait_for("enter writes the file")
+        terminal.wait_for("Enter Write the file")
         terminal.press("enter")
         wait_for(lambda: list(sandbox.project.glob("2*.md")), "the export", 60)
         assert sang(mark) == ""

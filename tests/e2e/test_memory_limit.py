@@ -123,7 +123,7 @@ thread.join()
 print("continues")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "goes on\n", f"ohw: {reason}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "continues\n", f"ohw: {reason}\n")
 
 
 @pytest.mark.parametrize(("error", "is_told"), [("MemoryError()", False), ("ValueError('odd')", True)])

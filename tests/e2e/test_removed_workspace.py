@@ -87,7 +87,7 @@ def test_nothing_runs_once_the_workspace_is_deleted(sandbox: Sandbox, taken: str
     assert end["detail"] == message
     assert done.returncode == 1
     assert f"{message}; once it is back: ohw resume" in done.stderr
-    assert "to go on" not in done.stderr
+    assert "to continue" not in done.stderr
     assert not path.exists()
     assert not Path(f"{sandbox.project}-moved/sub").exists()
     assert sandbox.project.exists() == ("mkdir" in taken)

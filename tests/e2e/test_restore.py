@@ -191,10 +191,10 @@ def test_any_path_of_any_version_is_restored(sandbox: Sandbox):
     assert sandbox.ohw("restore", first, "src/many-449").returncode == 0
     assert (sandbox.project / "src/many-449").read_text() == "449\n"
     assert "name the files" in sandbox.ohw("restore", first).stderr
-    assert "holds nothing at nosuch" in sandbox.ohw("restore", first, "nosuch").stderr
+    assert "contains nothing at nosuch" in sandbox.ohw("restore", first, "nosuch").stderr
     assert "not in" in sandbox.ohw("restore", first, "../elsewhere").stderr
     assert "1 file restored" in sandbox.ohw("restore", first, "src/link").stdout
-    assert "something else now: src/latin.txt" in sandbox.ohw("restore", first, "src").stderr
+    assert "have changed since: src/latin.txt" in sandbox.ohw("restore", first, "src").stderr
     done = sandbox.ohw("restore", first, "src", "--force")
     assert "restored" in done.stdout, done.stderr
     assert tree_of(sandbox.project / "src") == before

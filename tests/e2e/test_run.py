@@ -114,7 +114,7 @@ def test_run_without_tools_refuses_calls_and_limits_what_the_model_sees(sandbox:
         seen = server.requests[-1].messages[-1]["content"]
     assert done.returncode == 0, done.stderr
     assert len(seen) < 700
-    assert "lines left out" in seen
+    assert "lines omitted" in seen
 
 
 def test_wrong_key_is_one_line_that_does_not_show_it(sandbox: Sandbox):

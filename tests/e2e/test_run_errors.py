@@ -63,7 +63,7 @@ def test_rate_limit_of_an_hour_is_reported_and_not_awaited(sandbox: Sandbox):
     with ModelServer([Fault(429, "slow down", headers={"retry-after": "3600"})]) as server:
         done = run(sandbox, server)
     assert done.returncode == 1
-    assert "wait 3600 s and send the message again" in last_line(sandbox, done)
+    assert "try again in 3600 s" in last_line(sandbox, done)
 
 
 def test_dollar_limit_pauses_the_run(sandbox: Sandbox):

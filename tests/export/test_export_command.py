@@ -96,7 +96,7 @@ def test_import_cannot_set_never_ask_mode_or_start_a_second_session(sandbox: San
     assert "mode (medium)" in done.stderr
     again = {"seq": len(HOSTILE) + 1, "at": "2026-01-01T10:00:00Z", **HOSTILE[0]}
     done = sandbox.ohw("import", "-", stdin=hostile(sandbox) + json.dumps(again) + "\n")
-    assert (done.returncode, "begins another session" in done.stderr) == (1, True)
+    assert (done.returncode, "starts another session" in done.stderr) == (1, True)
 
 
 def foreign_file(sandbox: Sandbox, way: str) -> str:

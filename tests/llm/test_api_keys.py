@@ -60,7 +60,10 @@ def test_base_url_from_the_environment_gets_the_key_from_the_environment(monkeyp
 
 
 def test_server_that_requires_a_key_leads_to_advice_on_setting_one():
-    with ModelServer([Fault(401, "no key")]) as server, pytest.raises(ModelError, match="own address only") as error:
+    with (
+        ModelServer([Fault(401, "no key")]) as server,
+        pytest.raises(ModelError, match="only sent to the provider itself") as error,
+    ):
         ask(Profile("mine", "openai/mine", server.base_url))
     assert "api_key_env" in str(error.value)
 

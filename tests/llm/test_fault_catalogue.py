@@ -160,7 +160,7 @@ def test_l02_permanent_rate_limit_backs_off_up_to_the_maximum(trial):
     d = trial(*[Fault(429)] * 5).ask("write me a poem")
     assert len(d.server.requests) == 5
     assert d.end[0] == "error"
-    assert "wait and send the message again" in d.end[1]
+    assert "try again in a minute" in d.end[1]
     check_usable(d)
     assert "write me a poem" in str(d.server.requests[-1].messages), "the message is not lost"
 

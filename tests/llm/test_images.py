@@ -98,7 +98,7 @@ def test_image_from_a_tool_follows_its_result(tmp_path):
     assert seen[-1]["content"][1] == PICTURE
     assert has_pictures(refused)
     assert not has_pictures(blind)
-    assert "An image stood here" in str(blind)
+    assert "An image was here" in str(blind)
     assert [openai_faults(request.messages) for request in caller.server.requests] == [[]] * 4
 
 

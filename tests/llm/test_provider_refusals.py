@@ -190,6 +190,6 @@ def test_requested_wait_is_counted_down_in_seconds(monkeypatch):
 
 def test_excessive_wait_is_reported_at_once(trial):
     d = trial(Fault(429, headers={"retry-after": "600"})).ask()
-    assert "wait 600 s and send the message again" in d.end[1]
+    assert "try again in 600 s" in d.end[1]
     assert len(d.server.requests) == 1
     check_usable(d)

@@ -128,7 +128,7 @@ def test_a_missing_end_does_not_swallow_the_next_call():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<parameter=command>ls<parameter=timeout>5</parameter>\n</function>", "holds the tag of another parameter"),
+        ("<parameter=command>ls<parameter=timeout>5</parameter>\n</function>", "contains the tag of another parameter"),
         ("ls\n</function>", "outside its parameters: `ls`"),
         ("<command>ls</command>\n</function>", "outside its parameters: `<command>ls</command>`"),
         ('{"command": "ls"', "outside its parameters"),

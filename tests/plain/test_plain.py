@@ -217,14 +217,14 @@ def test_hostile_text_is_escaped_and_a_long_question_is_shown_in_pages(sandbox: 
     args = ("go", "--plain", "--model", sandbox.script(bash(lines, risk="HIGH"), finish()))
     with Terminal([*args, "--workspace", str(sandbox.project)], 100, 24, sandbox.env) as terminal:
         terminal.wait_for("Part 1 of ", 60)
-        terminal.wait_for("; enter for the next")
+        terminal.wait_for("; Enter for the next")
         (parts,) = map(int, re.findall(r"Part 1 of (\d+);", terminal.text()))
         assert parts > 3
-        answer(terminal, "yes", "enter for the next:")
+        answer(terminal, "yes", "Enter for the next:")
         assert decided(sandbox) == []
         for part in range(2, parts):
-            terminal.wait_for(f"Part {part} of {parts}; enter")
-            answer(terminal, "", "enter for the next:")
+            terminal.wait_for(f"Part {part} of {parts}; Enter")
+            answer(terminal, "", "Enter for the next:")
         answer(terminal, "no")
         answer(terminal, "", "(optional):")
         leave(terminal)

@@ -118,7 +118,7 @@ def test_page_that_scripts_build_names_the_browser_if_it_is_on(place, is_on):
     with Site({"/": lambda visit: visit.answer(b"<html><body><script>1</script></body></html>")}) as site:
         turn = {"tool": "web_read", "arguments": {"url": site.url()}}
         text = result(place, turn, web_read={"private": True}, browser=is_on)
-    assert "holds no text that can be read" in text
+    assert "contains no text that can be read" in text
     assert ("Instead, use browser to open the page with its scripts." in text) is is_on
 
 

@@ -190,7 +190,7 @@ def test_failing_watcher_is_replaced_by_regular_scans_with_a_notice(recorded):
     (one.work / "a.txt").write_text("1\n")
     wait_for(lambda: others(one), "the change to be found without a watcher")
     notices = [event.notice for event in versions(one) if event.notice]
-    assert any("now and then" in text and "No space left" in text for text in notices)
+    assert any("are polled" in text and "No space left" in text for text in notices)
 
 
 def test_watcher_that_misses_changes_is_replaced_too(recorded):

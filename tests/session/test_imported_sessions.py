@@ -229,7 +229,7 @@ def test_directory_that_others_can_write_to_is_asked_about(where: Locations, tmp
     path = write_session(where, tmp_path)
     assert not not_ours(path)
     path.parent.chmod(0o770)
-    assert "in a folder that other users can write to" in not_ours(path)
+    assert "in a directory that other users can write to" in not_ours(path)
 
 
 def test_foreign_session_can_revert_only_workspace_files(where: Locations, tmp_path: Path) -> None:

@@ -292,7 +292,7 @@ def test_result_sent_to_the_model_is_limited(ready):
     assert len(seen) == 300
     assert seen.startswith("begin")
     assert seen.endswith("end")
-    assert "characters left out" in seen
+    assert "characters omitted" in seen
     assert len(d.results()[0]) == 5_008, "the log keeps everything"
 
 

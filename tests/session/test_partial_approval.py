@@ -126,7 +126,7 @@ def test_part_that_the_files_encoding_cannot_represent_is_refused(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     raw = b"caf\xe9\n"
     one.paths[0].write_bytes(raw)
-    with pytest.raises(CommandError, match=r"only as a whole: .* does not hold the text that was shown"):
+    with pytest.raises(CommandError, match=r"only as a whole: .* does not contain the text that was shown"):
         one.harness.answer("edited", hunks=(0,))
     assert one.paths[0].read_bytes() == raw
     one.harness.close()

@@ -186,7 +186,7 @@ def test_edit_already_made_by_another_program_is_not_made_twice(shared):
     one = shared()
     one.change(BASE.replace("line 3\n", "three\n"))
     one.harness.run()
-    assert "holds this edit already" in one.result
+    assert "contains this edit already" in one.result
 
 
 def test_tool_without_merging_refuses_as_before(shared):

@@ -43,7 +43,7 @@ def test_ask_function_answers_the_question_in_plain_python():
 def test_nobody_to_ask_is_an_error_with_advice():
     observation = AskHumanTool()(AskHumanAction(question="Which?"))
     assert observation.is_error
-    assert "Nobody is there" in observation.text
+    assert "No user is there" in observation.text
 
 
 @pytest.mark.parametrize(

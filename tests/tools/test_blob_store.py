@@ -82,5 +82,5 @@ def test_long_output_is_not_stored_in_a_directory_that_became_a_link(tmp_path: P
     keep.add("x" * 1_000)
     seen = keep.collect()
     assert seen.file is None
-    assert "could not be kept in a file" in seen.text
+    assert "could not be saved in a file" in seen.text
     assert not list(elsewhere.iterdir())

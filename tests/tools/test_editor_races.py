@@ -250,7 +250,7 @@ def test_content_that_cannot_be_put_back_is_kept_beside_the_file_and_named(tmp_p
     monkeypatch.setattr(AnchoredEntry, "exchange", fails_later)
     message = editor.refused("str_replace", path, old_str="one", new_str="two")
     (saved,) = tmp_path.glob("file.ohw-saved-*")
-    assert f"what it held is in {saved.name} beside it now" in message
+    assert f"its content is in {saved.name} beside it now" in message
     assert saved.read_text() == "own\n"
     assert not list(tmp_path.glob(".ohw-*"))
 

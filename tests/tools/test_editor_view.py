@@ -64,7 +64,7 @@ def test_long_file_is_cut_in_the_middle_with_correct_line_numbers(editor, projec
     assert lines[1] == "line 1"
     assert lines[5_000] == "line 5000"
     assert all(line == f"line {number}" for number, line in lines.items())
-    first, last = map(int, re.search(r"lines (\d+) to (\d+) left out", view).groups())
+    first, last = map(int, re.search(r"lines (\d+) to (\d+) omitted", view).groups())
     assert set(lines) == {*range(1, first), *range(last + 1, 5_001)}
 
 
@@ -109,7 +109,7 @@ def test_directory_with_many_entries_is_cut(editor, project):
         (project / f"file-number-{number:05d}").touch()
     view = editor.done("view", project)
     assert len(view) < 17_000
-    assert "left out" in view
+    assert "omitted" in view
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_output_without_a_directory_for_its_file_says_so(tmp_path: Path) -> None
     buffer.add("x\n" * 500)
     output = buffer.collect()
     assert output.file is None
-    assert "could not be kept in a file" in output.text
+    assert "could not be saved in a file" in output.text
 
 
 def test_output_file_has_a_maximum_size_that_is_reported(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_parameter_that_no_model_can_send_keeps_its_default_or_is_refused(hint, 
     assert made({"words": "a", "most": "5"}).text == "a the default 5"
     assert made({"words": "a", "client": "b"}).is_error
     assert [record.getMessage() for record in caplog.records] == [
-        "search: `client` is left out, because no model can send a value for it"
+        "search: `client` is omitted, because no model can send a value for it"
     ]
 
     def required(client: Any, words: str = "") -> str:
@@ -346,7 +346,7 @@ def test_the_second_of_two_tools_with_one_name_is_left_out(collection, twice, ca
     collection.add_tools("glob", twice())
     assert list(collection)[:3] == before
     assert [each.name for each in collection] == ["think", "weather", "forecast", "glob"]
-    assert "the other one is left out" in caplog.text
+    assert "the other one is ignored" in caplog.text
 
 
 def test_a_collection_runs_its_tools(collection):

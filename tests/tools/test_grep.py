@@ -186,8 +186,8 @@ def test_invalid_pattern_is_explained(search, tmp_path, pattern, message):
     [
         ({"path": "nowhere"}, "No such file"),
         ({"include": "*.{a"}, "`{` without `}`"),
-        ({"path": "pipe"}, "neither a folder nor a regular file"),
-        ({"path": "/dev/zero"}, "neither a folder nor a regular file"),
+        ({"path": "pipe"}, "neither a directory nor a regular file"),
+        ({"path": "/dev/zero"}, "neither a directory nor a regular file"),
     ],
 )
 def test_path_that_cannot_be_searched_is_explained(search, tmp_path, arguments, message):

@@ -91,7 +91,7 @@ def test_every_tool_is_created_with_an_executor_that_is_given(name, tmp_path):
     assert type(made) is kind
     assert made.name == name
     assert f"shared by {made.action_type.__name__}" in made(made.action_type.model_construct()).text
-    with pytest.raises(TypeError, match="executor or parameters: leave out size"):
+    with pytest.raises(TypeError, match="executor or parameters: omit size"):
         kind.create(context, executor=executor, size=3)
 
 

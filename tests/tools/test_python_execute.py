@@ -99,7 +99,7 @@ def test_long_output_keeps_its_beginning_and_end(tool):
     assert len(result.text) < 31_000
     assert result.text.startswith("line 0\nline 1\n")
     assert result.text.endswith("line 199999")
-    assert "bytes left out" in result.text
+    assert "bytes omitted" in result.text
 
 
 def test_endless_output_is_bounded_and_ends_at_the_timeout(tool):

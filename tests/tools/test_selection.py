@@ -369,5 +369,5 @@ def test_a_session_refuses_another_tool_that_calls_itself_like_a_built_in_one(pl
     assert tuple(selection.tools) == tuple(name for name in BUILTIN_TOOLS if name != "think")
     (notice,) = selection.notices
     assert notice.startswith(
-        "the tool think is left out: it calls itself 'think', but calls of that built-in tool are rated"
+        "the tool think is ignored: it calls itself 'think', but calls of that built-in tool are rated"
     )

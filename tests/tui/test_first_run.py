@@ -166,7 +166,7 @@ async def test_failing_model_gives_the_reason_and_can_be_retried_or_used_anyway(
         await armed(pilot)
         await pilot.press("x", "backspace", "enter")
         await wait_until(pilot, lambda: started == ["none-such"])
-        assert any("it is not kept" in message for message in notices)
+        assert any("it is not saved" in message for message in notices)
         assert app.settings.profile("none-such").model == "scripted/none-such"
 
 

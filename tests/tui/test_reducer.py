@@ -374,9 +374,9 @@ def test_refused_command_is_shown():
 def test_line_from_the_engine_is_a_notice():
     state = SessionState()
 
-    changed = apply(state, EngineNotice("the tool weather is left out"))
+    changed = apply(state, EngineNotice("the tool weather is ignored"))
 
-    assert [item.text for item in changed.added if isinstance(item, NoticeItem)] == ["the tool weather is left out"]
+    assert [item.text for item in changed.added if isinstance(item, NoticeItem)] == ["the tool weather is ignored"]
 
 
 def test_event_is_applied_once():

@@ -23,7 +23,7 @@ from workbench.tui.widgets.prompt import Prompt
 
 KEY = "sk-first-0123456789abcdef"
 WRONG = "sk-wrong-fedcba9876543210"
-REJECTED = "http://127.0.0.1:1/v1 rejected the API key (HTTP 401): name the variable that holds its key"
+REJECTED = "http://127.0.0.1:1/v1 rejected the API key (HTTP 401): paste a key for this server with /setup"
 
 
 @pytest.fixture

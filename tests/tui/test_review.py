@@ -180,7 +180,7 @@ def test_files_against_head_are_those_that_differ_or_give_a_reason(tmp_path: Pat
 @pytest.mark.starts
 def test_directory_that_git_cannot_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
-    with pytest.raises(WorkbenchError, match="git cannot say"):
+    with pytest.raises(WorkbenchError, match="git cannot show"):
         files_against_head(tmp_path)
 
 

@@ -159,7 +159,7 @@ async def test_deleting_asks_and_refuses_open_sessions(monkeypatch):
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
         await session(pilot)
-        await on_screen(pilot, "write a README", "in use")
+        await on_screen(pilot, "write a README", "running")
         await pilot.press("d")
         await on_screen(pilot, "This session is open")
         await pilot.press("down", "d")
@@ -207,14 +207,14 @@ async def test_waiting_session_is_labeled_and_equal_titles_are_distinguished():
         rows = [line for line in text_on(app).splitlines() if "action" in line]
         assert "01 Mar 12:00 · 1111" in rows[0]
         assert "1 action " in rows[0]
-        assert "needs approval" in rows[0]
+        assert "needs you" in rows[0]
         assert "01 Mar 11:00 · 2222" in rows[1]
-        assert "open" in rows[1]
+        assert "idle" in rows[1]
         assert "0 actions" in rows[2]
         assert "3333" not in rows[2]
-        await on_screen(pilot, "20260301-mend-the-parser-1111 · began 2026-03-01 12:00")
+        await on_screen(pilot, "20260301-mend-the-parser-1111 · started 2026-03-01 12:00")
         await pilot.press("down", "down")
-        await on_screen(pilot, "20260301-other-3333 · began 2026-03-01 10:00")
+        await on_screen(pilot, "20260301-other-3333 · started 2026-03-01 10:00")
         await pilot.press("up", "r", *"!", "enter")
         await on_screen(pilot, "Saved", "mend the parser!")
         assert "· 1111" not in text_on(app)

@@ -77,7 +77,7 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
         return one("HIGH", f"calls {method[1][:20]} in a program that is not known here", text)
     for line in text.splitlines()[:_MOST_LINES]:
         if verb := destroys([literal(word) for word in line.split()[:_FIRST_WORDS]], by_flag=False):
-            return one("HIGH", f"tells a program that is not known here to {verb[:20]}", text)
+            return one("HIGH", f"gives a program that is not known here the verb {verb[:20]}", text)
     return one("UNKNOWN", _UNKNOWN_EFFECT, text)
 
 

@@ -141,7 +141,7 @@ def _leave_out_unusable(name: str, fields: dict[str, Any]) -> None:
             if field[1].is_required():
                 reason = first_line(str(error), 200)
                 raise ValueError(f"{name}: no model can send a value for `{parameter}`: {reason}") from error
-            logger.warning("%s: `%s` is left out, because no model can send a value for it", name, parameter)
+            logger.warning("%s: `%s` is omitted, because no model can send a value for it", name, parameter)
             del fields[attribute]
 
 

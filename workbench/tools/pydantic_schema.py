@@ -67,7 +67,7 @@ def _sendable(node: Any, name: str) -> Any:
     for key in [key for key, part in properties.items() if _is_impossible(part)]:
         if key in result.get("required", ()):
             raise ValueError(f"{name}: no model can send a value for `{key}`, which is required")
-        logger.warning("%s: `%s` is left out, because no model can send a value for it", name, key)
+        logger.warning("%s: `%s` is omitted, because no model can send a value for it", name, key)
         del properties[key]
     return result
 

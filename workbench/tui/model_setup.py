@@ -53,7 +53,7 @@ class ModelSetup:
             return
         name, problem = settings_model.save_model(way)
         if problem:
-            self._app.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
+            self._app.notify(visible(f"it is not saved: {problem}"), severity="warning", markup=False)
         await self._switcher.begin_on_model(name)
 
     async def _use_in_session(self, before: str, instead_of: Way, way: Way | None) -> None:

@@ -251,7 +251,7 @@ def test_unresponsive_server_is_reported(tool):
 def test_long_page_is_cut_with_a_notice(tool, site):
     seen = use(tool, f"goto('{site.url('/long')}')")
     assert len(seen.text) < 17_000
-    assert "lines left out" in seen.text
+    assert "lines omitted" in seen.text
 
 
 def test_endless_and_hanging_pages_do_not_block(chromium, site, tmp_path):

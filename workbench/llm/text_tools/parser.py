@@ -435,7 +435,7 @@ class _Parser:
         value, end = _json_at(self._text, at, list)
         calls = [each for each in value or () if isinstance(each, dict) and each.get("name") in (self._table or ())]
         if len(calls) > 1:
-            raise FunctionCallConversionError("One <tool_call> holds several calls. Write one <tool_call> for each.")
+            raise FunctionCallConversionError("One <tool_call> contains several calls. Write one <tool_call> for each.")
         return (calls[0] if calls and len(value or ()) == 1 else None), end
 
 
