@@ -63,10 +63,10 @@ _MANY: Final = 10
 _MOST_READ: Final = 16
 """Maximum number of files whose texts, read from the file versions, are kept."""
 _HINTS: Final = (
-    *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),
-    *(("viewer.comment", "comment"), ("viewer.take-back", "revert hunk"), ("viewer.close", "close")),
-    *(("viewer.take-back-file", "revert file"), ("diff.split", "split"), ("diff.fold", "expand context")),
-    *(("diff.wrap", "wrap"), ("viewer.revert-all", "revert all")),
+    *(("diff.next", "Hunk"), ("viewer.next-file", "File"), ("viewer.scope", "Scope"), ("viewer.search", "Search")),
+    *(("viewer.comment", "Comment"), ("viewer.take-back", "Revert hunk"), ("viewer.close", "Close")),
+    *(("viewer.take-back-file", "Revert file"), ("diff.split", "Split"), ("diff.fold", "Expand context")),
+    *(("diff.wrap", "Wrap"), ("viewer.revert-all", "Revert all")),
 )
 _NEED_REVIEW: Final = (
     "viewer.scope",
@@ -77,9 +77,9 @@ _NEED_REVIEW: Final = (
 )
 _NEED_NO_FILE: Final = ("viewer.scope", "viewer.close")
 _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
-    ("viewer.line-keep", "keep"),
-    ("viewer.line-leave", "cancel"),
-    ("viewer.search-width", "all or this file"),
+    ("viewer.line-keep", "Keep"),
+    ("viewer.line-leave", "Cancel"),
+    ("viewer.search-width", "All or this file"),
 )
 
 

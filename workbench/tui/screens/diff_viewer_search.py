@@ -61,7 +61,7 @@ class ViewerSearch:
         self._view.mark_matches([other for other in self.matches if other.file == match.file], match)
         more = "+" if len(self.matches) >= MOST_MATCHES else ""
         position = f"match {self._current + 1} of {len(self.matches)}{more}{self._unsearched()}"
-        self._status.show(f"{position} · n Next   N Previous   Esc End")
+        self._status.show(f"{position} · n/N Next/Previous   Esc End")
 
     def _unsearched(self) -> str:
         return f" ({counted(self._unread, 'file')} not searched: not opened yet)" if self._unread else ""

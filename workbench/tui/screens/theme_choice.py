@@ -18,7 +18,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.strips import css_beside
 
-_NOTE = "Enter: use for this run · {}: save as default"
+_NOTE = "Enter Use for this run   {} Save as default"
 
 
 class ThemeChoice(ModalScreen[str | None]):
@@ -42,7 +42,7 @@ class ThemeChoice(ModalScreen[str | None]):
         """Yield a box at the side, so that the screen below can be seen."""
         with Vertical(id="themes-box") as box:
             box.border_title = "Theme"
-            box.border_subtitle = f"↑↓ Preview   Enter Use   {key_of(self.app, 'themes.close', 'escape')} Restore"
+            box.border_subtitle = f"Enter Use   {key_of(self.app, 'themes.close', 'escape')} Restore"
             yield OptionList(*(Option(self._row(name)) for name in self._names), id="themes-list")
             yield Static(Content(_NOTE.format(key_of(self.app, "themes.save", "s"))), id="themes-note")
 

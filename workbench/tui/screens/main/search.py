@@ -222,6 +222,6 @@ class SessionSearch(Horizontal):
         match = self._matches[self._current]
         conversation.mark(match.item)
         conversation.reveal(match.item, takes_keys=takes_focus)
-        keys = "n Next   N Previous   Enter Open" if takes_focus else "↑↓ Move   Enter Choose   Esc Close"
+        keys = "n Next   N Previous   Enter Open" if takes_focus else "↑↓ Move   Enter Go   Esc End"
         where = first_line(match.where, _WHERE_CHARACTERS)
         status.update(Content(f"{self._current + 1}/{len(self._matches)} · {where} · {keys} · {match.excerpt}"))
