@@ -18,7 +18,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.strips import css_beside
 
-_NOTE = "Enter Use for this run   {} Save as default"
+_NOTE = "Enter Use for this run\n{} Save as default"
 
 
 class ThemeChoice(ModalScreen[str | None]):
