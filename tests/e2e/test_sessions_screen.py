@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.sandbox import Sandbox, finish
 from tests.terminal.terminal import Terminal
 
@@ -32,7 +34,7 @@ def test_older_session_is_found_by_its_words_opened_and_left_again(sandbox: Sand
             lambda screen: "second task" in screen and "older work  " not in screen, "the filter to work"
         )
         terminal.press("enter")
-        terminal.wait_for("›  second task")
+        terminal.wait_until(lambda screen: re.search(r"›\w+ +second task", screen), "the later one to be first")
         terminal.press("enter")
         terminal.wait_until(lambda screen: "Sessions ·" not in screen and "second task" in screen, "the later one")
         terminal.press("ctrl+q")

@@ -69,7 +69,7 @@ def test_refused_image_is_left_out_once_and_that_is_reported(fault):
         response = caller.model.respond(LOOK, caller.deltas.append, caller.cancel)
     assert response.text == "without it, then"
     assert [has_pictures(request.messages) for request in caller.server.requests] == [True, False]
-    assert f"refused the images, so they are ignored: {fault.message}" in caller.streamed("status")
+    assert f"rejected the images, so they are omitted: {fault.message}" in caller.streamed("status")
 
 
 def test_refusal_of_a_request_without_images_is_an_ordinary_error():

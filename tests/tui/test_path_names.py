@@ -21,7 +21,7 @@ from workbench.tui.widgets.status_line import _directory_part
 from workbench.view.formatting.actions import action_line, headline, short_path
 from workbench.view.formatting.approval import files_written, on_one_line, what_runs, why_asked
 from workbench.view.formatting.detail import full_text
-from workbench.view.formatting.sessions import SessionRow, details
+from workbench.view.formatting.sessions import SessionRow, details, directory_heading
 from workbench.view.state import ActionItem, FileState
 
 NAMES = {
@@ -85,6 +85,9 @@ SURFACES = {
     "diff viewer": lambda path: viewer_title("", compare(short_path(path, "/w"), "x", "y"), 0, 0, 1).plain,
     "status line": lambda path: _directory_part(Path(path), "", 80).plain,
     "sessions": lambda path: details(SessionRow(SessionSummary("s", workspace=path))),
+    "sessions, heading": lambda path: "".join(
+        piece.text for piece in directory_heading(SessionRow(SessionSummary("s", workspace=path)))
+    ),
     "headless": lambda path: headline("str_replace_editor", {"command": "view", "path": path}),
 }
 

@@ -81,11 +81,12 @@ def _apart(entry: SessionSummary, width: int) -> str:
 
 
 def details(row: SessionRow) -> str:
-    """Return two lines about a session: its id, start, model and first message; and its last answer."""
+    """Return two lines about a session: its id, start, directory, model and first message; and its last answer."""
     entry = row.entry
     if entry.damaged:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
-    parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", visible(entry.model, lines=False)]
+    where = visible_path(from_home(Path(entry.workspace)))
+    parts = [entry.id, f"started {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
     parts += [f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else []
     return " · ".join(parts) + (f"\nlast answer: {visible(entry.answer, lines=False)}" if entry.answer else "")
 
