@@ -178,7 +178,7 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
         look_for(terminal, "own", "openai/" + MARKUP)
-    with over(terminal, "/theme", "enter · Esc", safe("ohw-hue")):
+    with over(terminal, "/theme", "Enter Use", safe("ohw-hue")):
         pass
     with over(terminal, "/sessions", "Sessions · 1", safe("prompt")):
         pass
