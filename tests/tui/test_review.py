@@ -231,7 +231,7 @@ async def test_comments_are_below_their_lines_survive_the_viewer_and_are_sent_to
         await until(pilot, lambda: "1 comment unsent · Ctrl+S to send" in harness.text_of("status"))
         await pilot.press("c")
         await until(
-            pilot, lambda: "keep" in harness.hints() and "this file" not in harness.hints(), "the keys of a comment"
+            pilot, lambda: "Keep" in harness.hints() and "this file" not in harness.hints(), "the keys of a comment"
         )
         await pilot.press(*" really", "enter")
         await until(pilot, lambda: "✎ why five? really" in painted(harness.view), "edited")
@@ -253,8 +253,8 @@ async def test_empty_scope_shows_only_active_keys(tmp_path: Path) -> None:
     review = Review(FakeClient(), state, tmp_path, lambda text: None)
     screen = DiffViewerScreen((), str(tmp_path), review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: screen.query(KeyHints) and "close" in screen.query_one(KeyHints).render().plain)
-        assert "revert" not in screen.query_one(KeyHints).render().plain
+        await until(pilot, lambda: screen.query(KeyHints) and "Close" in screen.query_one(KeyHints).render().plain)
+        assert "Revert" not in screen.query_one(KeyHints).render().plain
 
 
 async def test_comment_can_be_deleted_and_a_fold_accepts_none(harness: Harness) -> None:
