@@ -95,6 +95,8 @@ TABLE = {
     "first run: nothing was found": ("first_run/nothing", ["Welcome to ohw", "Demo"]),
     "first run: a key and its models": ("first_run/key", ["API key", "Esc Back"]),
     "first run: a key that was rejected": ("first_run/rejected", ["✗ 401"]),
+    "a session whose key was rejected: the form": ("first_run/form_in_session", ["The model of this session", "✗ 401"]),
+    "a session whose key was rejected: the form put off": ("first_run/form_put_off", ["Enter opens the form"]),
     "first run: a call that fails": ("first_run/fails", ["✗"]),
     "first run: a model at a URL": ("first_run/other", ["URL", "Esc Back"]),
     "the question before no action is asked about": ("palette_and_trust/never_ask", ["y Never ask"]),

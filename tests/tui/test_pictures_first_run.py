@@ -3,10 +3,15 @@
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import in_each_look, text_on
+from tests.tui.sample_session import Script
+from tests.tui.test_rejected_key import at_rest, rejection, session_app, the_form
+from workbench.config.locations import Locations
 from workbench.llm.provider_models import ModelList
 from workbench.tui.screens import first_run
 from workbench.tui.screens.first_run import FirstRunScreen
+from workbench.tui.screens.main import MainScreen
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField
 
@@ -77,5 +82,31 @@ def test_first_run(case, look, directory, picture, monkeypatch):
         await wait_until(
             pilot, lambda: not app.screen.has_class("-form") or "8 models" in text_on(app) or case == "other"
         )
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+@pytest.mark.parametrize("ends", ["form_in_session", "form_put_off"])
+@pytest.mark.usefixtures("memory_keyring")
+def test_rejected_key_in_a_session(ends, look, directory, picture, monkeypatch):
+    monkeypatch.setattr(first_run, "models_of", lambda way, key: ModelList(NAMES))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    script = Script().start(model="openai/gpt-5-mini").user("Fix the failing test.")
+    client = FakeClient(script.events)
+    locations = Locations.from_environment({"HOME": str(directory.parents[1])})
+    app = session_app(locations, client, {}, model="openai/gpt-5-mini")
+
+    async def show(pilot):
+        app.theme = look.theme
+        await at_rest(pilot, client)
+        client.bring(
+            *rejection(script, detail="openai rejected the API key (HTTP 401): set the right one in OPENAI_API_KEY")
+        )
+        await the_form(pilot)
+        await wait_until(pilot, lambda: "8 models" in text_on(app))
+        if ends == "form_put_off":
+            await pilot.press("escape", "escape")
+            await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
 
     assert picture(app, look, show)

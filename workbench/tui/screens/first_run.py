@@ -60,6 +60,7 @@ class ModelTests:
 DEMO: Final = Way("scripted/demo", "no key needed", title="Demo")
 """The result with which the screen is dismissed for the demo."""
 _INTRO: Final = "Welcome to ohw. Connect a model:"
+_INTRO_IN_SESSION: Final = "The model of this session needs another API key:"
 _SEARCHING: Final = "● Looking for API keys and local servers …"
 _NOTHING: Final = (
     "No API keys in the environment and no local server (Ollama, LM Studio, vLLM) found. Paste a key, start a server "
@@ -106,13 +107,14 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def compose(self) -> ComposeResult:
         """Yield the ways, the form of one of them, and the keys."""
         with Vertical(id="first-page"):
-            yield Static(Content.styled(_INTRO, "bold"), id="first-intro")
+            yield Static(
+                Content.styled(_INTRO if self._opened is None else _INTRO_IN_SESSION, "bold"), id="first-intro"
+            )
             yield OptionList(id="first-rows")
             yield ProviderForm()
             yield Static(id="first-note")
         scan, close = key_of(self.app, "setup.rescan", "ctrl+r"), key_of(self.app, "setup.close", "escape")
-        keys = ("↑↓ Move", "Enter Choose", f"{scan} Rescan", f"{close} Not now", "F1 Help")
-        yield Static(Content("   ".join(keys)), id="first-keys")
+        yield Static(Content(f"↑↓ Move   Enter Choose   {scan} Rescan   {close} Not now   F1 Help"), id="first-keys")
 
     @property
     def _form(self) -> ProviderForm:
@@ -199,7 +201,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         before = rows.highlighted or 0
         rows.clear_options()
         rows.add_options(_options(self._rows))
-        rows.highlighted = min(before, len(self._rows) - 1)
+        rows.highlighted = None if self._is_editing and self._opened else min(before, len(self._rows) - 1)
 
     @on(OptionList.OptionSelected, "#first-rows")
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:

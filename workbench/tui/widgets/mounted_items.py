@@ -166,7 +166,7 @@ class MountedItems:
     def fill(self) -> None:
         """Mount older items while the mounted ones, such as folded cards, are fewer rows than the terminal has."""
         panel = self._panel
-        is_full = panel.virtual_size.height >= panel.app.size.height
+        is_full = panel.max_scroll_y > 0 and panel.virtual_size.height >= panel.app.size.height
         if self.is_loading or is_full or not self.window.first or not panel.size.height:
             return
         mount = self.window.fill().mount
