@@ -230,7 +230,7 @@ def test_restored_file_has_its_content_mode_and_link_and_the_other_is_kept(watch
         path.read_text() if not path.is_symlink() else "link" for path in (repo.parent / "state/put-back").iterdir()
     }
     assert marks_kept == {"evil", "more", "link"}
-    assert all(word in notices_of(one) for word in ("(content)", "(link)", "(new)", "kept in"))
+    assert all(word in notices_of(one) for word in ("(content)", "(link)", "(new)", "saved in"))
     assert "so that the user is asked" in observed_text(one)
 
 

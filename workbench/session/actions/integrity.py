@@ -257,7 +257,7 @@ class IntegrityGuard:
         notices, notes = [], []
         if undone:
             what = f"{self._described(undone)}, which no question showed, and put back"
-            notices.append(f"{what}; the earlier content is saved in {visible_path(str(aside))}")
+            notices.append(f"{what}; the changed content is saved in {visible_path(str(aside))}")
             notes.append(what)
         if remaining:
             what = f"{self._described(remaining)}, which no question showed; the next action is asked about"
