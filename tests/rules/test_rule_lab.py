@@ -130,6 +130,19 @@ def test_a_report_grows_and_a_trial_that_is_stopped_says_that_it_is_not_complete
     assert "so far …" in report_lines(report)[0]
 
 
+@pytest.mark.parametrize("after", [1, 59, 60, 61])
+def test_trial_that_is_stopped_at_any_decision_is_not_complete(where, monkeypatch, after):
+    for number in range(2):
+        keep(f"s{number}", "x", *(event for at in range(60) for event in push(f"a{at}", "LOW", "mode", MODE)))
+    monkeypatch.setattr("workbench.view.approval.rule_lab._EVERY", 0)
+    sizes: list[int] = []
+    rules = [parse_rule("deny $ git push *")]
+    report = try_on_all(
+        rules, where, lambda each: sizes.append(each.decisions), lambda: bool(sizes) and sizes[-1] >= after
+    )
+    assert (report.decisions, report.is_complete) == (after, False)
+
+
 @pytest.mark.starts
 def test_the_command_tries_a_rule_on_all_sessions(sandbox: Sandbox, monkeypatch):
     for name, value in sandbox.env.items():

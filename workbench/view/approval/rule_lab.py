@@ -84,7 +84,7 @@ def try_on_all(
         if time.monotonic() - last >= _EVERY:
             on_report(report)
             last = time.monotonic()
-    report.is_complete = True
+    report.is_complete = not stopped()  # which also ends the list of decisions
     return report
 
 
