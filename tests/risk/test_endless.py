@@ -10,7 +10,7 @@ from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.risk.shell.words import count_of_words
 
-_CONTEXT = PathContext("/work/project", "/home/user")
+_CONTEXT = PathContext("/srv/project", "/home/user")
 _UNBOUNDED = """\
 yes
 yes > /dev/null

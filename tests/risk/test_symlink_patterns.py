@@ -13,11 +13,11 @@ from workbench.risk.paths import PathContext
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for name in ("home/.ssh", "home/notes", "home/work/sub/deep"):
+    for name in ("home/.ssh", "home/notes", "home/code/sub/deep"):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("home/.ssh/id_rsa", "home/notes/plan.txt", "home/work/a.txt", "home/work/sub/deep/b.txt"):
+    for name in ("home/.ssh/id_rsa", "home/notes/plan.txt", "home/code/a.txt", "home/code/sub/deep/b.txt"):
         (tmp_path / name).write_text("x")
-    return tmp_path / "home/work"
+    return tmp_path / "home/code"
 
 
 LINKS = {

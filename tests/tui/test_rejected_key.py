@@ -1,5 +1,7 @@
 """A session whose API key is rejected: the form for another key, and the model that is opened again with it."""
 
+from contextlib import asynccontextmanager
+
 import pytest
 
 from tests.fakes.model_server import ModelServer
@@ -182,8 +184,9 @@ async def test_form_stays_closed_while_something_is_typed_and_opens_on_enter(whe
         assert client.commands == []
 
 
-@pytest.mark.parametrize("how", ["letter", "paste"])
-async def test_what_is_typed_as_the_form_opens_goes_to_the_prompt(where, how, monkeypatch):
+@asynccontextmanager
+async def opening_form(where, monkeypatch):
+    """Yield a pilot as the form has appeared but does not take keys yet."""
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     script = begun()
     client = FakeClient(script.events)
@@ -192,6 +195,13 @@ async def test_what_is_typed_as_the_form_opens_goes_to_the_prompt(where, how, mo
         await at_rest(pilot, client)
         client.bring(*rejection(script))
         await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and app.screen.has_class("-form"))
+        yield pilot
+
+
+@pytest.mark.parametrize("how", ["letter", "paste"])
+async def test_what_is_typed_as_the_form_opens_goes_to_the_prompt(where, how, monkeypatch):
+    async with opening_form(where, monkeypatch) as pilot:
+        app = pilot.app
         await (pilot.press("h") if how == "letter" else paste(pilot, "h"))
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
         await pilot.press("i")
@@ -199,14 +209,8 @@ async def test_what_is_typed_as_the_form_opens_goes_to_the_prompt(where, how, mo
 
 
 async def test_key_that_is_pasted_as_the_form_opens_is_in_its_field(where, monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
-    script = begun()
-    client = FakeClient(script.events)
-    app = session_app(where, client, {"house": {"model": "openai/small"}})
-    async with app.run_test(size=(100, 30)) as pilot:
-        await at_rest(pilot, client)
-        client.bring(*rejection(script))
-        await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and app.screen.has_class("-form"))
+    async with opening_form(where, monkeypatch) as pilot:
+        app = pilot.app
         await paste(pilot, f"{KEY}\n")
         await wait_until(pilot, lambda: KEY[-4:] in text_on(app))
         assert app.screen._form.key == KEY
