@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import TypeAlias
 
 MOST = 40_000
@@ -11,6 +12,10 @@ MOST = 40_000
 _TICK = 10_000_000
 """The longest tick of a system's clock, in nanoseconds: two changes within one may leave the same times."""
 Signature: TypeAlias = tuple[int, ...] | None
+
+
+_UNSETTLED: Signature = ()
+"""Stands for the signature of a file that had just been changed: no file has it."""
 
 
 def signature(path: str) -> Signature:
@@ -36,6 +41,11 @@ class FileSignatures:
         """Return whether a file is remembered and looks the same as then."""
         return path in self._by_path and self._by_path[path] == signature(f"{self._directory}/{path}")
 
+    def is_changed(self, path: str) -> bool:
+        """Return whether a file is remembered and looks different now, if only by its times."""
+        before = self._by_path.get(path, _UNSETTLED)
+        return before != _UNSETTLED and before != signature(f"{self._directory}/{path}")
+
     def clear(self) -> None:
         """Forget all files."""
         self._by_path.clear()
@@ -48,8 +58,8 @@ class FileSignatures:
     def remember(self, signatures: Mapping[str, Signature], now: int, *, is_first: bool) -> None:
         """Remember files as far as there is room; `now` is the time in nanoseconds before their signatures were taken.
 
-        A file changed within the last tick is left out: another change might not show in its times.
+        A file changed within the last tick counts as changed from now on: another change might not show in its times.
         """
         most = MOST // 2 if is_first else MOST
-        settled = [path for path, each in signatures.items() if each is None or each[1] < now - _TICK]
-        self._by_path |= {path: signatures[path] for path in settled[: most - len(self._by_path)]}
+        for path, each in islice(signatures.items(), max(0, most - len(self._by_path))):
+            self._by_path[path] = each if each is None or each[1] < now - _TICK else _UNSETTLED

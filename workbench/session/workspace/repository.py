@@ -302,9 +302,9 @@ class SnapshotRepository:
             discard_file(index)
 
     def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
-        """Return the files at or below these paths that the last version holds exactly as they are now."""
+        """Return the files here that the last version holds as they are now; one with other times may be missing."""
         recorded = {path for path in paths if self.is_as_recorded(path)}
-        paths = [path for path in paths if path not in recorded]
+        paths = [path for path in paths if path not in recorded and not self._signatures.is_changed(path)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
         output = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in _batches(paths, _ARGUMENTS))
         entries = [entry.split(b" ", 1) for entry in output.split(b"\0") if entry]
