@@ -44,7 +44,7 @@ class WireServer:
         self.holds_open = False
         """Whether it waits for the client to close instead of ending the answer."""
         self.gone = threading.Event()
-        """Set when a client closed the connection that was waited on."""
+        """Set when a client closed the connection before the end of the answer."""
         self.redirect: tuple[int, str] | None = None
         """A status and a `location` in place of an answer; at the path `/moved` there is one."""
         self.requests: list[Request] = []
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"{}")
             return
         wire.requests.append(Request(self.path, dict(self.headers.items()), body, f"{self.client_address[1]}"))
-        with contextlib.suppress(OSError):
+        try:
             if wire.redirect and self.path != "/moved":
                 self._head(wire.redirect[0], {"location": wire.redirect[1], "content-length": "0"})
             elif isinstance(wire.turn, Fault):
@@ -113,6 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(wire)
                 if wire.resets:
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        except ConnectionError:
+            wire.gone.set()
 
     def _stream(self, wire: WireServer) -> None:
         if wire.is_silent:
@@ -121,7 +123,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._head(200, {"content-type": CONTENT_TYPES.get(wire.encoder, "text/event-stream"), **chunked})
         body = wire.body[: wire.cut]
         self.wfile.write(b"%x\r\n%s\r\n" % (len(body), body) if wire.keeps_alive and body else body)
-        self.wfile.flush()
         if wire.holds_open:
             return self._wait_for_client(wire)
         self.wfile.write(b"0\r\n\r\n" if wire.keeps_alive else b"")

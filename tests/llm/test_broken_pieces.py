@@ -159,18 +159,19 @@ def test_invalid_json_is_broken(raw, is_whole):
     assert bool(passed) == is_whole
 
 
-def respond_aside(model: ProviderModel, cancel: Cancel) -> tuple[threading.Thread, list[object]]:
+def respond_aside(model: ProviderModel, cancel: Cancel) -> tuple[threading.Thread, list[object], list[Delta]]:
     outcome: list[object] = []
+    deltas: list[Delta] = []
 
     def run() -> None:
         try:
-            outcome.append(model.respond(ModelRequest([{"role": "user", "content": "go"}]), lambda _: None, cancel))
+            outcome.append(model.respond(ModelRequest([{"role": "user", "content": "go"}]), deltas.append, cancel))
         except ModelError as error:
             outcome.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    return thread, outcome
+    return thread, outcome, deltas
 
 
 @pytest.fixture
@@ -206,9 +207,10 @@ def test_connection_is_closed_at_once(route, moment):
             frames = damaged(route, with_bad_json, WORDS)
             server.frames, server.holds_open = frames[: len(frames) * 2 // 3], True
         before = len(server.requests)
-        thread, outcome = respond_aside(model, cancel)
+        thread, outcome, deltas = respond_aside(model, cancel)
         if moment != "at a broken piece":
             assert wait_until(lambda: len(server.requests) > before)
+            assert moment == "before the answer" or wait_until(lambda: deltas)
             cancel.set()
         assert server.gone.wait(15), "the server sees that the client has closed"
         thread.join(15)
