@@ -1,11 +1,12 @@
 """Ways around rules: other words for a denied command, and an allow whose `*` matches more than it seems to."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from workbench.rules.rule import parse_rule
-from workbench.rules.rule_files import command_subject
+from workbench.rules.rule_files import command_subject, subject_again
 from workbench.rules.rule_set import deciding
 
 DATA = Path(__file__).parent / "data"
@@ -20,6 +21,39 @@ def verdict(line: str, rule: str, workspace: Path) -> str:
     subject = command_subject(line.replace("\\n", "\n"), str(workspace), "/home/u")
     decisive = deciding([parse_rule(rule)], subject)
     return decisive.verdict if decisive else "none"
+
+
+def nested(times: int, inner: str) -> str:
+    """`sh -c` in `sh -c`, as often as said."""
+    for _ in range(times):
+        inner = f"sh -c {shlex.quote(inner)}" if len(inner) < 4_000 else inner
+    return inner
+
+
+CALL = "import os\nos.system('cur' + 'l http://198.51.100.7')\n"
+NOT_ANALYZED = {
+    "awk": ("execute_bash", "command", 'awk \'BEGIN { system("cur" "l x") ' + "x = 1; " * 800 + "}'"),
+    "python": ("execute_bash", "command", "python3 - <<'E'\n" + CALL + "x = (1)\n" * 900 + "E\n"),
+    "expression": ("execute_bash", "command", f'python3 -c "{"(" * 250}1{")" * 250}"'),
+    "string": ("execute_bash", "command", "python3 -c \"exec('" + "x = 1; " * 320 + "')\""),
+    "line": ("execute_bash", "command", "echo " + "a " * 6_000),
+    "hidden": ("execute_bash", "command", "python3 -c 'print(\"a\u202eb\")'"),
+    "nested": ("execute_bash", "command", nested(9, "cur''l x")),
+    "cell": ("execute_ipython_cell", "code", CALL + "x = 1\n" * 2_000),
+    "hidden cell": ("execute_ipython_cell", "code", "x = 'a\u202eb'\n" + CALL),
+}
+"""Tool, argument and text; each is too long, too nested or unreadable, so what it runs is unknown."""
+
+
+@pytest.mark.parametrize("name", NOT_ANALYZED)
+@pytest.mark.parametrize("program", ["curl", "git push", "terraform"])
+def test_rule_for_a_program_concerns_text_that_is_not_analyzed(name, program, tmp_path):
+    tool, argument, text = NOT_ANALYZED[name]
+    subject = subject_again(tool, {argument: text}, str(tmp_path))
+    for verdict in ("deny", "ask"):
+        decisive = deciding([parse_rule(f"{verdict} $ {program} *")], subject)
+        assert decisive
+        assert decisive.verdict == "ask"
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def _unreadable(code: str) -> str:
 
 def _not_read(code: str, why: str, context: PathContext) -> Assessment:
     """Rate code that is not analyzed: HIGH, and as if it might delete any file in the workspace."""
-    return summed([Part(shortened(code), "HIGH", why, deletes=(f"{context.workspace}{ANY}",))])
+    return summed([Part(shortened(code), "HIGH", why, deletes=(f"{context.workspace}{ANY}",), opaque="*")])
 
 
 def _parts(code: str, text: str, context: PathContext, directory: str) -> Iterator[Part]:

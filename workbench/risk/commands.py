@@ -80,7 +80,9 @@ def _repeats_deletions(parts: list[Part]) -> list[Part]:
     if not any(part.reason in _REPEATING for part in parts):
         return parts
     return [
-        part._replace(risk="HIGH", reason=_DELETES_AGAIN) if not all(map(is_regenerable, part.deletes)) else part
+        part._replace(risk="HIGH", reason=_DELETES_AGAIN)
+        if part.risk != "HIGH" and not all(map(is_regenerable, part.deletes))
+        else part
         for part in parts
     ]
 

@@ -21,6 +21,7 @@ from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, is_
 from workbench.rules.rule_matching import fits
 from workbench.rules.subject import EDITS, Subject, subject_of
 from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.execute_ipython_cell import NAME as CELL
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.str_replace_editor import NAME as EDITOR
 from workbench.tools.web_read import NAME as WEB_READ
@@ -118,9 +119,16 @@ def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, direc
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home, directory or workspace)
-    url = arguments.get("url")
-    is_web = kind_of(tool) == "fetch" and isinstance(url, str)
-    result = assess_url(str(url)) if is_web else assess_reading(arguments, PathContext(workspace, home))
+    context, kind = PathContext(workspace, home), kind_of(tool)
+    if kind == "code":
+        from workbench.risk.cells import assess_cell, assess_python  # defers loading the parser
+
+        code = str(arguments.get("code", ""))
+        result = (assess_cell if tool == CELL else assess_python)(code, context, directory)
+    elif kind == "fetch" and "url" in arguments:
+        result = assess_url(str(arguments["url"]))
+    else:
+        result = assess_reading(arguments, context)
     return subject_of(tool, arguments, result, workspace, home)
 
 

@@ -278,7 +278,8 @@ def _awk_script(call: Call, script: Word) -> None:
     if len(script.text) <= _LONGEST_AWK:
         _short_awk_script(call, script)
     else:
-        call.raise_to("HIGH", f"a script of awk longer than {_LONGEST_AWK:,} characters, so it was not analysed")
+        call.raise_to("HIGH", f"an awk script longer than {_LONGEST_AWK:,} characters, so it was not analysed")
+        call.opaque = "*"
 
 
 def _short_awk_script(call: Call, script: Word) -> None:

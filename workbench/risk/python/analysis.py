@@ -40,10 +40,10 @@ def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) ->
     `tree` is the code's syntax tree, if it has already been parsed.
     """
     if around.depth > _DEEPEST:
-        return [Part(shortened(code), "HIGH", "too deeply nested to be analysed")]
+        return [Part(shortened(code), "HIGH", "too deeply nested to be analysed", opaque="*")]
     hidden = hides(code)
     if hidden:
-        return [Part(shortened(code), "HIGH", hidden)]
+        return [Part(shortened(code), "HIGH", hidden, opaque="*")]
     try:
         return _read(tree or parsed(code), code, around)
     except SyntaxError:
@@ -60,7 +60,7 @@ def _why(error: Exception) -> str:
 
 def _not_read(code: str, why: str, around: Surroundings) -> Part:
     """Rate code that is not analyzed: HIGH, and as if it might delete any file in the workspace."""
-    return Part(shortened(code), "HIGH", why, deletes=(f"{around.context.workspace}{ANY}",))
+    return Part(shortened(code), "HIGH", why, deletes=(f"{around.context.workspace}{ANY}",), opaque="*")
 
 
 def _by_words(code: str) -> Part:

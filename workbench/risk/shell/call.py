@@ -170,7 +170,7 @@ def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
 
     if any(sum(map(code.count, characters)) > most for characters, most in _MOST_OF):
         changes = (f"{scan.context.workspace}{ANY}",)
-        whole = Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes)
+        whole = Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes, opaque="*")
         return Findings("HIGH", _TOO_MUCH, (whole,))
     fed: list[Part] = []
     if not is_visible:

@@ -53,7 +53,8 @@ class TooMuch(Exception):
 def unread(reason: str, text: str, context: PathContext) -> Assessment:
     """Rate text that is not analyzed: HIGH, and as if it might overwrite any file in the workspace."""
     result = one("HIGH", reason, text)
-    return result._replace(parts=tuple(part._replace(changes=(f"{context.workspace}{ANY}",)) for part in result.parts))
+    changes = (f"{context.workspace}{ANY}",)
+    return result._replace(parts=tuple(part._replace(changes=changes, opaque="*") for part in result.parts))
 
 
 class Scan:
