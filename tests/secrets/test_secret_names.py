@@ -75,7 +75,8 @@ def _joined(*parts: str) -> str:
 
 TOKENS = {
     "GitHub": _joined("gh", "p_", "abcdefghijklmnopqrstuvwxyz0123456789"),
-    "GitLab": _joined("gl", "pat-", "abcdefghij0123456789"),
+    **{f"GitLab, {kind}": _joined("gl", kind, "-abcdefghij0123456789") for kind in ("pat", "cbt", "ft", "oas", "soat")},
+    "Slack's sockets": _joined("xa", "pp-", "1-A0123456789-abcdef"),
     "a model's provider": _joined("s", "k-", "proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"),
     "Amazon": _joined("AK", "IA", "IOSFODNN7EXAMPL3"),
     "Google": _joined("AI", "za", "SyA1234567890abcdefghijklmnopqrstuvw"),

@@ -43,7 +43,7 @@ _MARKS = ("://", "passw", "pwd", "passphrase", "secret", "token", "key", "auth",
 _SHORTEST_TOKEN = 20
 _TOKEN = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/\w|/api/webhooks/\d+/[\w-]{20}|(?<![A-Za-z0-9])(?:"
-    r"gh[pousr]_\w{30}|github_pat_\w{30}|gl(?:pat|rt|dt|ptt)-[\w-]{16}|xox[abprs]-[\w-]{10}"
+    r"gh[pousr]_\w{30}|github_pat_\w{30}|gl(?:pat|rt|dt|ptt|cbt|ft|oas|soat)-[\w-]{16}|(?:xox[abprs]|xapp)-[\w-]{10}"
     r"|(?:sk|gsk|xai|whsec|rk_live|sk_live|sk_test)[-_](?=[\w-]{0,80}\d)[\w-]{20}|A[KS]IA[0-9A-Z]{16}"
     r"|AIza[\w-]{35}|npm_\w{36}|pypi-AgE[\w-]{40}|SG\.[\w-]{20}|hf_\w{30}|dop_v1_\w{40}|hvs\.[\w-]{20}"
     r"|AGE-SECRET-KEY-1|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|dapi[0-9a-f]{32}|shpat_\w{20}|rubygems_\w{40}|ya29\.[\w-]{30})"
