@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import stat
 import sys
@@ -99,12 +100,40 @@ def signed_in(place, server, user, **more):
     return settings, store
 
 
-def test_server_that_requires_a_sign_in_says_how_and_opens_no_browser(place, monkeypatch):
-    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("nobody asked for a browser"))
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """A file that gets the addresses that are opened in the browser, one to a line."""
+    log = tmp_path / "opened"
+    for name in ("xdg-open", "wslview", "open"):
+        script = tmp_path / "desktop" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(f'#!/bin/sh\necho "$1" >>"{log}"\n')
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/desktop:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":0")
+    return log
+
+
+def test_server_that_requires_a_sign_in_says_how_and_opens_no_browser(place, opened):
     with OAuthServer() as server, pytest.raises(ServerFailed, match="to sign in: ohw mcp login web"):
         place.client(web(place, server.url)).connect().result(60)
     assert server.clients == {}
     assert server.asked == []
+    assert not opened.exists()
+
+
+@pytest.mark.parametrize("is_asked", [True, False], ids=["asked", "not asked"])
+def test_sign_in_opens_the_browser_only_if_asked_to(place, user, opened, is_asked):
+    with OAuthServer() as server:
+        settings = web(place, server.url)
+        login(TokenStore(place.locations, settings), settings, user, opens_browser=is_asked)
+        user.leave()
+    for thread in threading.enumerate():
+        if thread.name == "ohw-opener":
+            thread.join(30)
+    shown = [word for line in user.said for word in line.split() if "/authorize?" in word]
+    assert len(shown) == 1
+    assert (opened.read_text().split() if opened.exists() else []) == (shown if is_asked else [])
 
 
 def test_sign_in_uses_pkce_and_is_stored_privately(place, user):

@@ -9,8 +9,8 @@ from tests.tui.diff_app import Clock, ScreenApp
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
+from workbench.processes.browser import open_command
 from workbench.tui.screens.link import LinkScreen
-from workbench.tui.terminal.opener import open_command
 from workbench.tui.widgets.conversation_messages import AgentText
 from workbench.view.urls import urls_in
 

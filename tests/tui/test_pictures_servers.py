@@ -24,7 +24,7 @@ def test_servers(look, directory, picture):
 
     async def show(pilot):
         await show_events(pilot, client, events)
-        app.action_servers()
+        app.action_page("servers")
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
         assert isinstance(screen, ServersScreen)

@@ -54,7 +54,7 @@ async def test_tools_of_a_server_are_approved_by_a_key(directory, known):
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
         await show_events(pilot, client, events)
-        app.action_servers()
+        app.action_page("servers")
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         await armed(pilot)
         await pilot.press("a")
@@ -71,7 +71,7 @@ async def test_change_during_the_review_needs_a_second_press(directory, known):
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
         await show_events(pilot, client, events)
-        app.action_servers()
+        app.action_page("servers")
         await wait_until(
             pilot, lambda: isinstance(app.screen, ServersScreen) and "send the folder along" in text_on(app)
         )
@@ -95,7 +95,7 @@ async def test_changes_are_approved_only_after_scrolling_to_their_end(directory,
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
         await show_events(pilot, client, events)
-        app.action_servers()
+        app.action_page("servers")
         await wait_until(
             pilot, lambda: isinstance(app.screen, ServersScreen) and "send the folder along" in text_on(app)
         )
@@ -123,7 +123,7 @@ async def test_servers_screen_names_packages_downloaded_without_a_version(direct
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(140, 40)) as pilot:
         await show_events(pilot, client, finished())
-        app.action_servers()
+        app.action_page("servers")
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         assert "not pinned" not in text_on(app)
         await pilot.press("down")

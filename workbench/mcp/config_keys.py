@@ -70,7 +70,7 @@ _KEY_LENGTH = 40
 
 @dataclass
 class Normalized:
-    """A server in the keys of `config`, what was omitted of it, and why it cannot be used, if so."""
+    """A server in the keys of `config`, what was omitted from it, and why it cannot be used, if so."""
 
     table: dict[str, Any] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)

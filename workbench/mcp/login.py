@@ -18,7 +18,7 @@ from workbench.errors import UsageError
 from workbench.mcp.config import ServerConfig, expanded
 from workbench.mcp.errors import ServerFailed, http_words, words_of
 from workbench.mcp.token_store import SignIn, TokenStore
-from workbench.processes.spawn import open_in_browser
+from workbench.processes.browser import open_in_browser
 
 PATH = "/callback"
 _LONGEST_HEAD = 1 << 16
@@ -227,7 +227,7 @@ class _Attempt:
         for each in (url, str(metadata.token_endpoint) if metadata else self._url):
             _check_secret(each)
         self._print_line(f"Sign in at {self._server.name} with your browser:\n\n{url}\n")
-        if self._opens_browser and not await asyncio.to_thread(open_in_browser, url):
+        if self._opens_browser and not open_in_browser(url):
             self._print_line("No browser could be opened; open the address yourself.")
         self._print_line(f"Waiting up to {PATIENCE / 60:g} minutes (ctrl+c cancels) …")
 

@@ -179,12 +179,6 @@ async def start_beside(
     return await asyncio.create_subprocess_exec(*_resolved_command(command), cwd=cwd, env=environment, **more)
 
 
-def open_in_browser(url: str) -> bool:
-    """Open a URL in the user's browser; return False if there is no browser."""
-    show = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
-    return run([sys.executable, "-I", "-c", show, url]).returncode == 0
-
-
 def _environment(env: Mapping[str, str] | None, *, is_users: bool) -> dict[str, str]:
     """Return the given environment (default: ours without secrets), cleaned unless the program is the user's."""
     environment = child_environment() if env is None else env

@@ -30,7 +30,6 @@ from workbench.tui.open_screens import (
     open_page,
     open_palette,
     open_rules,
-    open_servers,
     open_settings,
 )
 from workbench.tui.problems import Problems
@@ -251,12 +250,13 @@ class WorkbenchApp(TerminalApp):
         """Change the theme, by name or from a list that previews the theme under the cursor."""
         self._themes.choose(name, self.settings_model)
 
-    def action_setup(self, for_key: bool = False, is_unasked: bool = False) -> None:
-        """Open the screen that offers models to start with, or the form for another key after one was rejected."""
-        if for_key:
-            self.models.replace_key(is_unasked=is_unasked)
-        else:
-            self.models.choose_first()
+    def action_setup(self) -> None:
+        """Open the screen that offers models to start with."""
+        self.models.choose_first()
+
+    def action_replace_key(self, is_unasked: bool = False) -> None:
+        """Open the form for another key after one was rejected; `is_unasked` if the user did not ask for it."""
+        self.models.replace_key(is_unasked=is_unasked)
 
     async def action_demo(self, anywhere: bool = False) -> None:
         """Begin the demo; unless `anywhere`, only if there is no session yet."""
@@ -288,12 +288,8 @@ class WorkbenchApp(TerminalApp):
         open_rules(self, self.state, self.session.workspace, self.settings.trusted, self.session.client)
 
     def action_page(self, name: str) -> None:
-        """Show the decisions, the directories that the user trusts, the usage, or the agent's tools."""
+        """Show the decisions, trusted directories, MCP servers, the usage or the agent's tools."""
         open_page(self, name)
-
-    def action_servers(self) -> None:
-        """Show the MCP servers, their tools and logs."""
-        open_servers(self, self.settings, self.session.workspace)
 
     def action_leave(self) -> None:
         """Copy the selection; without one, quit on the second call in a row."""

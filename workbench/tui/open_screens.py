@@ -105,11 +105,13 @@ def open_rules(
 
 
 def open_page(app: WorkbenchApp, name: str) -> None:
-    """Show `decisions`, `trust`, `usage` or `tools`, unless it is shown already."""
+    """Show `decisions`, `trust`, `servers`, `usage` or `tools`, unless it is shown already."""
     if name == "decisions":
         open_decisions(app, app.state)
     elif name == "trust":
         open_trusted(app, app.settings)
+    elif name == "servers":
+        open_servers(app, app.settings, app.session.workspace)
     elif name == "usage":
         open_usage(app)
     else:

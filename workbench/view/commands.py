@@ -43,7 +43,7 @@ COMMANDS = (
         "what the agent can do: its tools and sub-agents, where they come from, which are on",
         "app.page('tools')",
     ),
-    SlashCommand("mcp", "MCP servers: their tools, changes to approve, and logs", "app.servers"),
+    SlashCommand("mcp", "MCP servers: their tools, changes to approve, and logs", "app.page('servers')"),
     SlashCommand("new", "start a new session here, with this model and mode", "app.session"),
     SlashCommand("clear", "same as /new", "app.session"),
     SlashCommand("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),

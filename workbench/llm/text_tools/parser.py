@@ -374,7 +374,7 @@ class _Parser:
         if not self._text[max(start, first - 40) : first].rstrip(" \t").endswith("\n"):
             raise FunctionCallConversionError(
                 f"The value of `{name}` contains the tag of another parameter. Close each value with </parameter>; "
-                r"that belongs to the value is written <\parameter."
+                r"a tag that belongs to the value is written <\parameter."
             )
         call.repairs.append(f"a missing </parameter> after `{name}`")
         return first

@@ -90,7 +90,8 @@ GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", 
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
 _NO_BLOB = "0" * 40
 _NAME = re.compile(r"[0-9a-f]{6,64}")
-_LINK = "120000"
+LINK = "120000"
+"""The mode of a symbolic link."""
 
 
 class SnapshotError(WorkbenchError):
@@ -114,7 +115,7 @@ class Change:
     @property
     def has_link(self) -> bool:
         """Whether the path is, or was, a symbolic link."""
-        return _LINK in (self.mode_before, self.mode_after)
+        return LINK in (self.mode_before, self.mode_after)
 
 
 class SnapshotRepository:

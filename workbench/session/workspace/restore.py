@@ -20,10 +20,9 @@ from workbench.errors import WorkbenchError
 from workbench.files import atomic
 from workbench.files.root_directory import AnchoredEntry, Root
 from workbench.session.workspace.metadata import Metadata
-from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.repository import LINK, Change, SnapshotError, SnapshotRepository
 from workbench.text import counted, visible_path
 
-_LINK: Final = "120000"
 _NOTHING: Final = "000000"
 _NAMED = 5
 _UNKNOWN: Mapping[str, bytes | None] = MappingProxyType({})
@@ -235,10 +234,10 @@ def _put(root: Root, change: Change, raw: bytes, permissions: int, before: Mappi
         now = entry.mode()
         if not now and expected is not None:
             raise OSError(errno.ESTALE, _CHANGED, str(whole))
-        if now and (change.mode_after == _LINK or not stat.S_ISREG(now)):
+        if now and (change.mode_after == LINK or not stat.S_ISREG(now)):
             entry.rmdir() if stat.S_ISDIR(now) else _unlink(entry, change.path, before)
             now = 0
-        if change.mode_after == _LINK:
+        if change.mode_after == LINK:
             entry.symlink_to(os.fsdecode(raw))
             return
     if now and change.path in before and expected is None:

@@ -14,8 +14,8 @@ _TIMEOUT = 300.0
 _REPACK = ("repack", "-q", "-d", "--cruft", "--window=0")
 """Stores all objects in packs without looking for deltas, which would take minutes of processor time.
 
-No reference leads to a version, so all but the index's objects go to a cruft pack. It holds the age of each object, and
-git drops only those that are too old and in no younger version.
+No reference that git knows of leads to a version, so all but the index's objects go to a cruft pack. It holds the age
+of each object, and git drops only those that are too old and in no younger version.
 """
 
 

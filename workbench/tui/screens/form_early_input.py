@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from textual import events
 
-from workbench.secrets.key_words import split_key
+from workbench.secrets.pasted_keys import split_key
 
 
 class FormEarlyInput:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -13,21 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from workbench.processes.browser import open_in_browser
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.terminal.opener import open_command, open_url
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.formatting.question import KeyHint
 
 Opener = Callable[[str], bool]
-
-
-def open_in_browser(url: str) -> bool:
-    """Open a URL with the system's program; return False if there is none."""
-    command = open_command(os.environ)
-    if command is not None:
-        open_url(url, command)
-    return command is not None
 
 
 class LinkScreen(QuestionScreen[None]):

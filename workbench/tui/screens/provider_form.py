@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
 from workbench.llm.key_store import Storage
-from workbench.secrets.key_words import split_key
+from workbench.secrets.pasted_keys import split_key
 from workbench.text import counted, visible
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField

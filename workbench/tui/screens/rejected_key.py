@@ -25,4 +25,4 @@ class RejectedKeyOpener:
         self._handled = rejected.seq
         is_free = self._screen.app.screen is self._screen and not self._screen.query_one(Prompt).text
         if changed is not None and is_free:
-            self._screen.call_later(self._screen.run_action, "app.setup(True, True)")
+            self._screen.call_later(self._screen.run_action, "app.replace_key(True)")

@@ -65,9 +65,8 @@ class SessionList(GroupedList):
         before = self.current if self.row_index > 0 else None  # a cursor on the first row stays there
         self._rows, self._empty = rows, empty
         at = next((at for at, row in enumerate(rows) if _name(row) == _name(before)), 0) if before else 0
-        groups = [(bool(row.entry.damaged), row.entry.workspace) for row in rows]
-        is_first = [is_grouped and (number == 0 or groups[number - 1] != key) for number, key in enumerate(groups)]
-        self.set_rows([directory_heading(row) if is_first[number] else None for number, row in enumerate(rows)], at)
+        groups = [(bool(row.entry.damaged), row.entry.workspace) if is_grouped else None for row in rows]
+        self.set_rows(groups, lambda index: directory_heading(rows[index]), at)
 
     def row_line(self, index: int, width: int) -> Line:
         """Return one row; the first row of a day in a directory names the day."""

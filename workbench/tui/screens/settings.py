@@ -63,9 +63,7 @@ class SettingList(GroupedList):
         self._rows, self._empty = rows, "No match"
         paths = [row.entry.path for row in rows]
         at = paths.index(before.entry.path) if before and before.entry.path in paths else 0
-        groups = [row.entry.group for row in rows]
-        is_first = [number == 0 or groups[number - 1] != group for number, group in enumerate(groups)]
-        self.set_rows([section(group) if first else None for group, first in zip(groups, is_first, strict=True)], at)
+        self.set_rows([row.entry.group for row in rows], lambda index: section(rows[index].entry.group), at)
         self.post_message(self.Moved())
 
     def row_line(self, index: int, width: int) -> Line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from workbench.tui.widgets.line_list import LineList
 from workbench.view.wrapping import Line
@@ -23,11 +23,15 @@ class GroupedList(LineList):
         slot = self._slots[self.cursor] if self.cursor < len(self._slots) else -1
         return slot if isinstance(slot, int) else -1
 
-    def set_rows(self, headings: Sequence[Line | None], at: int = 0) -> None:
-        """Show as many rows as `headings` has, each below its heading if it has one, with the cursor on row `at`."""
+    def set_rows(self, groups: Sequence[Hashable], heading: Callable[[int], Line], at: int = 0) -> None:
+        """Show as many rows as `groups` has, with the cursor on row `at`.
+
+        Above the first row of each group is the `heading` of that row, except for the group None.
+        """
         self._slots = []
-        for index, heading in enumerate(headings):
-            self._slots += [heading, index] if heading is not None else [index]
+        for index, group in enumerate(groups):
+            is_first = group is not None and (index == 0 or groups[index - 1] != group)
+            self._slots += [heading(index), index] if is_first else [index]
         self.set_count(len(self._slots) or 1)
         if at in self._slots:
             self.move_to(self._slots.index(at))

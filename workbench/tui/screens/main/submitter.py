@@ -99,7 +99,7 @@ class Submitter:
             self.send(text)
         elif self._state.can_retry and self._has_model and not self.outbox.pending:
             if self._state.rejected_key:
-                await self._screen.run_action("app.setup(True)")
+                await self._screen.run_action("app.replace_key")
             else:
                 self.send(RETRY)
 

@@ -1,7 +1,8 @@
-"""Opens a web address with the system's own program, which is started without a shell and never waited for."""
+"""Opens a web address in the user's browser, which is started without a shell and never waited for."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -24,9 +25,12 @@ def open_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequen
     return next(((name,) for name in names if find_program(name, env)), None)
 
 
-def open_url(url: str, command: Sequence[str]) -> None:
-    """Open a URL in a new thread."""
-    threading.Thread(target=_open, args=([*command, url],), daemon=True, name="ohw-opener").start()
+def open_in_browser(url: str) -> bool:
+    """Open a URL with the system's program; return False if there is none."""
+    command = open_command(os.environ)
+    if command is not None:
+        threading.Thread(target=_open, args=([*command, url],), daemon=True, name="ohw-opener").start()
+    return command is not None
 
 
 def _open(command: Sequence[str]) -> None:

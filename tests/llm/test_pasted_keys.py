@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.secrets.key_words import split_key
+from workbench.secrets.pasted_keys import split_key
 
 KEYS = {
     "openai": "sk-proj-first-0123456789abcdef",
