@@ -84,3 +84,8 @@ HOME_DIRECTORIES = _words(
 """Directories below the home directory whose files are all protected."""
 ZSH = _words(".zshrc .zshenv .zprofile .zlogin .zlogout")
 """Files that zsh runs from the directory named by `ZDOTDIR`."""
+TOOLCHAINS = _words(
+    ".local/share/uv/python .local/share/mise/installs .pyenv/versions .rustup/toolchains .nvm/versions .asdf/installs "
+    ".sdkman/candidates .rbenv/versions"
+)
+"""Directories below home with programs of a published release; virtual environments link to them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, TypeVar
 from workbench.config.locations import Locations
 from workbench.files import recorded_stat
 from workbench.protocol.risk import Risk, higher
-from workbench.risk.home_files import PROGRAM_SETTINGS
+from workbench.risk.home_files import PROGRAM_SETTINGS, TOOLCHAINS
 from workbench.risk.protected_targets import ProtectedTargets
-from workbench.risk.symlink_patterns import TooManyMatches, is_pattern, symlinked_paths
+from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks, is_pattern, symlinked_paths
 
 
 def words(text: str, between: str | None = None) -> frozenset[str]:
@@ -282,22 +282,27 @@ class PathContext:
         if real.startswith(("/dev/", "/proc/")):
             return _reading_device(real)
         if within(real, self.workspace):
-            # `**` stands for what a program finds below a directory, and programs that search do not follow links.
-            return self._symlinked(real) if is_pattern(path) and "/**" not in path else ("LOW", "")
+            return self._symlinked(real) if is_pattern(path) else ("LOW", "")
         if deep and self._holds_secrets(real):
             return "HIGH", "reads a directory that may contain secrets"
         return self._reading_outside(real)
 
     def _symlinked(self, pattern: str) -> Rating:
         """Return the risk and reason of reading what a pattern inside the workspace reaches outside of it."""
+        directory, is_deep, rest = pattern.partition("/**")
         assumed = [target for link, target in self.symlinks.items() if fnmatchcase(link, pattern)]
+        if not is_deep or is_pattern(directory):
+            return self.led_to(chain(assumed, symlinked_paths(pattern)))
+        descendants = (path for path in descendant_symlinks(directory, self.workspace) if fnmatchcase(path, f"*{rest}"))
+        return self.led_to(chain(assumed, descendants))
+
+    def led_to(self, symlinks: Iterable[str], *, deep: bool = False) -> Rating:
+        """Return the highest risk of reading what links lead to outside the workspace, with its reason."""
         rating: Rating = ("LOW", "")
         try:
-            for path in chain(assumed, symlinked_paths(pattern)):
-                target = self.resolved(path)
-                if not within(target, self.workspace):
-                    other = self.reading(target)
-                    rating = other if higher(other[0], rating[0]) != rating[0] else rating
+            for target in (path for path in map(self.resolved, symlinks) if not within(path, self.workspace)):
+                other = self.reading(target, deep=deep)
+                rating = other if higher(other[0], rating[0]) != rating[0] else rating
         except TooManyMatches:
             return rating if rating[0] == "HIGH" else ("MEDIUM", "reads what very many links may lead to")
         return rating
@@ -316,7 +321,7 @@ class PathContext:
     def _reading_outside(self, real: str) -> Rating:
         if within(real, "/root") and not within(real, self.home):
             return "HIGH", "reads what belongs to another user"
-        if any(within(real, directory) for directory in _PUBLIC):
+        if any(within(real, each) for each in (*_PUBLIC, *(f"{self.home}/{name}" for name in TOOLCHAINS))):
             return "LOW", ""
         return "MEDIUM", "reads outside the workspace"
 

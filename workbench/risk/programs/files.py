@@ -66,8 +66,9 @@ def _cp(call: Call) -> None:
     into = _target(options)
     deep = any(option.flag in {"-r", "-R", "-a", "--recursive", "--archive"} for option in options)
     sources, targets = (operands, [into]) if into else (operands[:-1], operands[-1:])
+    follows = deep and any(option.flag in {"-L", "--dereference"} for option in options)
     for word in sources:
-        call.use(word, "deep" if deep else "read")
+        call.use(word, "follow" if follows else "deep" if deep else "read")
     keeps = any(option.flag in {"-n", "--no-clobber"} for option in options)
     for word in targets:
         if not (len(sources) == 1 and _from_template(call, sources[0], word, keeps=keeps)):
@@ -345,7 +346,8 @@ def _tar(call: Call) -> None:
     makes, unpacks = bool(_MAKES & set(original)), bool(_UNPACKS & set(original))
     for word in operands if makes and "--remove-files" in original else ():
         _taken_away(call, word)
-    call.apply(_TAR if makes else replace(_TAR, operands="text"))
+    follows = not {"-h", "--dereference"}.isdisjoint(original)
+    call.apply(replace(_TAR, operands=("follow" if follows else "deep") if makes else "text"))
     if archive and archive.text != "-" and (":" in archive.text and not archive.text.startswith(("/", "."))):
         call.raise_to("HIGH", "packs to or from another machine")
     elif archive:
@@ -399,8 +401,9 @@ def _zip(call: Call) -> None:
     if {"-TT", "--unzip-command"} & flag_names(options) or any(word.text.startswith("-TT") for word in call.words):
         call.raise_to("HIGH", "runs another program")
     moves = bool({"-m", "--move"} & flag_names(options))
+    keeps_symlinks = not {"-y", "--symlinks"}.isdisjoint(flag_names(options))
     for at, word in enumerate(operands):
-        call.use(word, "deep" if at else "write")
+        call.use(word, "write" if not at else "deep" if keeps_symlinks else "follow")
         if at and moves:
             call.raise_to("MEDIUM", "packs files, and deletes them")
             _taken_away(call, word)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import NamedTuple
 
 from workbench.risk.assessment import ENTRY
-from workbench.risk.paths import is_regenerable, is_secret
+from workbench.risk.paths import is_regenerable, is_secret, within
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call
+from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks
 from workbench.risk.word import Word, literal
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 _READS = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-files0-from"})
 _EITHER = frozenset({"-o", "-or", "-not", "!", "(", ")", ",", "-regex", "-iregex"})
+_MOST_SYMLINKS = 20
+"""How many links that lead elsewhere are rated one by one."""
 _PATHS = frozenset({"-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
 
 
@@ -30,6 +34,10 @@ class FindQuery(NamedTuple):
     """Whether it searches only the directories themselves, not their subdirectories."""
     is_empty: bool = False
     """Whether it finds only empty files and directories."""
+    has_symlinks: bool = True
+    """Whether it may find symbolic links, or follow them."""
+    follows: bool = False
+    """Whether it searches the directories to which links lead."""
     paths: tuple[str, ...] = ()
     """All patterns for paths or names, even if they are combined or negated."""
 
@@ -42,23 +50,25 @@ class FindQuery(NamedTuple):
 def find(call: Call) -> None:
     """Rate `find` by its start directories and by each predicate that acts on files."""
     rest, starts = list(call.words), []
+    follows = any(word.text in {"-L", "-follow"} for word in rest)
     while rest and (rest[0].text in {"-L", "-P", "-H"} or not rest[0].text.startswith(("-", "(", "!", ","))):
         word = rest.pop(0)
         starts += [word] if not word.text.startswith("-") else []
     for start in starts:
         call.use(start, "read")
-    result = _entry(starts or [literal(".")], rest)
+    result = _entry(starts or [literal(".")], rest, follows=follows)
     while rest:
         rest = _predicate(call, result, rest)
 
 
-def _entry(starts: Sequence[Word], words: Sequence[Word]) -> FindQuery:
+def _entry(starts: Sequence[Word], words: Sequence[Word], *, follows: bool) -> FindQuery:
     strings = [word.text for word in words]
     behind = list(zip(strings, words[1:], strict=False))
     names = [(flag, word) for flag, word in behind if flag in {"-name", "-iname"}]
     paths = tuple(word.text for flag, word in behind if flag in _PATHS or flag in {"-name", "-iname"})
     is_flat = ("-maxdepth", "1") in pairwise(strings)
-    result = FindQuery(starts, "", is_flat, "-empty" in strings, paths)
+    has_symlinks = follows or ("-type", "f") not in pairwise(strings) or not _EITHER.isdisjoint(strings)
+    result = FindQuery(starts, "", is_flat, "-empty" in strings, has_symlinks, follows, paths)
     if len(names) != 1 or not _EITHER.isdisjoint(strings) or "\0" in names[0][1].text or "/" in names[0][1].text:
         return result
     flag, word = names[0]
@@ -133,6 +143,7 @@ def runs_on_matches(
     before, already = call.risk, len(call.inner)
     for start in query.starts[:3]:
         call.run_words([_placed(word, query, start, takes_all=takes_all) for word in command])
+        _run_on_symlinks(call, query, start, command)
     call.unplaced |= is_beside and any(".." in word.text.split("/") for word in command)
     if any(part.deletes for part in call.inner[already:]):
         _deletes(call, query)
@@ -142,6 +153,24 @@ def runs_on_matches(
         _run_beside(call, query, command)
     if call.risk not in {before, "LOW"}:
         _change(call, query)
+
+
+def _run_on_symlinks(call: Call, query: FindQuery, start: Word, command: list[Word]) -> None:
+    """Rate the command for each link that it finds and that leads out of the directory in which it starts."""
+    path, context = call.scan.absolute(start) if query.has_symlinks else None, call.scan.context
+    top = context.resolved(path or context.workspace)
+    name = "*" if query.follows else query.name or "*"
+    try:
+        descendants = descendant_symlinks(top, context.workspace) if path and within(top, context.workspace) else ()
+        symlinks = [link for link in descendants if fnmatchcase(link.rpartition("/")[2], name)]
+    except TooManyMatches:
+        call.raise_to("MEDIUM", "finds very many files, and maybe links to files elsewhere")
+        return
+    symlinks = [link for link in symlinks if not within(context.resolved(link), top)]
+    if len(symlinks) > _MOST_SYMLINKS:
+        call.raise_to("MEDIUM", "finds very many links to files elsewhere")
+    for link in symlinks[:_MOST_SYMLINKS]:
+        call.run_words([word._replace(text=word.text.replace("{}", link)) for word in command])
 
 
 def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
@@ -203,7 +232,10 @@ def _fd(call: Call) -> None:
     if command:
         call.raise_to("MEDIUM", "runs a command for each file")
         operands = [word for word in call.words[:at] if not word.text.startswith("-")]
-        name = f"*{operands[0].text}*" if operands and operands[0].text.isidentifier() else ""
+        # the value of an option before it may look like the pattern
+        is_certain = bool(operands) and len(operands) == at and operands[0].text.isidentifier()
+        name = f"*{operands[0].text}*" if is_certain else ""
+        command += [] if any("{" in word.text for word in command) else [literal("{}")]
         takes_all = call.words[at or 0].text in {"-X", "--exec-batch"}
         runs_on_matches(call, FindQuery(operands[1:] or [literal(".")], name), command, takes_all=takes_all)
 

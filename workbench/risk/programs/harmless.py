@@ -217,8 +217,8 @@ paste | -[sz] -d= --serial --delimiters= --zero-terminated | r*
 comm | -[123iz] --check-order --nocheck-order --output-delimiter= --total --zero-terminated | r*
 join | -[iz] -[aejtov12]= --header --ignore-case --check-order --nocheck-order --zero-terminated | r*
 cmp | -[bls] -[in]= --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent | r*
-diff/colordiff/gdiff | -# -[qscbBwEZaiNTtdpuneyc] -r~ -[CUFILWSx]= -X=r --from-file=r --to-file=r --label=
- --exclude= --exclude-from=r --color? --palette= --unified? --context? --recursive~ --brief --report-identical-files
+diff/colordiff/gdiff | -# -[qscbBwEZaiNTtdpuneyc] -r& -[CUFILWSx]= -X=r --from-file=r --to-file=r --label=
+ --exclude= --exclude-from=r --color? --palette= --unified? --context? --recursive& --brief --report-identical-files
  --side-by-side --width= --left-column --suppress-common-lines --show-c-function --show-function-line= --new-file
  --unidirectional-new-file --ignore-case --ignore-file-name-case --ignore-tab-expansion --ignore-trailing-space
  --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --strip-trailing-cr --text
@@ -376,28 +376,28 @@ jq/gojq/jaq | -[acCeMnrRsSj] --arg=tt --argjson=tt --slurpfile=tr --rawfile=tr -
 yq | -[rjPMCNne] -[is]@ --inplace@ --split-exp@ -[opI]= --output-format= --input-format= --indent= --prettyPrint
  --no-colors --colors
  --unwrapScalar? --null-input --exit-status --no-doc --from-file=r^ | c r*
-grep/egrep/fgrep/zgrep/ugrep | -# -[abcEFGhHiIlLnoPqsTUvwxyzZ] -[rR]~ -[ABCmdD]= -e=t^ -f=r^ --regexp=t^ --file=r^
- --recursive~ --dereference-recursive~ --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case
+grep/egrep/fgrep/zgrep/ugrep | -# -[abcEFGhHiIlLnoPqsTUvwxyzZ] -r~ -R& -[ABCmdD]= -e=t^ -f=r^ --regexp=t^ --file=r^
+ --recursive~ --dereference-recursive& --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case
  --no-ignore-case --invert-match --word-regexp --line-regexp --count --color? --colour? --files-with-matches
  --files-without-match --max-count= --only-matching --quiet --silent --no-messages --byte-offset --with-filename
  --no-filename --label= --line-number --initial-tab --null --after-context= --before-context= --context= --text
  --binary-files= --devices= --directories= --exclude= --exclude-from=r --exclude-dir= --include= --line-buffered
  --null-data --pager?! --filter=! | t r*
-rg | -# -[aFilLnNopPqsSuUvwxzchHI0.] -[ABCgtTmjMEdr]= -e=t^ -f=r^ --regexp=t^ --file=r^ --ignore-file=r --files^
+rg | -# -L& -[aFilnNopPqsSuUvwxzchHI0.] -[ABCgtTmjMEdr]= -e=t^ -f=r^ --regexp=t^ --file=r^ --ignore-file=r --files^
  --type-list^ --pre=! --hostname-bin=! --pre-glob= --after-context= --before-context= --context= --glob= --iglob=
  --type= --type-not= --type-add= --type-clear= --max-count= --max-depth= --max-filesize= --max-columns=
  --max-columns-preview --threads= --encoding= --replace= --sort= --sortr= --color= --colors= --engine=
  --auto-hybrid-regex --binary --block-buffered --line-buffered --byte-offset --case-sensitive --ignore-case
  --smart-case --column --no-column --count --count-matches --crlf --debug --trace --dfa-size-limit=
  --regex-size-limit= --field-context-separator= --field-match-separator= --context-separator= --files-with-matches
- --files-without-match --fixed-strings --follow --glob-case-insensitive --heading --no-heading --hidden --no-hidden
+ --files-without-match --fixed-strings --follow& --glob-case-insensitive --heading --no-heading --hidden --no-hidden
  --hyperlink-format= --include-zero --invert-match --json --line-number --no-line-number --line-regexp --word-regexp
  --mmap --no-mmap --multiline --multiline-dotall --no-config --no-ignore --no-ignore-dot --no-ignore-exclude
  --no-ignore-files --no-ignore-global --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-messages
  --no-require-git --no-unicode --null --null-data --one-file-system --only-matching --passthru --path-separator=
  --pcre2 --pcre2-version --pretty --quiet --search-zip --stats --stop-on-nonmatch --text --trim --unrestricted
  --vimgrep --with-filename --no-filename --generate= | t d*
-ag | -[acDfFHilLnQrsSuUvwWz0] -[ABCGm]= -p=r --path-to-ignore=r --ignore= --ignore-dir= --hidden --nocolor --color
+ag | -f& -[acDFHilLnQrsSuUvwWz0] -[ABCGm]= -p=r --path-to-ignore=r --ignore= --ignore-dir= --hidden --nocolor --color
  --group --nogroup --nobreak --break --noheading --heading --column --count --literal --word-regexp --depth=
  --files-with-matches --pager=! | t d*
 ack | -[1cCiIhHlLnovwQrRxsf] -[ABm]= --type= --ignore-dir= --ignore-file= --color --nocolor --group --nogroup

@@ -229,11 +229,12 @@ def _copies_out(call: Call) -> None:
     for option in options:
         if option.flag in spec.flags and not (call.name == "rsync" and option.flag in {"-o", "-S", "-F"}):
             call.raise_to("HIGH", "runs another program")
+    following = {"-L", "--copy-links", "--copy-unsafe-links", "-k", "--copy-dirlinks"} & flag_names(options)
     for at, word in enumerate(operands):
         if re.match(r"[^/]*:", word.text) or "://" in word.text:
             call.raise_to("HIGH", "copies to or from another machine")
         else:
-            call.use(word, "write" if at == len(operands) - 1 and at else "deep")
+            call.use(word, "write" if at == len(operands) - 1 and at else "follow" if following else "deep")
     _lost_while_copying(call, flag_names(options), operands)
     if len(operands) > 1 and ":" not in operands[-1].text:
         call.writes_inside(operands[-1])

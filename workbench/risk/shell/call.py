@@ -10,16 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from workbench.protocol.risk import Risk, higher
-from workbench.risk.assessment import (
-    ANY,
-    Findings,
-    Part,
-    Spares,
-    findings_of,
-    loss_by,
-    shortened,
-    string_literals,
-)
+from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, string_literals
+from workbench.risk.followed_symlinks import followed
 from workbench.risk.shell.control import MOVES_CALLER
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -184,7 +176,7 @@ def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
     return findings_of(parts)._replace(parts=(*fed, *deeper))
 
 
-Use = Literal["text", "list", "read", "deep", "write", "delete", "command"]
+Use = Literal["text", "list", "read", "deep", "follow", "write", "delete", "command"]
 _SECRET_OUT = "exposes a secret"
 
 
@@ -334,12 +326,12 @@ class Call:
         if path is None:
             self.unplaced = True
             opaque = "a path that is not known before it runs"
-            reads = use in {"list", "read", "deep"} and not self.scan.names_secret(word)
-            unsure: Risk = "MEDIUM" if reads else "HIGH"
-            self.raise_to(unsure, f"{'reads' if use in {'list', 'read', 'deep'} else 'changes'} {opaque}")
+            reads = use not in {"write", "delete"}
+            unsure: Risk = "MEDIUM" if reads and not self.scan.names_secret(word) else "HIGH"
+            self.raise_to(unsure, f"{'reads' if reads else 'changes'} {opaque}")
             self._may_touch(self.scan.paths_inside(word), use)
             return
-        self.paths.append(path)
+        self.paths += [path, *(followed(self.scan.context, path) if use == "follow" else ())]
         self._may_touch(path, use)
         if use in {"delete", "write"}:
             self.guard(path)

@@ -5,8 +5,8 @@ A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that start with a space co
 NAMES: programs separated by commas, `a/b` for alternatives, a verb after a space (`git log/show`).
 OPTIONS, separated by spaces: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
   After the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only.
-  Then: `!` is HIGH, `^` replaces the first operand, `~` reads directories with everything below them, `@` is not
-  harmless (MEDIUM) and rated by the program's own rule.
+  Then: `!` is HIGH, `^` replaces the first operand, `~` reads directories with everything below them, `&` also what
+  the links there lead to, `@` is not harmless (MEDIUM) and rated by the program's own rule.
 OPERANDS: one kind for each position; `*` repeats the last.
   Kinds: t text, a anything (even an unknown option), c code (likewise, but never the name of a file), r a file to
   read, d the same with everything below it, o a file
@@ -25,13 +25,13 @@ from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from workbench.risk.word import UNKNOWN, Word
+from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
     from workbench.risk.shell.call import Call, Use
 
 _RUNS: Final = "runs another program"
-_OPTION: Final = re.compile(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^@]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^@]*)\Z")
+_OPTION: Final = re.compile(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^@&]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^@&]*)\Z")
 _COLUMNS: Final = re.compile(r"(?<!\S)\|(?!\S)")
 _NUMBER: Final = re.compile(r"-\d+\Z")
 _NEGATIVE: Final = re.compile(r"-[\d.]")
@@ -55,6 +55,7 @@ class OptionRule(NamedTuple):
     unskips: bool = False
     deep: bool = False
     doubtful: bool = False
+    follows: bool = False
 
     @property
     def powerful(self) -> bool:
@@ -133,7 +134,7 @@ def _options(text: str) -> Iterator[tuple[str, OptionRule]]:
         raise ValueError(f"not an option of a grammar: {text}")
     flag, takes, marks = result["flag"], result["takes"] or "", result["marks"]
     kinds = (takes[1:] or "t") if takes.startswith("=") else ""
-    option = OptionRule(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks, "@" in marks)
+    option = OptionRule(kinds, takes == "?" or len(kinds) == 1, *(mark in marks for mark in "!^~@&"))
     if flag.startswith("-["):
         yield from ((f"-{letter}", option) for letter in flag[2:-1])
     else:
@@ -159,7 +160,7 @@ class _Proof:
         self._name = call.name
         self._operands: list[Word] = []
         self._skips = False
-        self._deep = False
+        self._deep = self._follows = False
         self._names: list[Word] = []
         """Words after `--`, which are no options whatever they become."""
 
@@ -242,6 +243,7 @@ class _Proof:
             call.raise_to("MEDIUM", f"an option of {self._name} is not known to be harmless")
         self._skips |= option.unskips
         self._deep |= option.deep
+        self._follows |= option.follows
         if option.kinds == ";":
             next((word for word in rest if word.text in {";", "+"}), None)
             return
@@ -282,6 +284,7 @@ class _Proof:
         if "://" in word.text:
             self._call.raise_to("MEDIUM", "asks another machine")
         deeper: Mapping[str, Use] = {"r": "deep", "n": "read"} if self._deep else {}
+        deeper = dict.fromkeys("rdn", "follow") if self._follows else deeper
         self._call.use(word, deeper.get(kind, _PATHS[kind]))
 
     def _not_allowed(self, flag: str) -> None:
@@ -292,6 +295,8 @@ class _Proof:
     def _rate_operands(self) -> None:
         grammar, call = self._grammar, self._call
         call.unread |= grammar.reads_text
+        if self._follows and len(self._operands) + len(self._names) + self._skips < len(grammar.operands):
+            self._operands.append(literal("."))
         for position, word in enumerate((*self._operands, *self._names), 1 if self._skips else 0):
             if position - self._skips < len(self._operands):
                 self._slips_in(grammar.kind(position), word)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import ANY, Assessment, Findings, Part, findings_of, one, shortened
+from workbench.risk.followed_symlinks import following
 from workbench.risk.paths import PathContext, Rating, is_secret
 from workbench.risk.shell import endless, walk
 from workbench.risk.shell.call import Call, Programs, Use
@@ -251,11 +252,11 @@ class Scan:
 
     def rating(self, path: str, use: Use) -> Rating:
         """Return the risk and reason of using a path."""
-        if use == "write":
-            return self.context.writing(path)
-        if use == "delete":
-            return self.context.deleting(path)
-        return self.context.listing(path) if use == "list" else self.context.reading(path, deep=use == "deep")
+        if use == "follow":
+            return following(self.context, path)
+        context = self.context
+        rate = {"write": context.writing, "delete": context.deleting, "list": context.listing}.get(use)
+        return rate(path) if rate else context.reading(path, deep=use == "deep")
 
     def forget(self) -> None:
         """Forget the values of all variables."""
