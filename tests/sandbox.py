@@ -68,6 +68,19 @@ class Sandbox:
                     running.append(process)
         return running
 
+    def engines(self) -> list[psutil.Process]:
+        """Return the running engines.
+
+        A program that an engine starts has the engine's command line until it is executed; it is none of them.
+        """
+        found = {process.pid: process for process in self.processes() if "workbench.engine" in command_line(process)}
+        return [process for process in found.values() if _parent(process) not in found]
+
+    def engine(self) -> psutil.Process:
+        """Return the only running engine."""
+        (engine,) = self.engines()
+        return engine
+
     def _is_here(self, process: psutil.Process) -> bool:
         try:
             return process.environ().get("HOME") == str(self.home)
@@ -78,6 +91,21 @@ class Sandbox:
         """Whether the process has locked a session of this home, or is a screen that a test began."""
         locks = [path.read_text().strip() for path in self.locations.sessions.glob("*.lock")]
         return str(pid) in locks or pid in {each.pid for each in psutil.Process().children(recursive=True)}
+
+
+def command_line(process: psutil.Process) -> list[str]:
+    """Return the words of a process's command line, or none if it has ended."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _parent(process: psutil.Process) -> int | None:
+    try:
+        return process.ppid()
+    except psutil.NoSuchProcess:
+        return None
 
 
 def toml(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.e2e.test_open_questions import engine_of, kinds, log, say
+from tests.e2e.test_open_questions import kinds, log, say
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionObserved
@@ -48,7 +48,7 @@ def test_question_survives_a_killed_engine_and_is_asked_again(sandbox: Sandbox):
     with Terminal((*args, "--mode", "never"), 110, 34, sandbox.env) as terminal:
         terminal.never_ask()
         terminal.wait_for("1–2 Choose")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
         terminal.wait_until(lambda screen: "The agent asks" not in screen, "the question to be put off")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.e2e.test_open_questions import engine_of, kinds
+from tests.e2e.test_open_questions import kinds
 from tests.e2e.test_partial_approval import args, leave
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn, finish
@@ -29,7 +29,7 @@ def test_three_calls_survive_a_kill_and_two_of_them_are_approved(sandbox: Sandbo
         with Terminal(args(sandbox, server), 110, 44, sandbox.env) as terminal:
             terminal.wait_until(lambda screen: "1 of 3" in screen and "y Approve" in screen, "three questions")
             wait_for(lambda: kinds(sandbox).count("action_assessed") == 3, "all of them to be in the log")
-            engine_of(sandbox).kill()
+            sandbox.engine().kill()
             wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
             os.kill(terminal.pid, signal.SIGTERM)
             assert terminal.wait_exit() == 143

@@ -21,10 +21,6 @@ def screen(sandbox: Sandbox, *args: str, **env: str) -> Terminal:
     return Terminal([*args, "--workspace", str(sandbox.project)], 110, 34, sandbox.env | env)
 
 
-def engine_of(sandbox: Sandbox) -> psutil.Process:
-    return next(each for each in sandbox.processes() if "workbench.engine" in each.cmdline())
-
-
 @pytest.mark.parametrize("ends", ["kill", "terminate", "hang up", "quit"])
 def test_unsent_text_is_restored_by_resume(sandbox: Sandbox, ends: str):
     with screen(sandbox, "begin", "--model", sandbox.script(finish("All done."), finish("Again done."))) as terminal:
@@ -108,7 +104,7 @@ def test_dead_engine_is_reported_above_a_question_and_the_answer_starts_another(
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
         terminal.wait_for("y Approve")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         began = time.monotonic()
         screen_text = terminal.wait_for("The agent process stopped", 10)
         assert time.monotonic() - began < 2
@@ -125,7 +121,7 @@ def test_stopped_engine_is_reported_above_a_question_until_it_continues(sandbox:
     model = sandbox.script(bash("touch made-it", risk="HIGH"), finish("All done."))
     with screen(sandbox, "make it", "--model", model) as terminal:
         terminal.wait_for("y Approve")
-        engine = engine_of(sandbox)
+        engine = sandbox.engine()
         engine.suspend()
         try:
             screen_text = terminal.wait_for("The agent process was stopped and does not respond", 10)
@@ -150,7 +146,7 @@ def test_sigterm_restores_the_terminal_whatever_is_open(sandbox: Sandbox, open_f
         raw = termios.tcgetattr(terminal.process.child_fd)
         assert raw != before or not terminal.screen.is_alternate
         if open_first == "stopped engine":
-            engine_of(sandbox).suspend()
+            sandbox.engine().suspend()
         elif open_first != "question":
             terminal.press(open_first)
             time.sleep(0.5)
@@ -161,7 +157,7 @@ def test_sigterm_restores_the_terminal_whatever_is_open(sandbox: Sandbox, open_f
         assert not terminal.screen.is_alternate
         assert termios.tcgetattr(terminal.process.child_fd)[3] & termios.ICANON
         if open_first == "stopped engine":
-            engine_of(sandbox).kill()
+            sandbox.engine().kill()
 
 
 @pytest.mark.parametrize("stubborn", [False, True])

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.e2e.test_open_questions import ask, engine_of, kinds, log
+from tests.e2e.test_open_questions import ask, kinds, log
 from tests.plain.test_plain import answer, asked, leave
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
@@ -69,7 +69,7 @@ def test_never_ask_mode_starts_a_session_only_after_confirmation(sandbox: Sandbo
         sandbox.locations.settings_file.write_text('mode = "never"\n')
     with Terminal(arguments, 140, 34, sandbox.env) as terminal:
         terminal.wait_for("Don't ask in this session?")
-        assert [each for each in sandbox.processes() if "workbench.engine" in each.cmdline()] == []
+        assert sandbox.engines() == []
         terminal.press("n")
         terminal.wait_for("y Approve")
         started = next(event for event in log(sandbox) if isinstance(event, SessionStarted))
@@ -84,7 +84,7 @@ def test_restarted_engine_keeps_the_mode_chosen_since(sandbox: Sandbox):
         terminal.wait_for("As you wish.")
         terminal.type("/mode ask\r")
         wait_for(lambda: modes(sandbox) == ["ask"], "the mode")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         terminal.wait_for("The agent process stopped")
         terminal.type("/mode plan\r")
         wait_for(lambda: modes(sandbox)[-1] == "plan", "the new engine to obey")
@@ -99,7 +99,7 @@ def test_mode_stored_by_us_applies_when_the_session_is_reopened(sandbox: Sandbox
     with Terminal([*ask(sandbox), "--mode", "never"], 140, 34, sandbox.env) as terminal:
         terminal.never_ask()
         terminal.wait_for("As you wish.")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("ctrl+q")
         terminal.wait_exit()

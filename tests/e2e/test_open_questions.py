@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 
-import psutil
-
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from workbench.protocol.events import ActionProposed, ActionStarted, Event
@@ -37,15 +35,10 @@ def kinds(sandbox: Sandbox) -> list[str]:
     return [event.kind for event in log(sandbox) if event.kind != "version_taken"]
 
 
-def engine_of(sandbox: Sandbox) -> psutil.Process:
-    (engine,) = [process for process in sandbox.processes() if "workbench.engine" in process.cmdline()]
-    return engine
-
-
 def test_killed_engine_is_reported_and_resume_asks_its_question_again(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y Approve")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         terminal.wait_for("The agent process stopped")
         wait_for(lambda: len(sandbox.processes()) == 1, "only the screen to be left")
         os.kill(terminal.pid, signal.SIGTERM)
@@ -66,7 +59,7 @@ def test_killed_engine_is_reported_and_resume_asks_its_question_again(sandbox: S
 def test_answer_after_the_engine_was_killed_is_applied_once(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y Approve")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         terminal.wait_for("The agent process stopped")
         terminal.wait_for("y Approve")
         terminal.press("y")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.e2e.test_open_questions import engine_of, say
+from tests.e2e.test_open_questions import say
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.subagent_scripts import delegating
 from tests.terminal.terminal import Terminal
@@ -69,7 +69,7 @@ def test_screen_shows_a_sub_agents_question_with_its_name(sandbox: Sandbox):
 def test_sub_agents_question_survives_its_engine_and_the_call_continues(sandbox: Sandbox):
     with Terminal(work(sandbox, WRITER), 130, 40, sandbox.env) as terminal:
         terminal.wait_for("y Approve")
-        engine_of(sandbox).kill()
+        sandbox.engine().kill()
         terminal.wait_for("The agent process stopped")
         terminal.press("escape")
         terminal.wait_until(lambda screen: "y Approve" not in screen, "the question to be put off")

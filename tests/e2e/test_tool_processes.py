@@ -135,7 +135,7 @@ def test_no_process_is_left_even_after_a_kill(sandbox: Sandbox, chromium: str, i
         with Terminal(["--workspace", str(sandbox.project), "--mode", "never", "go"], 120, 40, sandbox.env) as screen:
             screen.never_ask()
             wait_for((sandbox.project / "reached").exists, "the last command", 150)
-            (engine,) = [each for each in sandbox.processes() if "workbench.engine" in each.cmdline()]
+            engine = sandbox.engine()
             running = engine.children(recursive=True)
             frames = []
             for process in running:

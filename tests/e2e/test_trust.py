@@ -29,10 +29,6 @@ def marker(sandbox: Sandbox):
     return marker
 
 
-def engines(sandbox: Sandbox) -> list[str]:
-    return [line for process in sandbox.processes() if "workbench.engine" in (line := " ".join(process.cmdline()))]
-
-
 def test_trust_applies_to_this_directory_and_content_only(sandbox: Sandbox, marker, tmp_path_factory):
     content = fingerprint(sandbox.project)
     agree(sandbox.locations, sandbox.project, content)
@@ -77,10 +73,10 @@ def test_screen_asks_for_trust_first_and_no_ignores_the_files(sandbox: Sandbox, 
         terminal.wait_for("Trust this directory?")
         terminal.wait_for(".ohw/tools/evil.py")
         terminal.wait_for(".ohw/rules.toml")
-        assert engines(sandbox) == []
+        assert sandbox.engines() == []
         terminal.type("yy go")  # no letter is an answer: they are for the prompt
         terminal.wait_for("yy go")
-        assert engines(sandbox) == []
+        assert sandbox.engines() == []
         assert not marker.exists()
         terminal.press("enter")  # the cursor stands on no
         terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")

@@ -119,7 +119,7 @@ def test_a_link_made_in_the_same_line_is_followed(project):
 
 @pytest.mark.parametrize("command", ["grep -R x .", "find . -exec cat {} +", "cat **/*"])
 def test_a_tree_that_is_too_large_to_look_at_is_not_low(command, project, monkeypatch):
-    monkeypatch.setattr("workbench.risk.symlink_patterns._MOST_ENTRIES", 3)
+    monkeypatch.setattr("workbench.files.recorded_stat._MOST_ENTRIES", 3)
     assert risk(command, project) == "MEDIUM"
 
 

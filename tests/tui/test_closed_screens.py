@@ -14,7 +14,7 @@ from workbench.tui.screens.rules import RulesScreen
 from workbench.tui.screens.tools import ToolsScreen
 
 LOADED = {
-    "servers": ("servers", ServersScreen, "_load"),
+    "servers": ("page('servers')", ServersScreen, "_load"),
     "rules": ("rules", RulesScreen, "on_mount"),
     "tools": ("page('tools')", ToolsScreen, "_load"),
 }

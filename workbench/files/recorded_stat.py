@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeAlias, TypeVar
@@ -95,6 +95,18 @@ def link_count(path: str) -> int:
 def is_empty(path: str) -> bool | None:
     """Return whether the file at the path is empty; None if it does not exist."""
     return {0: True, 1: False}.get(ask(_size, path))
+
+
+_MOST_ENTRIES: Final = 100_000
+"""How many files and directories are looked at below a directory, which takes about as long as `find`."""
+_TOO_MANY: Final = "/"
+"""The answer about a directory with more entries."""
+
+
+def symlinks_below(directory: str) -> Sequence[str] | None:
+    """Return the symbolic links at any depth below a directory, by their paths from there; None if it is too large."""
+    answer = ask(_symlinks_below, directory)
+    return None if answer == _TOO_MANY else [path for path in answer.split("\0") if path]
 
 
 _MOST_FILES: Final = 500
@@ -222,3 +234,23 @@ def _size(path: str) -> int:
         return min(1, os.stat(path).st_size)  # noqa: PTH116 - a Path costs more than the call
     except (OSError, ValueError):
         return -1
+
+
+def _symlinks_below(directory: str) -> str:
+    links: list[str] = []
+    waiting, count = [""], 0
+    while waiting:
+        above = waiting.pop()
+        try:
+            with os.scandir(f"{directory}/{above}") as entries:
+                for entry in entries:
+                    count += 1
+                    if entry.is_symlink():
+                        links.append(f"{above}{entry.name}")
+                    elif entry.is_dir():
+                        waiting.append(f"{above}{entry.name}/")
+        except (OSError, ValueError):
+            continue
+        if count > _MOST_ENTRIES:
+            return _TOO_MANY
+    return "\0".join(sorted(links))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import count
@@ -12,10 +11,6 @@ from workbench.files import recorded_stat
 
 MOST: Final = 500
 """How many links and directories are looked at for one pattern; what has more is not known to stay inside."""
-_MOST_ENTRIES: Final = 100_000
-"""How many files and directories are looked at below a directory, which takes about as long as `find`."""
-_UNKNOWN: Final = "/"
-"""The answer about a directory with more entries."""
 _WILDCARDS: Final = "*?["
 _ENTRIES: Final = recorded_stat.DirectoryReader(lambda path: True)
 
@@ -69,33 +64,12 @@ def descendant_symlinks(directory: str, workspace: str) -> Iterator[str]:
         if any(top == each or top.startswith(f"{each}/") for each in visited):
             continue
         visited.add(top)
-        answer = recorded_stat.ask(_list_symlinks, top)
-        if answer == _UNKNOWN or len(visited) > MOST:
+        names = recorded_stat.symlinks_below(top)
+        if names is None or len(names) > MOST or len(visited) > MOST:
             raise TooManyMatches
-        for name in filter(None, answer.split("\0")):
+        for name in names:
             path = f"{top}/{name}"
             real = recorded_stat.real_path(path)
             if (real == workspace or real.startswith(f"{workspace}/")) and recorded_stat.is_directory(real):
                 waiting.append(real)
             yield path
-
-
-def _list_symlinks(directory: str) -> str:
-    """Return the links below a directory by their names from there, separated by NULs."""
-    result: list[str] = []
-    waiting, entries = [""], 0
-    while waiting:
-        above = waiting.pop()
-        try:
-            with os.scandir(f"{directory}/{above}") as listed:
-                for entry in listed:
-                    entries += 1
-                    if entry.is_symlink():
-                        result.append(f"{above}{entry.name}")
-                    elif entry.is_dir():
-                        waiting.append(f"{above}{entry.name}/")
-        except (OSError, ValueError):
-            continue
-        if entries > _MOST_ENTRIES or len(result) > MOST:
-            return _UNKNOWN
-    return "\0".join(sorted(result))
