@@ -39,14 +39,14 @@ def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[st
     here = os.path.realpath(cwd)
     ours = os.path.realpath(__file__).rpartition("/workbench/")[0]
     named = {os.path.realpath(each) for each in python_path.split(os.pathsep)} if python_path else set()
-    kept, last = [], []
+    others, last = [], []
     for entry in entries:
         real = os.path.realpath(entry)
         if real == ours and real.startswith(here):
             last = [ours]
         elif real != here and not (real in named and real.startswith(here.rstrip(os.sep) + os.sep)):
-            kept.append(entry)
-    return [*kept, *last]
+            others.append(entry)
+    return [*others, *last]
 
 
 if __name__ == "__main__":

@@ -23,16 +23,16 @@ def copy_demo(target: Path | None = None) -> Path:
 
     If git is installed, the copy is a repository with one commit. Raises UsageError if the copy fails.
     """
-    folder = _folder(target)
+    directory = _new_directory(target)
     try:
-        _copy(_PROJECT, folder)
+        _copy(_PROJECT, directory)
     except OSError as error:
-        raise UsageError(f"cannot copy the demo to {folder}: {error.strerror or error}") from error
-    _commit(folder)
-    return folder
+        raise UsageError(f"cannot copy the demo to {directory}: {error.strerror or error}") from error
+    _commit(directory)
+    return directory
 
 
-def _folder(target: Path | None) -> Path:
+def _new_directory(target: Path | None) -> Path:
     if target is None:
         return Path(tempfile.mkdtemp(prefix="ohw-demo-")).resolve() / "ledger"
     try:
@@ -55,13 +55,13 @@ def _copy(source: Path, target: Path) -> None:
             (target / name).write_bytes(entry.read_bytes())
 
 
-def _commit(folder: Path) -> None:
+def _commit(directory: Path) -> None:
     """Make a first commit with the demo's own author. If git is missing or fails, the demo works without it."""
     who = {"user.name": "ohw demo", "user.email": "demo@example.invalid"}
-    begun = run_git(["init", "--quiet", "--initial-branch=main"], cwd=folder).ok
-    tree = run_git(["write-tree"], cwd=folder) if begun and run_git(["add", "--all"], cwd=folder).ok else None
+    ready = run_git(["init", "--quiet", "--initial-branch=main"], cwd=directory).ok
+    tree = run_git(["write-tree"], cwd=directory) if ready and run_git(["add", "--all"], cwd=directory).ok else None
     if tree is not None and tree.ok:
         words = ["commit-tree", "-m", "A ledger that drops the sign", tree.output.decode().strip()]
-        made = run_git(words, cwd=folder, settings=who)
-        if made.ok:
-            run_git(["update-ref", "HEAD", made.output.decode().strip()], cwd=folder)
+        commit = run_git(words, cwd=directory, settings=who)
+        if commit.ok:
+            run_git(["update-ref", "HEAD", commit.output.decode().strip()], cwd=directory)

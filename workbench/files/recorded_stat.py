@@ -103,9 +103,9 @@ _TOO_MANY: Final = "/"
 """The answer about a directory with more entries."""
 
 
-def symlinks_below(directory: str) -> Sequence[str] | None:
+def list_symlinks(directory: str) -> Sequence[str] | None:
     """Return the symbolic links at any depth below a directory, by their paths from there; None if it is too large."""
-    answer = ask(_symlinks_below, directory)
+    answer = ask(_list_symlinks, directory)
     return None if answer == _TOO_MANY else [path for path in answer.split("\0") if path]
 
 
@@ -236,8 +236,8 @@ def _size(path: str) -> int:
         return -1
 
 
-def _symlinks_below(directory: str) -> str:
-    links: list[str] = []
+def _list_symlinks(directory: str) -> str:
+    symlinks: list[str] = []
     waiting, count = [""], 0
     while waiting:
         above = waiting.pop()
@@ -246,11 +246,11 @@ def _symlinks_below(directory: str) -> str:
                 for entry in entries:
                     count += 1
                     if entry.is_symlink():
-                        links.append(f"{above}{entry.name}")
+                        symlinks.append(f"{above}{entry.name}")
                     elif entry.is_dir():
                         waiting.append(f"{above}{entry.name}/")
         except (OSError, ValueError):
             continue
         if count > _MOST_ENTRIES:
             return _TOO_MANY
-    return "\0".join(sorted(links))
+    return "\0".join(sorted(symlinks))

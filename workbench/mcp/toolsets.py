@@ -58,12 +58,12 @@ def named(
 
 
 def create_mcp_tools(
-    config: Mapping[str, Any], timeout: float = 30.0, folder: Path | None = None
+    config: Mapping[str, Any], timeout: float = 30.0, directory: Path | None = None
 ) -> list[MCPToolDefinition]:
     """Start the servers of `{"mcpServers": {NAME: {…}}}` in parallel and return their tools, server by server.
 
     Each server may take `timeout` seconds to start. Calls of a tool whose definition changes later are refused.
-    `folder` is the working directory of servers without a `cwd`. The caller closes the tools or uses them in `with`
+    `directory` is the working directory of servers without a `cwd`. The caller closes the tools or uses them in `with`
     blocks; closing the last tool of a server ends the server. Raises UsageError if the configuration is invalid, and
     ServerFailed if a server cannot be used; in both cases no server is left running.
     """
@@ -74,7 +74,7 @@ def create_mcp_tools(
         leases = []
         for name, values in by_name(dict(servers), "the program").items():
             entry = {"startTimeout": timeout, **values} if isinstance(values, Mapping) else values
-            server = read_server(name, entry, "the program", str(folder or Path.cwd()), runs_there=True)
+            server = read_server(name, entry, "the program", str(directory or Path.cwd()), runs_there=True)
             if server.problem:
                 raise UsageError(f"the MCP server {name} cannot be used: {server.problem}")
             for line in server.notices:

@@ -64,7 +64,7 @@ def descendant_symlinks(directory: str, workspace: str) -> Iterator[str]:
         if any(top == each or top.startswith(f"{each}/") for each in visited):
             continue
         visited.add(top)
-        names = recorded_stat.symlinks_below(top)
+        names = recorded_stat.list_symlinks(top)
         if names is None or len(names) > MOST or len(visited) > MOST:
             raise TooManyMatches
         for name in names:
