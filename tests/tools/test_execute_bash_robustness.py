@@ -87,19 +87,21 @@ def test_1000_fast_interrupts_mix_up_no_results(tmp_path: Path) -> None:
     thread = threading.Thread(target=interrupt)
     thread.start()
     number = hits = 0
-    replaced = False
+    texts = []
     try:
         while thread.is_alive():
             number += 1
             first = random.Random(number).choice(("", "sleep 0.01; ", "sleep 2; ", "sleep 2 | cat; ", "read -t 2 x; "))
             seen = bash(f"{first}echo '<{number}>'", timeout=60)
             hits += "interrupted by the user" in seen.text
-            replaced = replaced or "replaced by a new one" in seen.text  # a busy machine: it did not react in time
+            texts.append(seen.text)
             assert seen.exit_code in (0, 1, 130, 137, 142)
             assert set(re.findall(r"<(\d+)>", seen.output)) <= {str(number)}
         assert hits > 0
         seen = bash("echo ${KEPT-gone}; (exit 9)", timeout=60)
-        assert (seen.output, seen.exit_code) == ("gone\n" if replaced else "kept\n", 9)
+        # On a busy machine a command does not react in time, and its shell ends with it; every such loss is reported.
+        is_reported = any("variables, functions and" in text for text in [*texts, seen.text])
+        assert (seen.output, seen.exit_code) == ("gone\n" if is_reported else "kept\n", 9)
     finally:
         thread.join()
         bash.tool.close()
