@@ -75,6 +75,7 @@ OF_OURS: Final = {
     "workbench.tui.screens.mode_switch": _FIRST_FRAME,
     "workbench.tui.screens.question_opener": _FIRST_FRAME,
     "workbench.tui.model_setup": _FIRST_FRAME,
+    "workbench.tui.settings.model_offers": _FIRST_FRAME,
     "workbench.tui.settings.settings_model": _FIRST_FRAME,
     "workbench.tui.settings.providers": _FIRST_FRAME,
     "workbench.tui.start": _FIRST_FRAME,

@@ -1,14 +1,24 @@
 """Changing the model in the middle of a conversation: by name, from the list, from the palette."""
 
+import threading
+
+import pytest
 from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
+from workbench.config.locations import Locations
+from workbench.config.settings import load_settings
 from workbench.errors import WorkbenchError
+from workbench.llm.provider_models import ModelList
 from workbench.protocol import events as ev
+from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.settings import providers
+from workbench.tui.settings.providers import Way
+from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.app_session import AppSession
@@ -54,7 +64,7 @@ async def test_list_marks_the_current_model_and_returns_the_chosen_one():
         await wait_until(pilot, lambda: "deep" in status_line(app))
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
-        assert rows(app) == ["  fast  openai/small", "● deep  anthropic/large  now"]
+        assert rows(app) == ["Saved · 2 models", "  fast  openai/small", "● deep  anthropic/large  now"]
         await pilot.press("up", "enter")
         await wait_until(pilot, lambda: client.commands == [("model", "fast")])
         assert len(app.screen_stack) == 1
@@ -144,10 +154,101 @@ async def test_test_call_of_the_selected_model_shows_its_result(monkeypatch, tmp
         await wait_until(pilot, lambda: "none-such" in status_line(app))
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
-        await pilot.press("t")
+        await pilot.press("ctrl+t")
         note = app.screen.query_one("#models-note")
         await wait_until(pilot, lambda: note.render().plain.startswith("✗ "))
         assert "none-such" in note.render().plain
+
+
+URL = "http://localhost:8000/v1"
+SERVER = Way("openai/qwen3", "localhost:8000", URL, title="vLLM", is_ready=True, names=("qwen3",))
+ANTHROPIC = Way("anthropic/NAME", "ANTHROPIC_API_KEY found", title="Anthropic", is_ready=True)
+OPENAI = Way("openai/NAME", "paste a key…", title="OpenAI")
+
+
+@pytest.fixture
+def listed(monkeypatch):
+    """What providers answer by their name; each is asked in a thread."""
+    answers = {"anthropic": ModelList(("claude-sonnet-4-5", "claude-haiku-4-5", "[/evil]\x1b[31m"), 200)}
+    monkeypatch.setattr(providers, "models_of", lambda way, key: answers[way.provider])
+    return answers
+
+
+def offering(client: FakeClient, *ways: Way, **more) -> WorkbenchApp:
+    return workbench_app(client, set={"model": "fast", "models": PROFILES}, ways=lambda: ways, **more)
+
+
+def conversation() -> FakeClient:
+    return FakeClient(Script().start(model="fast").user("Hi.").events)
+
+
+async def opened(pilot) -> None:
+    await wait_until(pilot, lambda: pilot.app.state.items)
+    await typed(pilot, "/model")
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, ModelChoice))
+
+
+async def test_models_of_providers_with_a_key_and_of_servers_are_listed_below_the_saved_ones(listed):
+    app = offering(conversation(), ANTHROPIC, OPENAI, SERVER)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await wait_until(pilot, lambda: len(rows(app)) == 9)
+        assert [row.split("  ")[0] if row[0] != " " else row.split()[0] for row in rows(app)] == [
+            *("Saved · 2 models", "● fast", "deep", "Anthropic · 3 models"),
+            *("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5", "anthropic/[/evil]\\e[31m"),
+            *("vLLM · 1 model", "openai/qwen3"),
+        ]
+        assert "200k · $3 / $15" in rows(app)[4]
+        assert app.screen.query_one(OptionList).highlighted == 1
+
+
+async def test_filter_narrows_the_list_and_enter_uses_the_model(listed):
+    client = conversation()
+    app = offering(client, ANTHROPIC)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await wait_until(pilot, lambda: len(rows(app)) == 7)
+        await pilot.press(*"anth", "space", *"haiku")
+        await wait_until(pilot, lambda: len(rows(app)) == 2)
+        await pilot.press("enter")
+        assert await wait_until(pilot, lambda: client.commands == [("model", "anthropic/claude-haiku-4-5")])
+
+
+async def test_model_that_no_list_contains_is_used_as_it_is_typed(listed):
+    client = conversation()
+    app = offering(client)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press(*"openai", "slash", *"gpt")
+        await wait_until(pilot, lambda: rows(app) == ["  openai/gpt  as typed"])
+        await pilot.press("enter")
+        assert await wait_until(pilot, lambda: client.commands == [("model", "openai/gpt")])
+
+
+async def test_model_at_a_server_is_saved_with_its_url_before_it_is_used(listed, tmp_path):
+    client, where = conversation(), Locations.from_environment({"HOME": str(tmp_path)})
+    model = SettingsModel(where, load_settings(where, {}), {})
+    app = offering(client, SERVER, settings_model=model)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await wait_until(pilot, lambda: any("qwen3" in row for row in rows(app)))
+        await pilot.press(*"qwen", "enter")
+        assert await wait_until(pilot, lambda: client.commands == [("model", "qwen3")])
+        assert model.settings.profile("qwen3").api_base == URL
+
+
+async def test_cursor_skips_headings_and_stays_when_more_models_arrive(listed, monkeypatch):
+    arrives = threading.Event()
+    monkeypatch.setattr(providers, "models_of", lambda way, key: arrives.wait(20) and listed[way.provider])
+    app = offering(conversation(), ANTHROPIC)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("down")
+        assert rows(app)[app.screen.query_one(OptionList).highlighted].split()[0] == "deep"
+        arrives.set()
+        await wait_until(pilot, lambda: len(rows(app)) == 7)
+        await pilot.press("down", "up", "up", "up")
+        assert rows(app)[app.screen.query_one(OptionList).highlighted].split()[1] == "fast"
 
 
 async def test_models_with_a_detected_key_are_listed_without_profiles(monkeypatch):

@@ -110,7 +110,7 @@ TABLE = {
     "trust: the directories": ("decisions/trusted", ["Trusted directories", "changed since"]),
     "trust": ("palette_and_trust/trust", ["rust"]),
     "trust: a directory with sub-agents": ("palette_and_trust/trust_sub_agents", ["contains its own sub-agents"]),
-    "models": ("models/choosing_a_model", ["Switch model", "t Test"]),
+    "models": ("models/choosing_a_model", ["Switch model", "Ctrl+T Test", "Anthropic"]),
     "models: a fallback model answered": ("models/fallback_model", ["overloaded"]),
     "themes: tried in the list": ("themes/choosing", ["ohw-dusk"]),
     "palette": ("palette_and_trust/palette", ["/help"]),

@@ -6,9 +6,12 @@ from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import answered, begun
 from tests.tui.pictures import at_rest, in_each_look, show_events, text_on
+from workbench.llm.provider_models import ModelList
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.model_choice import ModelChoice
+from workbench.tui.settings import providers
+from workbench.tui.settings.providers import Way
 
 SUMMARY = """GOAL
 `-3` is read as `3`: find out why, fix it, add tests.
@@ -22,11 +25,18 @@ FILES
 src/calc.py, tests/test_calc.py
 TESTS
 python -m pytest -q: 1 failed, 11 passed"""
+LOCAL = ("qwen3-coder-30b", "devstral-24b")
 PROFILES = {
     "fast": {"model": "openai/gpt-5-mini"},
     "deep": {"model": "anthropic/claude-opus-4-1"},
     "house": {"model": "openai/qwen3-coder", "api_base": "http://10.0.0.5:8000/v1"},
 }
+WAYS = [
+    Way("anthropic/NAME", "ANTHROPIC_API_KEY found", title="Anthropic", is_ready=True),
+    Way("openai/NAME", "paste a key…", title="OpenAI"),
+    Way("ollama_chat/qwen3-coder-30b", "", "http://localhost:11434", title="Ollama", is_ready=True, names=LOCAL),
+]
+LISTED = {"anthropic": ModelList(("claude-sonnet-4-5", "claude-opus-4-1", "claude-haiku-4-5"), 200)}
 
 
 def model_changed():
@@ -76,7 +86,7 @@ def no_more(app):
 
 def choice(app):
     app.call_later(app.action_model)
-    return ModelChoice, "claude-opus-4-1"
+    return ModelChoice, "qwen3-coder-30b"
 
 
 STATES = [
@@ -91,10 +101,11 @@ STATES = [
 
 @in_each_look
 @pytest.mark.parametrize(("state", "over"), STATES, ids=[state.__name__ for state, _ in STATES])
-def test_models(state, over, look, directory, picture):
+def test_models(state, over, look, directory, monkeypatch, picture):
     events = state()
     client = FakeClient([event for event in events if getattr(event, "seq", 0)])
-    app = workbench_app(client, directory=directory, set={"models": PROFILES})
+    monkeypatch.setattr(providers, "models_of", lambda way, key: LISTED[way.provider])
+    app = workbench_app(client, directory=directory, set={"models": PROFILES}, ways=lambda: WAYS)
 
     async def show(pilot):
         await show_events(pilot, client, events)

@@ -13,15 +13,22 @@ from workbench.llm.model import ModelUsage
 
 def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None:
     """Return the cost in US dollars, or None if a price or a count is unknown."""
-    per_input, per_output = _price(prices, "input_cost_per_token"), _price(prices, "output_cost_per_token")
-    if per_input is None or per_output is None or usage.input is None or usage.output is None:
+    rates = prices_of(prices)
+    if rates is None or usage.input is None or usage.output is None:
         return None
+    per_input, per_output = rates
     cached = min(usage.cached or 0, usage.input)
     written = min(usage.written or 0, usage.input - cached)
     per_cached, per_written = (_price(prices, f"cache_{what}_input_token_cost") for what in ("read", "creation"))
     read = cached * (per_input if per_cached is None else per_cached)
     written_cost = written * (per_input if per_written is None else per_written)
     return (usage.input - cached - written) * per_input + read + written_cost + usage.output * per_output
+
+
+def prices_of(prices: Mapping[str, Any] | None) -> tuple[float, float] | None:
+    """Return the prices of an input and an output token in US dollars, or None if one of them is unknown."""
+    per_input, per_output = _price(prices, "input_cost_per_token"), _price(prices, "output_cost_per_token")
+    return None if per_input is None or per_output is None else (per_input, per_output)
 
 
 def window_of(prices: Mapping[str, Any] | None) -> int | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from workbench.llm.discovery import KEYS, base_in_environment, is_own_domain, model_names_in
+from workbench.llm.pricing import prices_of, window_of
 
 LIMIT: Final = 5.0
 """Seconds to wait for a provider's list."""
@@ -105,6 +106,18 @@ def catalogue(provider: str) -> tuple[str, ...]:
         and not name.startswith("ft:")
     )
     return tuple(_suggested_first(provider, fit))[:_MOST_MODELS]
+
+
+def facts(model: str) -> str:
+    """Return a model's context window and its price per million tokens in and out, as far as the table has them."""
+    entry = _table().get(model) or _table().get(model.partition("/")[2]) or {}
+    window, costs = window_of(entry), prices_of(entry)
+    price = "" if costs is None else f"${costs[0] * 1e6:.4g} / ${costs[1] * 1e6:.4g}"
+    return " · ".join(part for part in (_tokens(window) if window else "", price) if part)
+
+
+def _tokens(count: int) -> str:
+    return f"{count / 1e6:.3g}M" if count >= 1_000_000 else f"{count // 1000}k"
 
 
 @cache

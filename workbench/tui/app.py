@@ -21,12 +21,10 @@ from textual.widgets import Input, TextArea
 
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
-from workbench.protocol.commands import ChangeSettings
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.model_setup import ModelSetup
 from workbench.tui.open_screens import (
     open_help,
-    open_models,
     open_page,
     open_palette,
     open_rules,
@@ -239,12 +237,7 @@ class WorkbenchApp(TerminalApp):
 
     async def action_model(self, name: str = "") -> None:
         """Change the model, by name or from a list; if there is no session, begin one with it."""
-        if not name:
-            open_models(self, self.settings, self.state.model, self.action_model)
-        elif self.session.client is not None:
-            self.session.client.send(ChangeSettings(model=name))
-        else:
-            await self.switcher.begin_on_model(name)
+        await (self.models.use(name) if name else self.models.choose())
 
     def action_change_theme(self, name: str = "") -> None:
         """Change the theme, by name or from a list that previews the theme under the cursor."""

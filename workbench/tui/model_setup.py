@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, ReopenModel
 from workbench.text import visible
-from workbench.tui.open_screens import open_first_run
+from workbench.tui.open_screens import open_first_run, open_models
 from workbench.tui.settings.providers import OpenForm, way_of
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
     from workbench.tui.session_switcher import SessionSwitcher
+    from workbench.tui.settings.model_offers import ModelOffer
     from workbench.tui.settings.providers import Way
 
 
@@ -28,6 +29,31 @@ class ModelSetup:
         """Let the user choose a model to start with, and save it in the settings if possible."""
         if self._switcher.sources.ways is not None:
             open_first_run(self._app, self._switcher.sources.ways, self._begin_on)
+
+    async def choose(self) -> None:
+        """Let the user choose another model: a saved one, or one that a provider or server lists."""
+        app = self._app
+        open_models(app, app.settings, app.state.model, self._switcher.sources.ways, self._use_offer)
+
+    async def use(self, name: str) -> None:
+        """Change the model of the session to the named one; if there is no session, begin one with it."""
+        if self._app.session.client is not None:
+            self._app.session.client.send(ChangeSettings(model=name))
+        else:
+            await self._switcher.begin_on_model(name)
+
+    async def _use_offer(self, offer: ModelOffer) -> None:
+        """Use a chosen model; one at a server's URL is saved first, unless the session's model is at this URL too."""
+        app, name = self._app, offer.name
+        if offer.way is not None and app.settings_model is not None:
+            try:
+                name = app.settings_model.save_for_session(
+                    offer.way, way_of(app.state.model, app.settings, app.state.api_base)
+                )
+            except WorkbenchError as error:
+                app.notify(visible(f"the model is not saved: {error}"), severity="warning", markup=False)
+                return
+        await self.use(name)
 
     def replace_key(self, *, is_unasked: bool = False) -> None:
         """Open the form of the model whose key was rejected; `is_unasked` if no key of the user's opens it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from textual.content import Content
 from workbench.client.client import Client
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
-from workbench.config.settings import Profile, Settings
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.view.state import SessionState
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.llm.key_store import Storage
     from workbench.tui.app import WorkbenchApp
     from workbench.tui.palette_entries import PaletteEntry
+    from workbench.tui.settings.model_offers import ModelOffer
     from workbench.tui.settings.providers import OpenForm, Way
     from workbench.tui.settings.settings_model import SettingsModel
     from workbench.view.approval.never_ask import NeverAskQuestion
@@ -158,23 +160,27 @@ def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
         app.push_screen(ToolsScreen(lambda: tools_here(workspace, state)))
 
 
-def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
-    """Offer the models of the settings or, without any, those for which a key was found, unless they are shown already.
+def open_models(
+    app: App[Any],
+    settings: Settings,
+    current: str,
+    find_ways: Callable[[], Sequence[Way]] | None,
+    use: Callable[[ModelOffer], Awaitable[None]],
+) -> None:
+    """Offer the saved models and those that providers and servers list, unless they are offered already.
 
-    `use` is awaited with the chosen name unless it is `current`.
+    `use` is awaited with the chosen one unless it is `current`.
     """
-    from workbench.llm.discovery import sources_of_keys
     from workbench.tui.screens.model_choice import ModelChoice
+    from workbench.tui.settings.model_offers import listed_offers, saved_offers
 
-    async def chosen(name: str | None) -> None:
-        if name and name != current:
-            await use(name)
+    async def chosen(offer: ModelOffer | None) -> None:
+        if offer and offer.name != current:
+            await use(offer)
 
     if not isinstance(app.screen, ModelChoice):
-        profiles = [settings.profile(name) for name in settings.models]
-        if not profiles:
-            profiles = [Profile(each.models[0], each.models[0]) for each in sources_of_keys() if each.is_named]
-        app.push_screen(ModelChoice(profiles, current), chosen)
+        saved = list(saved_offers(settings, current))
+        app.push_screen(ModelChoice(saved, current, find_ways, partial(listed_offers, settings=settings)), chosen)
 
 
 def open_sessions(

@@ -1,80 +1,149 @@
-"""The dialog of `/model`: saved models (or those with a key that was found) and the current one; `t` tests one."""
+"""The dialog of `/model`: a filter, the saved models, and what providers and local servers list; `Ctrl+T` tests one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Final
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
-from workbench.config.settings import Profile
 from workbench.engine.model_test import ModelTest
-from workbench.text import visible
+from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
+from workbench.tui.settings.model_offers import SAVED, ModelOffer, as_typed, matching
+from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.strips import css_beside
 
-_NONE = "No saved models. Add a table [models.NAME] to settings.toml.\n"
-_MORE = "/model provider/model accepts any other."
+_HINT: Final = "filter, or provider/model"
+_LISTING: Final = "● Asking providers and local servers for their models …"
+_NONE: Final = "No API key and no local server found: /setup adds one."
+_LEGEND: Final = "Context window · US dollars per million tokens in / out"
+_NO_MATCH: Final = "No match. provider/model uses any other model."
 
 
-class ModelChoice(ModalScreen[str | None]):
-    """Dismisses with the chosen name, or None."""
+class ModelChoice(ModalScreen[ModelOffer | None]):
+    """Dismisses with the chosen model, or None."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Keep the model", id="models.close"),
-        Binding("t", "test", "Make one test call", id="models.test"),
+        Binding("escape", "dismiss", "Keep the model", id="models.close"),
+        Binding("ctrl+t", "test", "Make one test call", id="models.test"),
+        Binding("down", "move(1)", "Next model", id="models.next", show=False),
+        Binding("up", "move(-1)", "Previous model", id="models.previous", show=False),
+        Binding("pagedown", "move(10)", "Ten on", id="models.page-down", show=False),
+        Binding("pageup", "move(-10)", "Ten back", id="models.page-up", show=False),
     ]
 
-    def __init__(self, profiles: Sequence[Profile], current: str) -> None:
-        """`current` is the session's model, by the name of its profile or its own; empty if there is none."""
+    def __init__(
+        self,
+        saved: Sequence[ModelOffer],
+        current: str,
+        find_ways: Callable[[], Sequence[Way]] | None,
+        list_models: Callable[[Way], Sequence[ModelOffer]],
+    ) -> None:
+        """`current` is the session's model; `find_ways` and `list_models` are called in threads, the first unless None.
+
+        Models that are listed are shown in the order of the ways, below the `saved` ones.
+        """
         super().__init__(id="model-choice")
-        choices = list(profiles)
-        if current and current not in [profile.name for profile in choices]:
-            choices.insert(0, Profile(current, current))
-        self._names = [profile.name for profile in choices]
-        self._rows = list(_rows(choices, current))
+        self._saved = list(saved)
         self._current = current
-        self._note = _MORE if profiles else _NONE + _MORE
+        self._find_ways = find_ways
+        self._list_models = list_models
+        self._listed: dict[Way, Sequence[ModelOffer]] = {}
+        self._rows: list[ModelOffer | None] = []
+        """The offer of each row; None for a heading."""
         self._test: ModelTest | None = None
 
     def compose(self) -> ComposeResult:
-        """Yield the list of models and the note."""
+        """Yield the filter, the list of models and the note."""
         with Vertical(id="models-box") as box:
             box.border_title = "Switch model"
-            test, close = key_of(self.app, "models.test", "t"), key_of(self.app, "models.close", "escape")
+            test, close = key_of(self.app, "models.test", "ctrl+t"), key_of(self.app, "models.close", "escape")
             box.border_subtitle = f"Enter Use   {test} Test   {close} Keep the model"
-            yield OptionList(*(Option(row) for row in self._rows), id="models-list")
-            yield Static(Content(self._note), id="models-note")
+            yield Input(placeholder=_HINT, id="models-filter", compact=True)
+            rows = OptionList(id="models-list")
+            rows.can_focus = False
+            yield rows
+            yield Static(id="models-note")
 
     def on_mount(self) -> None:
-        """Put the cursor on the current model."""
-        rows = self.query_one(OptionList)
-        rows.focus()
-        if self._names:
-            rows.highlighted = self._names.index(self._current) if self._current else 0
+        """Show the saved models with the cursor on the current one, and ask for the others in threads."""
+        self.query_one(Input).focus()
+        self._show(self._current)
+        self._show_note(_LISTING if self._find_ways is not None else "")
+        if self._find_ways is not None:
+            self.run_worker(self._find(self._find_ways))
+
+    async def _find(self, find_ways: Callable[[], Sequence[Way]]) -> None:
+        ways = await in_daemon(lambda: [way for way in find_ways() if way.is_ready])
+        self._listed = dict.fromkeys(ways, ())
+        for way in ways:
+            self.run_worker(self._list(way))
+        if not ways:
+            self._show_note("" if self._saved else _NONE)
+
+    async def _list(self, way: Way) -> None:
+        """Add what a provider or server lists; the cursor stays on its model."""
+        offers = await in_daemon(lambda: self._list_models(way))
+        if not self.is_attached:
+            return
+        self._listed[way] = offers or [ModelOffer("")]
+        chosen = self._chosen
+        self._show(chosen.name if chosen else "")
+        if all(self._listed.values()) and self._test is None:
+            self._show_note(_LEGEND if any(offer.about for offer in self._offers if offer.group != SAVED) else "")
+
+    @property
+    def _offers(self) -> list[ModelOffer]:
+        saved = {"", *(offer.name for offer in self._saved)}
+        return [*self._saved, *(each for offers in self._listed.values() for each in offers if each.name not in saved)]
+
+    @property
+    def _chosen(self) -> ModelOffer | None:
+        at = self.query_one(OptionList).highlighted
+        return None if at is None else self._rows[at]
+
+    @on(Input.Changed)
+    def on_typed(self) -> None:
+        """Show the models that match the filter."""
+        chosen = self._chosen
+        self._show(chosen.name if chosen else "")
+
+    @on(Input.Submitted)
+    def on_submitted(self) -> None:
+        """Dismiss with the model under the cursor."""
+        if self._chosen is not None and self.is_current:
+            self.dismiss(self._chosen)
 
     @on(OptionList.OptionSelected)
-    def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """Dismiss with the chosen model."""
-        self.dismiss(self._names[chosen.option_index])
+    def on_clicked(self, chosen: OptionList.OptionSelected) -> None:
+        """Dismiss with the model that was clicked."""
+        self.dismiss(self._rows[chosen.option_index])
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by some models, as far as there are any."""
+        at = self.query_one(OptionList).highlighted
+        models = [number for number, offer in enumerate(self._rows) if offer is not None]
+        if at is not None:
+            self._highlight(models[max(0, min(models.index(at) + by, len(models) - 1))])
 
     def action_test(self) -> None:
         """Make a test call to the model under the cursor, and show the result below the list."""
-        at = self.query_one(OptionList).highlighted
-        if at is not None:
+        if self._chosen is not None:
             self._stop()
-            self._test = ModelTest(self._names[at])
-            self._show_note(f"{self._names[at]}: testing one call …")
-            self.run_worker(self._show_outcome(self._test), exclusive=True)
+            self._test = ModelTest(self._chosen.name, self._chosen.way.api_base if self._chosen.way else "")
+            self._show_note(f"● Testing {self._chosen.name} …")
+            self.run_worker(self._show_outcome(self._test), exclusive=True, group="test")
 
     async def _show_outcome(self, test: ModelTest) -> None:
         outcome = await in_daemon(test.result)
@@ -82,7 +151,9 @@ class ModelChoice(ModalScreen[str | None]):
             self._show_note(f"{'✓' if outcome.works else '✗'} {outcome.line}")
 
     def _show_note(self, line: str) -> None:
-        self.query_one("#models-note", Static).update(Content(visible(line, lines=False)))
+        note = self.query_one("#models-note", Static)
+        note.display = bool(line)
+        note.update(Content(visible(line, lines=False)))
 
     def on_unmount(self) -> None:
         """Stop the running test call, if any."""
@@ -92,15 +163,42 @@ class ModelChoice(ModalScreen[str | None]):
         if self._test is not None:
             self._test.stop()
 
+    def _show(self, name: str) -> None:
+        """Fill the list with the models that match the filter, with the cursor on `name` or else on the first."""
+        query, offers = self.query_one(Input).value, self._offers
+        matches, typed = matching(offers, query), as_typed(query, offers)
+        lines = list(_grouped([*matches, *([typed] if typed else [])], self._current))
+        self._rows = [offer for offer, _ in lines]
+        box = self.query_one(OptionList)
+        box.clear_options()
+        box.add_options(Option(line, disabled=offer is None) for offer, line in lines)
+        models = [number for number, offer in enumerate(self._rows) if offer is not None]
+        at = next((number for number in models if getattr(self._rows[number], "name", "") == name), None)
+        self._highlight(at if at is not None else next(iter(models), None))
+        if not models and query:
+            self._show_note(_NO_MATCH)
 
-def _rows(profiles: Sequence[Profile], current: str) -> Iterator[Content]:
-    """Yield a row for each profile: a mark at the current one, the name, and the model if it differs."""
-    width = max((len(profile.name) for profile in profiles), default=0)
-    for profile in profiles:
-        is_current = profile.name == current
-        yield Content.assemble(
-            ("● " if is_current else "  ", "$primary"),
-            (visible(profile.name.ljust(width), lines=False), "bold" if is_current else ""),
-            (visible(f"  {profile.model}" if profile.model != profile.name else "", lines=False), "$dim"),
-            ("  now" if is_current else "", "$primary"),
+    def _highlight(self, at: int | None) -> None:
+        self.query_one(OptionList).highlighted = at
+
+
+def _grouped(offers: Sequence[ModelOffer], current: str) -> Iterator[tuple[ModelOffer | None, Content]]:
+    """Yield a row for each offer, and before each group its heading without an offer."""
+    width = min(48, max((cell_len(visible(offer.name, lines=False)) for offer in offers), default=0))
+    group = ""
+    for offer in offers:
+        if offer.group != group:
+            group = offer.group
+            count = sum(each.group == group for each in offers)
+            yield None, Content.styled(visible(f"{group} · {counted(count, 'model')}", lines=False), "$dim")
+        is_current = offer.name == current
+        name = visible(offer.name, lines=False)
+        yield (
+            offer,
+            Content.assemble(
+                ("● " if is_current else "  ", "$primary"),
+                (name + " " * max(0, width - cell_len(name)), "bold" if is_current else ""),
+                (visible(f"  {offer.about}" if offer.about else "", lines=False), "$dim"),
+                ("  now" if is_current else "", "$primary"),
+            ),
         )
