@@ -1,6 +1,9 @@
 """A program that follows the links below a directory is rated by what they lead to."""
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -132,3 +135,52 @@ def test_a_tree_of_20000_files_is_looked_at_in_time(project):
     began = time.perf_counter()
     assert risk("grep -R x .", project) == "LOW"
     assert time.perf_counter() - began < 1
+
+
+class CountedScans:
+    """Stands in for `os.scandir`, and counts the entries that are looked at in each directory."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, int] = {}
+        self._scandir = os.scandir
+
+    @contextmanager
+    def __call__(self, directory: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+        self.entries.setdefault(directory, 0)
+        with self._scandir(directory) as entries:
+            yield self._counted(directory, entries)
+
+    def _counted(self, directory: str, entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+        for entry in entries:
+            self.entries[directory] += 1
+            yield entry
+
+
+@pytest.fixture
+def scans(monkeypatch: pytest.MonkeyPatch) -> CountedScans:
+    counted = CountedScans()
+    monkeypatch.setattr("workbench.files.recorded_stat.os.scandir", counted)
+    monkeypatch.setattr("workbench.files.recorded_stat.is_settled_directory", lambda info: True)
+    return counted
+
+
+@pytest.mark.parametrize("command", ["grep -R x .; grep -R y src", "diff -r src .", "find . -exec cat {} +; cat **/*"])
+def test_no_directory_is_listed_twice_before_it_changes(command, project, scans):
+    with recorded_stat.recording() as answers:
+        first = risk(command, project)
+    listed = {directory.rstrip("/"): count for directory, count in scans.entries.items()}
+    assert listed[f"{project}/src"] == 2
+    assert answers.hold()
+    assert risk(command, project) == first
+    assert {directory.rstrip("/"): count for directory, count in scans.entries.items()} == listed
+    (project / "src/deep/key").symlink_to("../../../.ssh/id_rsa")
+    assert risk(command, project) == "HIGH"
+
+
+def test_no_more_entries_of_one_directory_are_looked_at_than_the_limit(project, scans, monkeypatch):
+    monkeypatch.setattr("workbench.files.recorded_stat._MOST_ENTRIES", 5)
+    for number in range(50):
+        (project / f"other/{number}").touch()
+    assert risk("grep -R x other", project) == "MEDIUM"
+    assert risk("grep -R x other", project) == "MEDIUM"
+    assert max(scans.entries.values()) == 6

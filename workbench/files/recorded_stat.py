@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from workbench.files.root_directory import real_path as _resolve
 from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
@@ -236,21 +236,62 @@ def _size(path: str) -> int:
         return -1
 
 
+class _Listing(NamedTuple):
+    """What one directory contains, and its stat at that time."""
+
+    key: StatKey
+    entries: int
+    """How many entries it has; more than `_MOST_ENTRIES` if they were not all looked at."""
+    symlinks: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
+
+
+_MOST_LISTINGS: Final = 20_000
+_listings: dict[str, _Listing] = {}
+"""What the directories searched for links contain; one is listed again only if its stat differs."""
+
+
 def _list_symlinks(directory: str) -> str:
     symlinks: list[str] = []
     waiting, count = [""], 0
     while waiting:
         above = waiting.pop()
-        try:
-            with os.scandir(f"{directory}/{above}") as entries:
-                for entry in entries:
-                    count += 1
-                    if entry.is_symlink():
-                        symlinks.append(f"{above}{entry.name}")
-                    elif entry.is_dir():
-                        waiting.append(f"{above}{entry.name}/")
-        except (OSError, ValueError):
-            continue
+        result = _list_directory(f"{directory}/{above}")
+        count += result.entries
         if count > _MOST_ENTRIES:
             return _TOO_MANY
+        symlinks += [f"{above}{name}" for name in result.symlinks]
+        waiting += [f"{above}{name}/" for name in result.directories]
     return "\0".join(sorted(symlinks))
+
+
+def _list_directory(directory: str) -> _Listing:
+    """Return what a directory contains; nothing if it cannot be read."""
+    try:
+        info = os.stat(directory)  # noqa: PTH116 - a Path costs more than the call
+        listing = _listings.get(directory)
+        if listing is not None and listing.key == stat_key(info):
+            return listing
+        listing = _scan(directory, stat_key(info))
+    except (OSError, ValueError):
+        return _Listing((), 0)
+    if is_settled_directory(info):
+        while len(_listings) >= _MOST_LISTINGS:
+            _listings.pop(next(iter(_listings)), None)
+        _listings[directory] = listing
+    return listing
+
+
+def _scan(directory: str, key: StatKey) -> _Listing:
+    count = 0
+    symlinks, directories = [], []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            count += 1
+            if count > _MOST_ENTRIES:
+                return _Listing(key, count)
+            if entry.is_symlink():
+                symlinks.append(entry.name)
+            elif entry.is_dir():
+                directories.append(entry.name)
+    return _Listing(key, count, tuple(symlinks), tuple(directories))
