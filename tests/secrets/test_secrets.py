@@ -355,6 +355,24 @@ WRITTEN = {
     "a key of Kubernetes": ("  tls.key: {}", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUV2UUlCQURBTkJna3Foa2lH"),
     "logins of Kubernetes": ("  .dockerconfigjson: {}", "eyJhdXRocyI6eyJyLmlvIjp7ImF1dGgiOiJkWE5sY2pwd1lYTnpkMjl5"),
     "Mailgun": ("x {}", JOINED(("ke", "y-", "3ax6xnjp29jd6fds4gc373sgvjxteol0"))),
+    "a machine of netrc with a user": ("machine h user bob password {}", "hT9kLm2vQx"),
+    "a comment in netrc": ("machine h\n# ours\n  login bob\n  password {}\n", "swordfish"),
+    "the default of netrc": ("default\n  login bob\n  password {}\n", "swordfish"),
+    "an account of netrc": ("machine h account a passwd {}", "swordfish"),
+    "a line of netrc with its number": ("     3\t  password {}\n", "Tr0ub4dor3x"),
+    "a line of netrc in grep": ("home/.netrc:3:  password {}\n", "Tr0ub4dor3x"),
+    "a router": (" set password {}\n", "Tr0ub4dor3x"),
+    "a user of Redis": ("user default on >{} ~* +@all", "Tr0ub4dor3x"),
+    "a password with the sign of a host": ("https://me:{}@h.example/x", "tr0ub@4dor"),
+    "an encrypted password of Maven": ("<password>{}</password>", "{COQLCE6DU6GtcS5P=}"),
+    "a tagged value of YAML": ("password: !!str {}\n", "Tr0ub4dor3x"),
+    "shadow with SHA-512": ("root:{}:19000:0:99999:7:::\n", f"$6$rounds=5000$salt${(DIGITS * 4)[:86]}"),
+    "shadow with yescrypt": ("me:!{}:19000:0:99999:7:::\n", f"$y$j9T$F5Jx5fExrKuPp53xLKQ..1${(DIGITS * 4)[:43]}"),
+    "shadow with DES": ("etc/shadow:1:root:{}:19000:0:99999:7:::\n", "abJnggxhB/yWI"),
+    "htpasswd with MD5": ("me:{}\n", f"$apr1$lZL6V/ci${DIGITS}"),
+    "htpasswd with bcrypt": ("me:{}\n", f"$2y$05${(DIGITS * 4)[:53]}"),
+    "htpasswd with SHA": ("me:{{SHA}}{}\n", "fEqNCco3Yq9h5ZUglD3CZJT4lBs="),
+    "argon2": ("hash = {}", f"$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ${DIGITS}"),
     "a job of GitLab": ("x {}", JOINED(("glc", "bt-64_", "a8F3kLm92XcVbN4q"))),
 }
 
@@ -369,6 +387,30 @@ def test_secret_is_masked_in_the_forms_people_and_programs_write(name):
         stream = SecretStream(SecretMasker())
         pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
         assert value not in "".join([*pieces, stream.rest()])
+
+
+CHOSEN = ("SuperSecret2024", "MyDogRex2019x", "swordfish_9", "letmein_2020", "correct horse battery 9", "my h0me net")
+"""Passwords that resemble identifiers or sentences."""
+FILES = {
+    "YAML": "spring:\n  datasource:\n    password: {}\n",
+    "YAML with quotes": "DbPassword: '{}'\n",
+    "INI": "[database]\npassword = {}\nport = 5432\n",
+    "properties": "db.password={}\n",
+    "JSON": '{{"password": "{}"}}',
+    "a connection string": "Server=h;Uid=sa;Pwd={};Database=x",
+    "variables": "PGPASSWORD='{}'\n",
+    "wpa_supplicant": '    psk="{}"\n',
+}
+
+
+@pytest.mark.parametrize("value", CHOSEN)
+@pytest.mark.parametrize("name", FILES)
+def test_password_that_resembles_an_identifier_or_sentence_is_masked(name, value):
+    before, _, after = FILES[name].format("\0").partition("\0")
+    masked = SecretMasker().masked(before + value + after)
+    assert re.sub("‹secret [^›]+›", value, masked) == before + value + after != masked
+    stream = SecretStream(SecretMasker())
+    assert "".join([*map(stream.feed, before + value + after), stream.rest()]) == masked
 
 
 COMMANDS = [line.split("\t", 1) for line in (DATA / "secret_commands.txt").read_text().splitlines()]
@@ -434,6 +476,30 @@ docker build --build-arg API_TOKEN --build-arg VERSION=1.2.3 .
 grep -e password= -e token2 file3
 terraform apply -var region=eu-west-1
 java -Dtoken.count=12 -jar x2.jar
+token = OAuth2Token
+password: Sha256Password
+secret: Base64Secret
+access_token: AccessTokenV2
+password = Argon2Hasher
+password = password_1
+token = self_made_token_2
+API_TOKEN=SomeClass
+"password": "Password (8 or more characters)",
+password = "Enter 2 words"
+password: see page 12 of the manual
+password: at least 8 characters
+PASSWORD_HELP="it has 8 characters"
+    pass  #comment123
+    pass  # see issue 1234
+password varchar2(64)
+user bob2 went on > page2
+echo $1$2
+cost in $2a$ and $6$ notation
+a::b:::c
+root:x:0:0:root:/root:/bin/bash
+root:*:19000:0:99999:7:::
+{SHA} of abcdef
+the default password is set up in 2023
 """.strip().splitlines()
 
 

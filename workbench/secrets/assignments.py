@@ -7,10 +7,11 @@ placeholders and types are not secrets.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
+
+from workbench.secrets.values import PHRASES, is_key_of, is_random, looks_secret, secret_word
 
 MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key", "bindpw", "rootpw", "psk")
 """Each name of a secret contains one of these, in any case."""
@@ -30,7 +31,7 @@ _SIGN = re.compile(
     r"(?::(?:STRING|PATH|FILEPATH|INTERNAL|UNINITIALIZED)(?==)"
     r"|(?::[ \t]*|[ \t]+)(?:&?(?:'?\w+ )?str|string|(?:std::)?String|Optional\[str\]|Final(?:\[str\])?)"
     r"(?=[ \t]*=[ \t]*[\"']))?"
-    r"\\?[\"']?\]?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
+    r"\\?[\"']?\]?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:!!?\w+[ \t]+)?(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
     r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)|(?P<defined>[\"'],[ \t]*(?=[\"']))",
     re.IGNORECASE,
 )
@@ -40,6 +41,7 @@ _GAP = re.compile(
 """The text between a name and its value if there is no operator."""
 _DIRECTIVES = frozenset({"requirepass", "masterauth", "bindpw", "rootpw"})
 """Settings of Redis and LDAP that are written without a sign."""
+_DIRECTIVE_WORDS = frozenset({"password", "passwd", "passphrase"})
 _COMMAND = re.compile(
     r"(?:\b(?:ENV|SetEnv|fastcgi_param|uwsgi_param|setenv|setx"
     r"|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
@@ -70,6 +72,12 @@ _DEFINES = re.compile(r"\bdefine\([ \t]*[\"']\Z")
 _VALUE = re.compile(
     r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
 )
+_ELEMENT = re.compile(r"(?P<bare>[^\s<]{5,})(?=</)")
+"""The content of an element of XML."""
+_PHRASE = re.compile(
+    r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE
+)
+"""Words with blanks between them, up to the end of a line or of a part of a connection string."""
 _LINE_END = re.compile(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
 _VARIABLE_END = re.compile(r"[\s;&|)}`]|\Z")
 _BEFORE_VARIABLE = frozenset(" \t:+->|;&({[`\"'=@/")
@@ -86,42 +94,6 @@ _LINE_START = re.compile(
 )
 _INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
 """The text before an assignment within a line: in a query, connection string, npm registry, or MSBuild option."""
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_WORDS = frozenset({
-    *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
-    *("credential", "credentials", "auth", "apikey", "authtoken", "accesstoken", "clientsecret", "identitytoken"),
-    *("registrytoken", "authkey", "sshpass", "pw", "storepass", "keypass", "requirepass", "masterauth", "bindpw"),
-    *("rootpw", "psk"),
-})  # fmt: skip
-_KEYS = frozenset({
-    *("api", "access", "secret", "private", "account", "shared", "signing", "encryption", "encrypt", "master"),
-    *("client", "auth", "service", "storage", "license", "deploy", "session", "app", "application", "consumer"),
-    *("admin", "webhook", "hmac", "jwt", "subscription", "stream", "ssh", "rsa", "server", "data", "root", "host"),
-    *("publishable", "restricted", "live", "preshared", "bot", "user", "project", "write"),
-})  # fmt: skip
-"""Words before `key` that make it a secret; most keys in programs are keys of a table."""
-_JOINED = ("password", "passwd", "passphrase", "secret", "token", "apikey")
-"""Words that may also be the end of a longer word, as in PGPASSWORD."""
-_HUMAN = frozenset({"password", "passwd", "passphrase", "passcode", "pass", "pwd", "pw"})
-"""Names of secrets that people choose, which may be short, plain, or only digits."""
-_PLACEHOLDER = re.compile(
-    r"(?:your|my|the|an?|some|change|replace|insert|enter|put|use|set|new|old|same|no|not|is|has|get|example|sample|dummy"
-    r"|fake|test|mock|foo|bar|baz|todo|none|null|nil|true|false|yes|default|optional|required|invalid|valid|missing"
-    r"|unset|empty|unknown|string|bytes|redacted|hidden|masked|removed|placeholder|os|self|cls|env|process|config|settings"
-    r"|args|params|options|request|response|data|context|ctx|this|await|async|lambda|return|function)(?![a-z0-9])"
-    r"|.*(?:\.\.\.|…|\*\*\*|xxxx|\{\{|\$\{|%\(|\{\w*\}|(?<![a-z0-9])example|placeholder|change_?me|redacted|your[-_])",
-    re.IGNORECASE,
-)
-_CODE = re.compile(
-    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z|[A-Z][A-Za-z]+\d*(?:[A-Z][a-z0-9]*)+\Z"
-    r"|[a-z]+(?:_[a-z0-9]+)+\Z|\d+(?:[._-]\d+)+\Z"
-)
-_PATH = re.compile(
-    r"(?:~|\.{0,2})/(?:[\w.@ -]+/)*[\w.@ -]*\Z|[A-Za-z]:[\\/]|[\w-]+(?:/[\w.-]+)+\Z"
-    r"|\S+\.(?:pem|key|crt|json|ya?ml|txt|py|js|ts|md|html?|toml|cfg|ini|env|sh|so|lock)\Z"
-)
-_TURNS = re.compile(r"\d(?=[A-Za-z])|[A-Za-z](?=\d)|[!@#$%^&*+](?=\w)")
-_CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^\w\s]"))
 
 
 class Assignment(NamedTuple):
@@ -180,11 +152,13 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     if context := _OF_CONTEXT.match(text, offset, name_end):
         offset = context.end()
     name = text[offset:name_end]
-    word = _secret_word(name) or _word_of_two(text, offset, name)
+    word = secret_word(name) or _word_of_two(text, offset, name)
     if not word:
         return None
     sign = _SIGN.match(text, name_end)
-    value = _VALUE.match(text, sign.end()) if sign else None
+    if sign and (phrase := _phrase(text, offset, word, sign)):
+        return Assignment(*phrase.span(), _label(name))
+    value = (_ELEMENT if sign["tag"] else _VALUE).match(text, sign.end()) if sign else None
     if sign is None or value is None:
         return _spaced(text, offset, name_end, word)
     kind = value.lastgroup or ""
@@ -195,9 +169,18 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     is_variable = is_option or ((name.isupper() or name in _NPM) and sign["sign"] == "=" and sign.group() == "=")
     if not is_option and not _stands(text, offset, sign, value, is_variable=is_variable):
         return _in_a_sentence(text, offset, name, sign, value)
-    if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=is_variable):
+    if not looks_secret(secret, word, is_quoted=kind != "bare", is_variable=is_variable):
         return None
     return Assignment(value.start(kind), value.start(kind) + len(secret), _label(name))
+
+
+def _phrase(text: str, start: int, word: str, sign: re.Match[str]) -> re.Match[str] | None:
+    """Return the match of an unquoted passphrase with blanks at the start of a line or after a semicolon."""
+    match = _PHRASE.match(text, sign.end()) if word in PHRASES and sign["sign"] in ("=", ":") else None
+    if match is None or not looks_secret(match.group(), word, is_quoted=False, is_variable=False):
+        return None
+    before = _line_up_to(text, start)
+    return match if before.endswith(";") or _LINE_START.match(before) else None
 
 
 def _line_up_to(text: str, offset: int) -> str:
@@ -213,7 +196,7 @@ def _word_of_two(text: str, start: int, name: str) -> str:
     if name.lower() != "key":
         return ""
     before = text[max(0, start - 20) : start].split()
-    return "key" if before and before[-1].lower() in _KEYS and text[start - 1 : start] == " " else ""
+    return "key" if before and is_key_of(before[-1]) and text[start - 1 : start] == " " else ""
 
 
 def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
@@ -226,13 +209,21 @@ def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | Non
     secret = value.group(kind)
     is_word = name.startswith("-") or _COMMAND.search(text[max(0, start - 60) : start]) or name in _DIRECTIVES
     if is_word and not gap["verb"]:
-        if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=False):
+        if not looks_secret(secret, word, is_quoted=kind != "bare", is_variable=False):
             return None
-    else:
+    elif not (not gap["verb"] and word in _DIRECTIVE_WORDS and _is_a_line(text, start, value, kind)):
         secret = secret.rstrip(".:!?")
-        if not (_is_random(secret) if gap["verb"] else _is_random(secret) and len(secret) >= 20):
+        if not (is_random(secret) if gap["verb"] else is_random(secret) and len(secret) >= 20):
             return None
     return Assignment(value.start(kind), value.start(kind) + len(secret), _label(name))
+
+
+def _is_a_line(text: str, start: int, value: re.Match[str], kind: str) -> bool:
+    """Return whether a line consists of a name and a password, as in a `.netrc` file and in settings of routers."""
+    has_digit = any(sign.isdigit() for sign in value[kind])
+    if not (has_digit and _LINE_START.match(_line_up_to(text, start)) and _LINE_END.match(text, value.end())):
+        return False
+    return looks_secret(value[kind], "password", is_quoted=kind != "bare", is_variable=False)
 
 
 def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value: re.Match[str]) -> Assignment | None:
@@ -240,16 +231,9 @@ def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value:
     before = text[max(0, start - _LONGEST_HEAD) : start]
     if sign["sign"] != ":" or value.lastgroup != "bare" or not _SENTENCE.search(before):
         return None
-    if not (_is_random(value["bare"]) and _LINE_END.match(text, value.end())):
+    if not (is_random(value["bare"]) and _LINE_END.match(text, value.end())):
         return None
     return Assignment(value.start("bare"), value.end("bare"), _label(name))
-
-
-def _is_random(value: str) -> bool:
-    """Return whether the value is not an ordinary word: letters, digits or special characters alternate in it."""
-    if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _reads_like_code(value, is_quoted=False):
-        return False
-    return len(_TURNS.findall(value)) >= 2
 
 
 def _ended(pattern: re.Pattern[str], text: str, offset: int) -> int:
@@ -298,52 +282,3 @@ def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:
     if quote and quote in "\"'`" and (end == quote or (sign == "=" and end == " ")):
         return True
     return sign == "=" and end in ("", " ", "\n", "\r", "'", '"') and bool(_PAIR.search(before))
-
-
-def _secret_word(name: str) -> str:
-    """Return the word that makes the name a secret's: its last word, or "key" after certain words; otherwise ""."""
-    parts: list[str] = [part.lower() for part in _PARTS.findall(name)]
-    while parts and (parts[-1].isdigit() or (len(parts) > 1 and parts[-1] in ("data", "base", "hash"))):
-        parts.pop()
-    if not parts:
-        return ""
-    if parts[-1] in _WORDS:
-        return parts[-1]
-    joined = next((word for word in _JOINED if parts[-1].endswith(word)), "")
-    if joined:
-        return joined
-    if parts[-1] == "key" and ((len(parts) > 1 and parts[-2] in _KEYS) or (name.isupper() and "_" in name)):
-        return "key"
-    return ""
-
-
-def _looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether the value looks like a secret rather than a word, path, placeholder or source code."""
-    lower, upper, digit, other = (bool(each.search(value)) for each in _CLASSES)
-    has_letters, is_human = lower or upper, word in _HUMAN
-    if len(value) < (6 if is_human else 8) or _PLACEHOLDER.match(value) or "://" in value:
-        return False
-    if " " in value and word != "passphrase":
-        return False
-    is_dense = lower and upper and digit and len(value) >= 20
-    if not is_dense and _reads_like_code(value, is_quoted=is_quoted):
-        return False
-    if word == "auth":
-        return _is_a_login(value) or (digit and has_letters and not _CODE.match(value))
-    if digit and has_letters:
-        return True
-    is_plain = value.replace("-", "").replace("_", "").isalpha()
-    return is_human and (is_variable or value.isdigit() or (other and has_letters and not is_plain))
-
-
-def _reads_like_code(value: str, *, is_quoted: bool) -> bool:
-    """Return whether the value is a path, or an unquoted identifier."""
-    return bool(_PATH.match(value) or (not is_quoted and not value.isdigit() and _CODE.match(value)))
-
-
-def _is_a_login(value: str) -> bool:
-    """Return whether the value is `user:password` in base64, as Docker and npm store it."""
-    try:
-        return b":" in base64.b64decode(value, validate=True)
-    except ValueError:
-        return False

@@ -1,6 +1,6 @@
 """The masker of secrets: known values, and everything that looks like a key.
 
-A mask is `‹secret NAME›`. Hashes and ids are not masked: the shape of a key includes its issuer's prefix.
+A mask is `‹secret NAME›`. Hashes of contents and ids are not masked: the shape of a key includes its issuer's prefix.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -76,16 +77,18 @@ class SecretMasker:
 
     def may_stand_in(self, text: str) -> bool:
         """Return whether a text may contain a secret; if False, no part of it does. Fast for long texts."""
-        if any(mark in text for mark in _MARKS) or any(value in text for value in (*self._names, *self._forms)):
+        if any(value in text for value in (*self._names, *self._forms)):
             return True
-        return bool(settings_in(text, lower_case(text)))
+        parts, names = _outlined(text)
+        marks = marks_in(parts["every"].lower())
+        if any(shape.may_stand_in(parts, marks, names) for shape in SHAPES):
+            return True
+        return bool(marks) and bool(settings_in(text, lower_case(text), marks))
 
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
-        short = outline(text)
-        every = frozenset(short.split())
-        parts, names = parts_of(short, every), names_in(every)
+        parts, names = _outlined(text)
         if self._pattern and any(value in parts[part] for value, part in self._gates):
             text = self._pattern.sub(lambda match: cover(self._names[match.group()], match.group()), text)
         text = self._without_forms(text, parts["encoded"], cover)
@@ -119,7 +122,6 @@ class SecretMasker:
         return [self.masked_data(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-_MARKS = tuple(dict.fromkeys(mark for shape in SHAPES for mark in shape.marks))
 MASKER = SecretMasker()
 """The masker of this process, shared by all sessions and logs."""
 
@@ -127,6 +129,13 @@ MASKER = SecretMasker()
 def mask(name: str) -> str:
     """Return the mask of a secret."""
     return f"‹secret {name}›"
+
+
+def _outlined(text: str) -> tuple[dict[Words, str], AbstractSet[str]]:
+    """Return the parts of a text's outline, and the names of shapes among its words."""
+    short = outline(text)
+    every = frozenset(short.split())
+    return parts_of(short, every), names_in(every)
 
 
 def masks_in(values: Iterable[Any]) -> str | None:

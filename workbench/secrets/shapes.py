@@ -269,7 +269,7 @@ _SHAPES: tuple[Shape, ...] = (
         word="://",
         pattern=Expression(
             rf"://(?:[^\s/:@\"']{{0,100}}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|{TOKEN_AS_USER})"
-            r"(?P<secret>(?!\$)(?:[^\s/@\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
+            r"(?P<secret>(?![$@])(?:[^\s/\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
         ),
         sign="@",
     ),
@@ -282,10 +282,52 @@ _SHAPES: tuple[Shape, ...] = (
     ),
     Shape(
         "password",
-        ("machine ", "default login"),
-        Expression(r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*\s+password\s+(?P<secret>[^\s‹]{3,})"),
+        ("machine", "default"),
+        Expression(
+            r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:(?:login|user|account)\s+\S+|#[^\n]*))*"
+            r"\s+passw(?:or)?d\s+(?P<secret>[^\s‹]{3,})"
+        ),
         of_setting="pass",
         begins=True,
+        holds=False,
+    ),
+    Shape(
+        "user of Redis",
+        ("user ", "SETUSER "),
+        Expression(
+            rf"(?:user|SETUSER) [\w.@-]{{1,80}} (?:on|off)(?: [^\s>]\S{{0,80}}){{0,9}} >(?P<secret>{_CHOSEN})",
+            re.IGNORECASE,
+        ),
+        sign=">",
+        begins=True,
+        holds=False,
+    ),
+    # lines of /etc/shadow; the salted hash of a password can be attacked offline
+    Shape(
+        "password hash",
+        (":::",),
+        Expression(r"(?<![\w.-])[\w.-]{1,40}:!?(?P<secret>[\w./$=,+-]{13,200}):\d{1,6}:\d*:\d*:\d*:\d*:\d*:(?!\S)"),
+        words="encoded",
+    ),
+    Shape(
+        "password hash",
+        ("$1$", "$5$", "$6$", "$7$", "$y$", "$gy$", "$apr1$", "$2a$", "$2b$", "$2x$", "$2y$", "$argon2", "$scrypt$"),
+        Expression(
+            r"\$(?:(?:1|apr1)\$[\w./]{1,16}\$[\w./]{22}|5\$(?:rounds=\d+\$)?[\w./]{1,16}\$[\w./]{43}"
+            r"|6\$(?:rounds=\d+\$)?[\w./]{1,16}\$[\w./]{86}|2[abxy]\$\d\d\$[\w./]{53}|7\$[\w./$]{54,}"
+            r"|g?y\$[\w./]{2,20}\$[\w./]{1,86}\$[\w./]{43}|argon2(?:id|i|d)\$v=\d+\$[\w=,]+\$[\w+/]+\$[\w+/]+"
+            r"|scrypt\$[\w=,]+\$[\w+/]+\$[\w+/]+)(?![\w./])"
+        ),
+        words="encoded",
+        sign="$",
+        begins=True,
+    ),
+    Shape(
+        "password hash",
+        ("SHA}", "SHA256}", "SHA384}", "SHA512}", "MD5}", "CRYPT}"),
+        Expression(r"\{(?:S?(?:SHA(?:256|384|512)?|MD5)|CRYPT)\}(?P<secret>[\w+/.$]{20,}=*)"),
+        words="encoded",
+        sign="}",
     ),
     Shape(
         "password",

@@ -12,7 +12,8 @@ _LONGEST_WORD = 4096
 _LONGEST_BLOCK = 16_384
 _LONGEST_NETRC = 500
 _NETRC = re.compile(
-    r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*(?:\s+(?:login|account|password))?\s*\Z"
+    r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:(?:login|user|account)\s+\S+|#[^\n]*))*"
+    r"(?:\s+(?:login|user|account|passw(?:or)?d))?\s*\Z"
 )
 _BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
 _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "echo ", "printf ")
