@@ -223,6 +223,24 @@ THOUGHTS = [
     "<chain_of_thought>{}</chain_of_thought>",
     "<thinking_process>{}</thinking_process>",
     "<thoughts>{}</thoughts>",
+    "[THINK]{}[/THINK]",
+    "[THINK]{}",
+    "{}[/THINK]",
+    "<|begin_of_thought|>{}<|end_of_thought|>",
+    "<|START_THINKING|>{}<|END_THINKING|>",
+    "<|think|>{}<|/think|>",
+    "<|channel>thought\n{}<channel|>",
+    "<|channel|>analysis<|message|>{}<|end|>",
+    "<|channel|>analysis<|message|>{}",
+    "<|start|>assistant<|channel|>analysis to=python code<|message|>{}<|call|>",
+    "<|channel|>analysis<|message|>{} or {}<|end|><|start|>assistant<|channel|>final<|message|>",
+    "<!-- {} -->",
+    "<!--{} {}-->",
+    "<!-- {}",
+    "<!-- <think> -->{}</think>",
+    "\n<details>\n<summary>Or</summary>\n{}\n</details>",
+    '\n<details type="reasoning" done="true">\n{}\n</details>',
+    "\n<details>\n<details>a</details>\n{}\n</details>",
     "<think><function=broken>no value</think>",
     "<function=broken>no value</think>",
 ]
@@ -234,7 +252,7 @@ def test_call_inside_thinking_is_ignored(thought):
     assert read(f"I wonder. {text}")[1] == []
 
 
-@pytest.mark.parametrize("thought", [each for each in THOUGHTS if "/" in each.rpartition("{}")[2]])
+@pytest.mark.parametrize("thought", [each for each in THOUGHTS if each.rpartition("{}")[2]])
 def test_only_calls_outside_thinking_are_parsed(thought):
     real = "<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>"
     after = f"{thought.replace('{}', CALL)}\n{real}"
@@ -378,6 +396,15 @@ tags = [
     "<Reasoning x>",
     "◁think▷",
     "</thinking>",
+    "[THINK]",
+    "<!--",
+    "-->",
+    "<details>",
+    "<|channel|>analysis",
+    "<|end_of_thought|>",
+    '<|channel|>commentary to=functions.finish<|message|>{"message": ""}',
+    "\n```\n",
+    "`",
     "<tool_call>",
     "EXECUTION RESULT of [execute_bash]:\n",
     "\\EXECUTION RESULT of [",
@@ -470,6 +497,10 @@ PIECES = (
         "<function=finish>\n</function>",
         "<tool_call>",
         "</tool_call>",
+        "<!--",
+        "-->",
+        "[THINK]",
+        "<|channel|>analysis",
         "<",
         ">",
     ),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.llm.test_text_tool_calls import BASH, EDITOR, FINISH, THOUGHTS, TOOLS, and_back, call, read, to_text
 from workbench.llm.text_tools.calls import FunctionCallConversionError, FunctionCallValidationError
-from workbench.llm.text_tools.parser import Table, read_calls, read_words, write_call, write_words
-from workbench.llm.text_tools.values import parameters_of
+from workbench.llm.text_tools.parser import read_calls, read_words, write_call, write_words
+from workbench.llm.text_tools.values import Table, parameters_of
 from workbench.tools.older_names import OLDER_NAMES
 
 TABLE: Table = {tool["function"]["name"]: parameters_of(tool) for tool in TOOLS}
@@ -188,6 +188,56 @@ def test_no_form_of_a_call_counts_inside_thinking(thought):
     assert [text for text in texts if read(text)[1]] == []
 
 
+EXAMPLES = [
+    "```\nTo list files:\n{}\n```",
+    "~~~text\n{}\nlists files\n~~~",
+    "```\nFirst\n{}\nthen\n{}\n```\nSo?",
+    "Write `{}` for this.",
+    "```\nls\n```\n```xml\nOr\n<tool_call>\n{}\n</tool_call>\n```",
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_call_that_is_quoted_as_an_example_is_text(example):
+    text = example.replace("{}", FORM)
+    assert read(text) == (text, [])
+    other = FORM.replace("ls", "pwd")
+    assert read(f"{text}\n{other}") == (text, [("execute_bash", {"command": "pwd"})])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\nls\n```\n{FORM}",
+        f"```\nTo list files:\n{FORM}",
+        f"```\n<tool_call>\n{FORM}\n</tool_call>\n```",
+        f"The mark `<!--` begins a comment.\n{FORM}",
+        f"A <details> element folds.\n{FORM}",
+        f"a --> b\n{FORM}",
+    ],
+)
+def test_a_call_beside_code_blocks_and_marks_of_comments_counts(text):
+    assert read(text)[1] == [("execute_bash", {"command": "ls"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<|channel|>commentary to=functions.execute_bash <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        '<|channel|>commentary to=functions.execute_bash json<|message|>{"command": "ls"}',
+        '<|start|>assistant to=functions.execute_bash<|channel|>commentary<|message|>{"command": "ls"}<|call|>',
+        f"<|channel|>final<|message|>{FORM}",
+        f"<|channel|>commentary<|message|>{FORM}<|end|>",
+    ],
+)
+def test_a_call_in_the_channels_of_gpt_oss_is_read_outside_analysis(text):
+    thought = f"<|channel|>analysis<|message|>Or {FORM}?<|end|><|start|>assistant"
+    for whole in (text, f"{thought}{text.removeprefix('<|start|>assistant')}"):
+        assert read(whole)[1] == [("execute_bash", {"command": "ls"})]
+    hidden = text.replace("commentary", "analysis").replace("final", "analysis")
+    assert read(hidden)[1] == []
+
+
 tags = [
     "<think>",
     "</think>",
@@ -261,6 +311,12 @@ def test_a_truncated_call_is_never_completed(text):
             '<parameter="',
             "<parameter=timeout=",
             "```\n",
+            "<!--",
+            "<!-- -->",
+            "\n<details>",
+            "<|channel|>analysis",
+            "<|channel|>commentary to=functions.finish<|message|>{",
+            "[THINK]",
             "</function>",
             "<\\",
         ),

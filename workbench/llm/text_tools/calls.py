@@ -34,7 +34,6 @@ from workbench.llm.text_tools.descriptions import (
     result_text,
 )
 from workbench.llm.text_tools.parser import (
-    Table,
     TextCall,
     find_calls,
     without_calls,
@@ -46,6 +45,7 @@ from workbench.llm.text_tools.values import (
     FunctionCallConversionError,
     FunctionCallValidationError,
     Parameters,
+    Table,
     as_json,
     parameters_of,
     tool_name,

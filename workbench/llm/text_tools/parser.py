@@ -18,21 +18,24 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final
 
-from workbench.llm.text_tools.values import FunctionCallConversionError, Parameters, ToolParameter, as_json
+from workbench.llm.text_tools.asides import (
+    ASIDE,
+    CLOSING_TAG,
+    ESCAPABLE,
+    ends_aside,
+    examples_in,
+    has_fence,
+    has_other_brackets,
+    is_quoted,
+    span_end,
+)
+from workbench.llm.text_tools.json_calls import OPENING as JSON_OPENING
+from workbench.llm.text_tools.json_calls import is_json_call, json_at, json_call_at
+from workbench.llm.text_tools.values import FunctionCallConversionError, Parameters, Table, ToolParameter, as_json
 from workbench.protocol.tool_names import current_name
 
-Table: TypeAlias = Mapping[str, Parameters]
-"""The parameters of each tool, by the tool's name."""
-
-JsonT = TypeVar("JsonT", dict[str, Any], list[Any])
-_REASONING_TAGS: Final = (
-    r"(?:\w{1,12}:)?(?:(?:ant)?think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch_?pad|analysis|cot|"
-    r"(?:inner|internal)[_-]?(?:monologue|thoughts?|dialogue|reasoning)|chain[_-]of[_-]thoughts?)"
-    r"(?:_(?:process|block|step|content))?\b(?![-.:])"
-)
-"""The names that models give to the tags around their thinking, also with the prefix of a model (`seed:think`)."""
 _NAME: Final = r"[^<>\s\"'=]{1,128}"
 _LT: Final = r"<\s{0,9}"
 _LT_END: Final = r"<\s{0,9}/\s{0,9}"
@@ -40,16 +43,10 @@ _OPENING: Final = (
     rf"<function=[^<>\n]{{1,128}}>|{_LT}function\s{{0,9}}[=:]\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}(?:>|(?=\n\s{{0,9}}{_LT}parameter\b))"
     rf"|{_LT}(?:function|invoke)\s{{1,9}}name\s{{0,9}}=\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}>"
 )
-_JSON_CALL: Final = r"<tool_call>\s{0,99}(?=[\[{])"
-_OPEN: Final = re.compile(rf"{_OPENING}|{_JSON_CALL}", re.IGNORECASE)
 _STRICT: Final = re.compile(r"<function=([^<>\n]+)>")
 _OPENED_NAME: Final = re.compile(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
-_CALL_OR_TAG: Final = re.compile(
-    rf"(?P<call>{_OPENING}|{_JSON_CALL})|[<◁](?P<closing>\s{{0,9}}/?)\s{{0,9}}{_REASONING_TAGS}[^<>◁▷\n]*[>▷]",
-    re.IGNORECASE,
-)
-"""The beginning of a call, or a tag around the thinking of a model."""
-_CLOSING_TAG: Final = re.compile(rf"[<◁]\s{{0,9}}/\s{{0,9}}{_REASONING_TAGS}", re.IGNORECASE)
+_CALL_OR_ASIDE: Final = re.compile(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{ASIDE}", re.IGNORECASE)
+"""The beginning of a call, or the beginning or end of a part in which nothing is a call."""
 _REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
 _REGULAR: Final = re.compile(
     rf"<function=({_REGULAR_NAME})>\n((?:<parameter={_REGULAR_NAME}>[^<]*</parameter>\n)*)</function>(?![^\n])"
@@ -93,8 +90,8 @@ _FENCE_AFTER: Final = re.compile(r"\s{0,99}```[ \t]{0,9}(?:\n|\Z)")
 _FORM: Final = r"\s{0,9}/?\s{0,9}(?:parameter|function|invoke|tool_call)"
 _TAG: Final = re.compile(rf"<(\\*{_FORM})", re.IGNORECASE)
 _ESCAPED_TAG: Final = re.compile(rf"<\\(\\*{_FORM})", re.IGNORECASE)
-_WORD_TAG: Final = re.compile(rf"([<◁])(\\*(?:{_FORM}|{_REASONING_TAGS}))", re.IGNORECASE)
-_ESCAPED_WORD_TAG: Final = re.compile(rf"([<◁])\\(\\*(?:{_FORM}|{_REASONING_TAGS}))", re.IGNORECASE)
+_WORD_TAG: Final = re.compile(rf"[<◁](?=\\*(?:{_FORM}|{ESCAPABLE}))|\[(?=\\*/?THINK\])", re.IGNORECASE)
+_ESCAPED_WORD_TAG: Final = re.compile(rf"([<◁])\\(?=\\*(?:{_FORM}|{ESCAPABLE}))|(\[)\\(?=\\*/?THINK\])", re.IGNORECASE)
 _PLAIN_NAME: Final = re.compile(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'=\s])?")
 
 
@@ -137,12 +134,12 @@ def _name_text(name: str) -> str:
 
 def write_words(text: str) -> str:
     """Escape the text around calls, so that none of it parses as a call."""
-    return _WORD_TAG.sub(r"\1\\\2", text) if "<" in text or "◁" in text else text
+    return _WORD_TAG.sub(r"\g<0>\\", text) if "<" in text or has_other_brackets(text) else text
 
 
 def read_words(text: str) -> str:
     """Undo `write_words`."""
-    return _ESCAPED_WORD_TAG.sub(r"\1\2", text) if "<\\" in text or "◁\\" in text else text
+    return _ESCAPED_WORD_TAG.sub(r"\1\2", text) if "\\" in text else text
 
 
 def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCall]]:
@@ -150,7 +147,7 @@ def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCal
     malformed. With a `table`, slips are read that only the names of tools and parameters make plain.
 
     What a model writes while it thinks is text: nothing between its tags is a call, nor what precedes a closing tag
-    without an opening one, nor what follows an opening tag that is never closed.
+    without an opening one, nor what follows an opening tag that is never closed. So are comments and examples.
     """
     calls = find_calls(text, table)
     return (without_calls(text, calls) if calls else read_words(text)), calls
@@ -158,9 +155,9 @@ def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCal
 
 def find_calls(text: str, table: Table | None = None) -> list[TextCall]:
     """Return the calls in a text, with their positions. Raises FunctionCallConversionError if one is malformed."""
-    # Most texts have one call in the form in which calls are written, and no other tag.
+    # Most texts have one call in the form in which calls are written, and nothing that may hide it.
     regular = _REGULAR.match(text, max(0, text.find("<")))
-    if regular and text.find("<", regular.end()) < 0 and "◁" not in text:
+    if regular and text.find("<", regular.end()) < 0 and not has_other_brackets(text) and not has_fence(text):
         return [_regular_call(regular, table or ())]
     return _Parser(text, table).calls()
 
@@ -225,13 +222,14 @@ class _Parser:
     def __init__(self, text: str, table: Table | None) -> None:
         self._text = text
         self._table = table
-        self._has_triangles = "◁" in text
+        self._unclosed: set[str] = set()
+        self._has_other_brackets = has_other_brackets(text)
 
     def _openings(self, at: int) -> Iterator[re.Match[str]]:
-        """Yield the beginnings of calls and the tags of thinking from `at` on."""
-        if self._has_triangles:
-            return _CALL_OR_TAG.finditer(self._text, at)
-        return _tags(_CALL_OR_TAG, self._text, at, len(self._text))
+        """Yield the beginnings of calls and of asides from `at` on."""
+        if self._has_other_brackets:
+            return _CALL_OR_ASIDE.finditer(self._text, at)
+        return _tags(_CALL_OR_ASIDE, self._text, at, len(self._text))
 
     def calls(self) -> list[TextCall]:
         """Return the calls outside the model's thinking. Raises FunctionCallConversionError if one is malformed."""
@@ -240,18 +238,38 @@ class _Parser:
         while call is not None:
             calls.append(call)
             call = self._next_call(call.end) if call.end < len(self._text) else None
-        return calls
+        examples = examples_in(self._text, [(call.start, call.end) for call in calls])
+        return [call for at, call in enumerate(calls) if at not in examples]
 
     def _next_call(self, at: int) -> TextCall | None:
-        """Return the next call from `at` on that is not inside the model's thinking."""
-        depth = 0
+        """Return the next call from `at` on that is not inside an aside."""
+        depth = skipped = 0
         for match in self._openings(at):
+            if match.start() < skipped:
+                continue
             if match["call"] is None:
-                if not self._is_quoted(match):
-                    depth = max(0, depth - 1) if "/" in match["closing"] else depth + 1
+                if match["span"] is None:
+                    depth = self._depth_after(match, depth)
+                elif not depth and not self._is_quoted(match):
+                    end = self._span_end(match)
+                    skipped = end if end >= 0 else len(self._text)
             elif not depth and (call := self._call_at(match)) is not None:
                 return call
         return None
+
+    def _span_end(self, opening: re.Match[str]) -> int:
+        """Return where a span ends, or -1 if it is not closed; behind one that is not, no other of its kind is."""
+        kind = opening["span"][:2]
+        end = -1 if kind in self._unclosed else span_end(self._text, opening)
+        if end < 0:
+            self._unclosed.add(kind)
+        return end
+
+    def _depth_after(self, tag: re.Match[str], depth: int) -> int:
+        """Return how many tags of thinking are open after this one."""
+        if self._is_quoted(tag):
+            return depth
+        return max(0, depth - 1) if ends_aside(tag) else depth + 1
 
     def _end_of_reasoning(self) -> int:
         """Return the end of the last closing tag without an opening one, outside calls; 0 if there is none.
@@ -259,21 +277,19 @@ class _Parser:
         Templates that write the opening tag into the prompt leave such a tag in the response.
         """
         text = self._text
-        if not ("</" in text or "< " in text or self._has_triangles) or not _CLOSING_TAG.search(text):
+        if not CLOSING_TAG.search(text):
             return 0
         end = at = depth = 0
         while match := next(self._openings(at), None):
             at = match.end()
             if match["call"] is not None:
                 at = at if depth else self._end_of_call(match)
-            elif self._is_quoted(match):
-                continue
-            elif "/" not in match["closing"]:
-                depth += 1
-            elif depth:
-                depth -= 1
-            else:
+            elif match["span"] is not None:
+                at = at if depth or self._is_quoted(match) else max(at, self._span_end(match))
+            elif not depth and ends_aside(match) and not self._is_quoted(match):
                 end = at
+            else:
+                depth = self._depth_after(match, depth)
         return end
 
     def _is_quoted(self, tag: re.Match[str]) -> bool:
@@ -293,7 +309,7 @@ class _Parser:
         if regular:
             return _regular_call(regular, self._table or ())
         tag = opening["call"]
-        if tag[:10].lower() == "<tool_call":
+        if is_json_call(tag):
             return self._json_call(opening)
         strict = _STRICT.fullmatch(tag)
         named = None if strict else _OPENED_NAME.search(tag)
@@ -308,6 +324,14 @@ class _Parser:
             call.repairs.append(f"the tag {tag.strip()[:60]} as <function={name}>")
         self._read_parameters(call, opening.end())
         return call
+
+    def _json_call(self, opening: re.Match[str]) -> TextCall | None:
+        read = json_call_at(self._text, opening, self._table) if self._table is not None else None
+        if read is None or self._table is None:
+            return None
+        values = _strings_of(read.arguments, self._table[read.name])
+        repairs = ["JSON in place of <function=NAME>"]
+        return TextCall(read.name, values, repairs=repairs, start=opening.start(), end=read.end)
 
     def _read_parameters(self, call: TextCall, at: int) -> None:
         """Add the values and the end of a call. Raises FunctionCallConversionError for what belongs to no value."""
@@ -398,45 +422,12 @@ class _Parser:
         start = spaces.end() if spaces else at
         if call.values or parameters is None or self._text[start : start + 1] != "{":
             return at
-        arguments, end = _json_at(self._text, start, dict)
+        arguments, end = json_at(self._text, start, dict)
         if arguments is None:
             return at
         call.values = _strings_of(arguments, parameters)
         call.repairs.append("JSON in place of parameters")
         return end
-
-    def _json_call(self, opening: re.Match[str]) -> TextCall | None:
-        """Return a call as JSON with a name and arguments, which other models are trained on; None if it is text."""
-        if self._table is None:
-            return None
-        value, end = self._json_object(opening.end())
-        if value is None:
-            return None
-        name, arguments = value.get("name"), value.get("arguments", value.get("parameters"))
-        name = current_name(name, self._table) if isinstance(name, str) else name
-        if isinstance(arguments, str):
-            inside, length = _json_at(arguments, len(arguments) - len(arguments.lstrip()), dict)
-            arguments = inside if not arguments[length:].strip() else arguments
-        if not isinstance(name, str) or name not in self._table or not isinstance(arguments, dict):
-            return None
-        closing = re.compile(r"\s{0,99}</tool_call>", re.IGNORECASE).match(self._text, end)
-        call = TextCall(name, _strings_of(arguments, self._table[name]), start=opening.start())
-        call.repairs.append("JSON in place of <function=NAME>")
-        call.end = closing.end() if closing else end
-        return call
-
-    def _json_object(self, at: int) -> tuple[dict[str, Any] | None, int]:
-        """Return the object that begins here, also as the only one of a list, and the position behind it.
-
-        Raises FunctionCallConversionError for a list of several calls.
-        """
-        if self._text[at] == "{":
-            return _json_at(self._text, at, dict)
-        value, end = _json_at(self._text, at, list)
-        calls = [each for each in value or () if isinstance(each, dict) and each.get("name") in (self._table or ())]
-        if len(calls) > 1:
-            raise FunctionCallConversionError("One <tool_call> contains several calls. Write one <tool_call> for each.")
-        return (calls[0] if calls and len(value or ()) == 1 else None), end
 
 
 def _name_of(tag: re.Match[str]) -> str:
@@ -450,40 +441,12 @@ def _name_of(tag: re.Match[str]) -> str:
         return quoted
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FunctionCallConversionError(
-            f"The JSON of a call names `{twice[:80]}` twice. Send the call again with each name once."
-        )
-    return value
-
-
-_DECODER: Final = json.JSONDecoder(strict=False, object_pairs_hook=_each_once)
-
-
-def is_quoted(before: str, after: str) -> bool:
-    """Return whether the characters around a tag quote it."""
-    return before == after and before in ("`", '"', "'")
-
-
 def _end_of_broken(value: str, name: str) -> int:
     """Return where a value ends that has no closing tag: before a closing tag without its `>` or with another name."""
     broken = _BROKEN_END.search(value, max(0, len(value) - 300))
     word = broken[1].lower() if broken else ""
     is_end = word in ("parameter", "param") or (word == name.lower() and f"<{name}" not in value)
     return broken.start() if broken and is_end else len(value)
-
-
-def _json_at(text: str, at: int, kind: type[JsonT]) -> tuple[JsonT | None, int]:
-    """Return the JSON object, or list, that begins here and the position behind it; None if there is none."""
-    try:
-        value, end = _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None, at
-    return (value, end) if isinstance(value, kind) else (None, at)
 
 
 def _strings_of(arguments: Mapping[str, Any], parameters: Parameters) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from workbench.errors import WorkbenchError
 
@@ -140,6 +140,10 @@ class Parameters(dict[str, ToolParameter]):
     def parameter(self, name: str) -> ToolParameter | None:
         """Return the parameter of that name; None if the tool has none."""
         return self.get(name) or (untyped(name) if self.is_open else None)
+
+
+Table: TypeAlias = Mapping[str, Parameters]
+"""The parameters of each tool, by the tool's name."""
 
 
 def tool_name(tool: Any) -> str:
