@@ -116,6 +116,52 @@ def test_no_string_and_no_guide_uses_a_rejected_term():
     assert {path: terms for path, terms in used.items() if terms} == {}
 
 
+KEY = r"(?:[A-Za-z/?.]|↑↓|Esc|Enter|Tab|Home|End|F\d+|(?:Ctrl|Shift|Alt)\+\S+)"
+HINT = re.compile(
+    rf"·\s+(?:{KEY}\s(?:to |for )?|\{{\}}\s(?:to |for ))[a-z]+(?=$| ·|   )"
+    r"|·\s+\{\} (?:close|cancel|open|save|search)\b|·\s+(?:[Ee]nter|[Ee]sc)(?: opens)?$|↑↓ [a-z]"
+)
+"""A key and what it does in another form than `y Approve`: in lower case, with "to" or "for", or the key alone."""
+
+
+def _whole_strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the strings with their lines; a value in an f-string becomes `{}`."""
+    parts: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts |= {id(value) for value in node.values}
+            yield node.lineno, "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.lineno, node.value
+
+
+def test_key_hints_have_one_form():
+    screens = [module for name, module in modules().items() if name.startswith(("workbench.tui", "workbench.view"))]
+    others = [
+        (each.path, line, text) for each in screens for line, text in _whole_strings(each.tree) if HINT.search(text)
+    ]
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_other"),
+    [
+        ("{} unsent · {} to send", True),
+        ("n N next, previous · home end page up, down · q close", True),
+        ("{} · u to undo", True),
+        ("! {} (ignored) · {} for details", True),
+        ("↑↓ choose · {} close", True),
+        ("reasoning · {} · enter", True),
+        ("{} {} · Enter opens", True),
+        ("{} unsent comments   {} Send", False),
+        ("↑↓ Choose   {} Close", False),
+        ("{} file{} · {} more", False),
+    ],
+)
+def test_hints_in_other_forms_are_recognized(text, is_other):
+    assert bool(HINT.search(text)) is is_other
+
+
 def test_every_exception_is_still_needed():
     used = {path: {name for _, name, _, _ in terms} for path, terms in _used().items()}
     assert {path: names - used[path] for path, (names, _) in DOMAIN.items() if names - used[path]} == {}

@@ -95,7 +95,7 @@ def review(user: Newcomer, file: Path) -> None:
     user.presses("f5", lambda screen: "hunk 1 of 1" in screen and "esc close" in screen, "the diff viewer")
     user.gets_help("?", "In the diff", "hunk 1 of 1")
     user.terminal.press("x")
-    user.sees("Reverted the hunk", "u to undo")
+    user.sees("Reverted the hunk", "u Undo")
     wait_for(lambda: file.read_text() != mended, "the file to be as before")
     user.terminal.press("u")
     user.sees("Restored the hunk")

@@ -60,7 +60,7 @@ def test_title_progress_and_notice_for_a_window_in_the_background(sandbox: Sandb
         terminal.text()
         go.touch()
         sent(terminal, f"\x1b]9;ohw {name}: a question needs your answer\x07")
-        sent(terminal, f"\x1b]2;ohw {name} - needs approval\x07")
+        sent(terminal, f"\x1b]2;ohw {name} - needs you\x07")
         terminal.type("\x1b[I")
         terminal.wait_for("y Approve")
         terminal.press("y")

@@ -65,7 +65,7 @@ def test_window_gets_only_changes_and_is_restored():
     ]
     titles = [part for part in sent if part.startswith("\x1b]2;")]
     assert len(titles) == 3
-    assert titles[2].endswith(" - needs approval\x07")
+    assert titles[2].endswith(" - needs you\x07")
     assert sent[0] == "\x1b[22;2t"
     assert sent[-1] == "\x1b[23;2t\x1b]9;4;0;0\x07"
     assert strange("".join(sent).encode()) == []

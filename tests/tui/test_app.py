@@ -205,7 +205,7 @@ async def test_settings_problems_are_one_short_notice_and_a_page_on_a_key():
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message == "2 problems in settings and themes · F10 for details"
+        assert notice.message == "2 problems in settings and themes   F10 Details"
         await pilot.press("f10")
         await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen) and "there is no setting" in text_on(app))
         assert "line    3  max_steps [/must]" in text_on(app)

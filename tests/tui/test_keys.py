@@ -92,7 +92,7 @@ async def test_key_problems_are_one_notice():
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message == "3 problems in settings and themes · F10 for details"
+        assert notice.message == "3 problems in settings and themes   F10 Details"
         assert [line.split(":")[0] for line in app.problems.lines] == [
             "there is no theme ohw-dusc; did you mean 'ohw-dusk'?; using ohw-dark",
             "there is no key binding 'nosuch'",

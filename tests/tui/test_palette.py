@@ -171,5 +171,5 @@ async def test_missing_match_is_reported_and_enter_does_nothing():
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, *"qqqqq", "enter")
         assert isinstance(app.screen, PaletteScreen)
-        assert "nothing fits" in str(app.screen.query_one("#palette-box").border_subtitle)
+        assert "No match" in str(app.screen.query_one("#palette-box").border_subtitle)
         assert app.screen.query_one(Input).value == "qqqqq"

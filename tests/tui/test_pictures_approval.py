@@ -181,7 +181,7 @@ PICTURES = [
     Picture("always_edits", an_edit, ("end", "a", "down", "down", "tab"), "this project"),
     Picture("always_not_possible", a_refused_always, ("a",), "substitution"),
     Picture("a_reason", a_test_run, ("n", *"use tox"), "use tox"),
-    Picture("full_text", hidden, ("v",), "search"),
+    Picture("full_text", hidden, ("v",), "n Next"),
     Picture("more_below", many_steps, (), "MEDIUM"),
 ]
 

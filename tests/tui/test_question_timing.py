@@ -35,7 +35,6 @@ def test_escape_postpones_until_f8() -> None:
     queue = QuestionQueue()
     queue.put_off(["a", "b"])
     assert opens(queue, ["a", "b"]) is None
-    assert queue.line(["a", "b"]) == "2 actions waiting · F8"
     queue.call()
     assert opens(queue, ["a", "b"], text="half a sentence") == "a"
 
@@ -74,8 +73,6 @@ def test_bell_rings_once_per_question() -> None:
     assert not queue.rings(["a"])
     assert queue.rings(["a", "b"])
     assert not queue.rings([])
-    assert queue.line([]) == ""
-    assert queue.line(["a"]) == "1 action waiting · F8"
 
 
 def test_question_accepts_answers_after_half_a_second_without_keys() -> None:

@@ -228,7 +228,7 @@ async def test_comments_are_below_their_lines_survive_the_viewer_and_are_sent_to
         await ready(pilot, harness)
         await pilot.press("down", "c", *"why five?", "enter")
         await until(pilot, lambda: "✎ why five?" in painted(harness.view), "the comment")
-        await until(pilot, lambda: "1 comment unsent · Ctrl+S to send" in harness.text_of("status"))
+        await until(pilot, lambda: "1 unsent comment   Ctrl+S Send" in harness.text_of("status"))
         await pilot.press("c")
         await until(
             pilot, lambda: "Keep" in harness.hints() and "this file" not in harness.hints(), "the keys of a comment"
@@ -279,7 +279,7 @@ async def test_hunk_is_reverted_and_that_is_undone(harness: Harness) -> None:
         asked = ev.FileDelta(path=harness.path, before=AFTER, after=without)
         await until(pilot, lambda: harness.client.commands == [("take_back", asked)], "asked for")
         harness.written(AFTER, without)
-        await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in harness.text_of("status"))
+        await until(pilot, lambda: "Reverted hunk 1 of a.txt   u Undo" in harness.text_of("status"))
         await until(pilot, lambda: "five" not in painted(harness.view), "it is gone from the diff")
         await pilot.press("u")
         back = ev.FileDelta(path=harness.path, before=without, after=AFTER)
@@ -366,7 +366,7 @@ async def test_unsent_comments_are_restored_on_the_next_screen(tmp_path: Path) -
     later.review._keep = keep
     async with later.app.run_test(size=(120, 40)) as pilot:
         await ready(pilot, later)
-        await until(pilot, lambda: "✎ why" in painted(later.view) and "1 comment" in later.text_of("status"))
+        await until(pilot, lambda: "✎ why" in painted(later.view) and "1 unsent comment" in later.text_of("status"))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: later.sent, "sent")
     assert later.sent == ["Comments on the changes:\n\na.txt:6 (before the change)\n> line 5\nwhy"]

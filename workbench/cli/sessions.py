@@ -117,5 +117,5 @@ def _cells(entry: SessionSummary) -> tuple[str, ...]:
         return (entry.id, used, "damaged", "", "", "", first_line(entry.damaged))
     cost = "?" if entry.cost is None else f"${entry.cost:.2f}"
     title = entry.role or entry.title
-    state = entry.ended or ("needs approval" if entry.waiting else "open")
+    state = entry.ended or ("needs you" if entry.waiting else "open")
     return (entry.id, used, state, cost, str(entry.events), visible_path(entry.workspace), title)

@@ -21,10 +21,10 @@ _LEAVES: Final = "Everything else in these files takes effect; defaults replace 
 def in_short(problems: Sequence[str], key: str) -> str:
     """Return one line for a notice: the only problem, or how many there are; `key` shows all of them."""
     if len(problems) > 1:
-        return f"{len(problems)} problems in settings and themes · {key} for details"
+        return f"{len(problems)} problems in settings and themes   {key} Details"
     placed = _PLACED.fullmatch(problems[0])
     text = f"{Path(placed['file']).name}:{placed['line']}: {placed['text']}" if placed else problems[0]
-    return f"{text} · {key}"
+    return f"{text}   {key} Details"
 
 
 def problems_page(problems: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from workbench.view.state import ActionItem, Item, NoticeItem, UserItem
 
 Test: TypeAlias = Callable[[Item], bool]
-HELP: Final = "words, failed, waiting, risk:high, tool:bash, file:calc"
+HELP: Final = "words, failed, pending, risk:high, tool:bash, file:calc"
 _BEGUN: Final = 4
 """The fewest typed letters that match the beginning of a state's name."""
 _SEARCHED_CHARACTERS: Final = 4_000
@@ -64,7 +64,7 @@ def _argument_strings(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 _STATES: Final[Mapping[str, tuple[str, ...]]] = {
     "failed": ("failed", "lost"),
-    "waiting": ("waiting",),
+    "pending": ("waiting",),
     "running": ("running",),
     "rejected": ("rejected", "skipped"),
 }

@@ -53,7 +53,7 @@ def _hunks(hunk: int, count: int) -> str:
 
 def comments_waiting(count: int, key: str) -> str:
     """Return the line about unsent comments and the key that sends them; empty if there are none."""
-    return f"{counted(count, 'comment')} unsent · {key} to send" if count else ""
+    return f"{counted(count, 'unsent comment')}   {key} Send" if count else ""
 
 
 _COMPARED_AT_ONCE: Final = 300_000

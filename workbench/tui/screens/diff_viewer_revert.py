@@ -74,7 +74,7 @@ class Reverter:
             return
         if changed.changes and all(held_now(review.state, request) == request.target for request in requests):
             self._requested, self._undo = (), tuple(request.undone for request in requests)
-            self._status.show(f"{requests[0].verb} {_what(requests)} · u to undo")
+            self._status.show(f"{requests[0].verb} {_what(requests)}   u Undo")
         elif refused:
             self._requested = ()
             self._status.show(f"Not done: {refused}")

@@ -83,7 +83,7 @@ class HelpScreen(ModalScreen[None]):
         with Horizontal(id="help-box") as box:
             box.border_title = "Help"
             side, close = key_of(self.app, "help.side", "tab"), key_of(self.app, "help.close", "escape")
-            box.border_subtitle = f"↑↓ topic · {side} text · {close} close"
+            box.border_subtitle = f"↑↓ Topic   {side} Text   {close} Close"
             yield OptionList(*rows, id="help-topics")
             with VerticalScroll(id="help-text"):
                 yield KeyList(self.groups)

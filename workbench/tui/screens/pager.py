@@ -7,11 +7,13 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from workbench.protocol.commands import Command, RestoreCopy
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.text_lines import IllustratedLines, TextLines
 
@@ -28,8 +30,15 @@ class PagerScreen(ModalScreen[None]):
         Binding("N", "next(-1)", "Previous", id="pager.previous"),
     ]
 
-    own_keys = ""
-    """Key hints of a subclass, shown before the pager's own."""
+    hint_names: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("pager.search", "Search"),
+        ("pager.next", "Next"),
+        ("pager.previous", "Previous"),
+        ("list.first", "Start"),
+        ("list.last", "End"),
+        ("pager.quit", "Close"),
+    )
+    """The ids of the bindings in the last line, and what each does."""
 
     def __init__(
         self, title: Content, text: str, *, headings: bool = False, words: str = "", lines: TextLines | None = None
@@ -40,6 +49,7 @@ class PagerScreen(ModalScreen[None]):
         self._heading = title
         self._lines = lines or TextLines(text, headings=headings, id="pager-text")
         self._status = Static(id="pager-status")
+        self._hints = KeyHints()
 
     def compose(self) -> ComposeResult:
         """Yield the title, the text, the search line and the status line."""
@@ -48,7 +58,9 @@ class PagerScreen(ModalScreen[None]):
         search = Input(placeholder="search", id="pager-search", select_on_focus=False)
         search.display = False
         yield search
-        yield self._status
+        with Horizontal(id="pager-footer"):
+            yield self._status
+            yield self._hints
 
     def on_mount(self) -> None:
         """Focus the text and start the initial search."""
@@ -81,6 +93,10 @@ class PagerScreen(ModalScreen[None]):
             return
         self.dismiss(None)
 
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the widget that has the focus now."""
+        self._show_status()
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Search for the text of the line and go back to the text."""
         event.stop()
@@ -93,14 +109,19 @@ class PagerScreen(ModalScreen[None]):
         self._show_status()
 
     def _show_status(self) -> None:
-        keys = f"{self.own_keys}/ search · n N next, previous · home end page up, down · q close"
-        self._status.update(Content.assemble((f"{self._lines.position()}   ", "$dim"), (keys, "$dim")))
+        self._status.update(Content(self._lines.position()))
+        keys = bound_keys(self)
+        if self.query_one("#pager-search", Input).has_focus:
+            self._hints.show([("Enter", "Search"), (keys.get("pager.close", "Esc"), "Cancel")])
+        else:
+            self._hints.show([(keys[name], label) for name, label in self.hint_names if name in keys])
 
 
 class ActionPage(PagerScreen):
     """The details of an action; `b` restores its undo copy, if it has one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Restore the copy", id="action.restore")]
+    hint_names = (("action.restore", "Restore the copy"), *PagerScreen.hint_names)
 
     def __init__(
         self,
@@ -117,7 +138,6 @@ class ActionPage(PagerScreen):
         super().__init__(title, text, headings=True, words=words, lines=lines)
         self._copy_id = copy_id
         self._send = send
-        self.own_keys = "b restore the copy · " if copy_id else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable `restore` if the action has no undo copy."""

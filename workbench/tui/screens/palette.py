@@ -136,8 +136,8 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         rows.add_options(Option(_row(entry, query, width)) for entry in self._matches)
         rows.highlighted = min(at, len(self._matches) - 1) if self._matches else None
         close = key_of(self.app, "palette.close", "escape")
-        hint = "" if self._matches else " · nothing fits"
-        self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · {close}{hint}")
+        hint = "" if self._matches else "No match   "
+        self.query_one("#palette-box").border_subtitle = Content(f"{hint}↑↓ Choose   Enter Open   {close} Close")
 
     def _width(self) -> int:
         """Return the width of a row in columns: the box without its border, padding and scrollbar."""

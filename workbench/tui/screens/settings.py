@@ -139,7 +139,7 @@ class SettingsScreen(ModalScreen[None]):
         count = len(problems.lines if isinstance(problems, Problems) else self._settings_model.problems)
         key = key_of(self.app, "problems", "f10")
         line = self.query_one("#settings-wrong", Static)
-        line.update(Content(f"! {counted(count, 'invalid setting')} (ignored) · {key} for details"))
+        line.update(Content(f"! {counted(count, 'invalid setting')} (ignored)   {key} Details"))
         line.display = bool(count)
 
     def _show(self) -> None:

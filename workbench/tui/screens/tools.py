@@ -40,7 +40,7 @@ class ToolsScreen(ModalScreen[None]):
         """Yield the list, and below it the details of the tool under the cursor."""
         with Vertical(id="tools-box") as box:
             box.border_title = "Tools"
-            box.border_subtitle = f"↑↓ choose · {key_of(self.app, 'tools.close', 'escape')} close"
+            box.border_subtitle = f"↑↓ Choose   {key_of(self.app, 'tools.close', 'escape')} Close"
             yield OptionList(id="tools-list")
             with VerticalScroll(id="tools-about"):
                 yield Static("looking …", id="tools-told")

@@ -71,7 +71,7 @@ def _choose(setting: Auto, default: bool) -> bool:
 
 _PUSH_TITLE: Final = "\x1b[22;2t"
 _POP_TITLE: Final = "\x1b[23;2t"
-_PROGRESS: Final = {"working": "3;0", "needs approval": "4;0"}
+_PROGRESS: Final = {"working": "3;0", "needs you": "4;0"}
 _LONGEST: Final = 40
 
 
@@ -140,7 +140,7 @@ def _news(state: SessionState) -> str:
 
 def _activity_word(state: SessionState) -> str:
     if state.waiting:
-        return "needs approval"
+        return "needs you"
     return "working" if state.is_running and state.work != "lost" else ""
 
 

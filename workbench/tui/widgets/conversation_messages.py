@@ -132,7 +132,7 @@ class OpenNotice(MoreText):
     def show_item(self) -> None:
         """Show the notice as it is now."""
         sign, _ = _NOTICE_STYLES[self.item.kind]
-        self.set_text(f"{sign} {self.item.text} · Enter opens", self.item.detail)
+        self.set_text(f"{sign} {self.item.text}   Enter Open", self.item.detail)
 
 
 class AgentText(Copying, Vertical, SingleLayoutPass):
@@ -189,7 +189,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._show_reasoning()
         item = self.item
         hidden_count = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
-        lines = f"{item.text[-hidden_count:].count(chr(10)) + 1} lines more · enter" if hidden_count else ""
+        lines = f"{item.text[-hidden_count:].count(chr(10)) + 1} lines more   Enter Open" if hidden_count else ""
         line = lines or ("… cut short" if item.incomplete else "")
         if line and self._more is None:
             self._more = MoreText("Message", "")
@@ -245,7 +245,7 @@ class FinalText(Copying, Vertical):
         yield MarkdownStream(message)
         if hidden_count:
             more = MoreText("Message", message)
-            more.set_text("all of it · enter", message)
+            more.set_text("all of it   Enter Open", message)
             yield more
 
     def show_item(self) -> None:
@@ -260,7 +260,7 @@ def _reasoning_line(item: AgentItem) -> str:
         last = item.reasoning[-400:].rstrip().rpartition("\n")[2]
         return f"{sign} reasoning … {first_line(last, 60)}"
     count = item.reasoning.strip().count("\n") + 1
-    return f"{sign} reasoning · {counted(count, 'line')} · enter"
+    return f"{sign} reasoning · {counted(count, 'line')}   Enter Open"
 
 
 def _tail_of(text: str) -> str:

@@ -286,8 +286,8 @@ def _opening(item: Item | None, *, is_filtered: bool) -> Message | None:
 
 
 def timeline_counts(rows: TimelineRows, state: SessionState) -> str:
-    """Return the count in the heading: the number of actions, or of matching rows, after that of waiting actions."""
-    waiting = f"{len(state.waiting)} waiting · " if state.waiting else ""
+    """Return the count in the heading: the number of actions, or of matching rows, after that of pending approvals."""
+    pending = f"{len(state.waiting)} pending · " if state.waiting else ""
     if rows.is_filtered:
-        return f"{waiting}{len(rows.items)} of {sum(map(has_row, state.items))}"
-    return f"{waiting}{state.action_count}" if state.action_count else waiting
+        return f"{pending}{len(rows.items)} of {sum(map(has_row, state.items))}"
+    return f"{pending}{state.action_count}" if state.action_count else pending

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Struct
 
 from workbench.protocol.commands import AllowAlways, AnswerQuestion, Command, Decide
-from workbench.text import counted
 from workbench.view.approval.proposal import Proposal
 from workbench.view.state import ActionItem
 
@@ -175,12 +174,6 @@ class QuestionQueue:
     def is_called(self) -> bool:
         """Whether the user asked for the waiting questions."""
         return self._called
-
-    def line(self, waiting: Sequence[str]) -> str:
-        """Return the prompt's line about questions that are not open; empty if none waits."""
-        if not waiting:
-            return ""
-        return f"{counted(len(waiting), 'action')} waiting · F8"
 
     def rings(self, waiting: Sequence[str]) -> bool:
         """Return whether to ring the bell now: once for each question that could not open."""
