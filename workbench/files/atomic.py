@@ -57,6 +57,9 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
             raise OSError(errno.ESTALE, "It is not the file any more that it was", str(path))
         if not entry.may_write():
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        # Written already, under another name of the same file.
+        if before is not None and info.st_nlink > 1 and entry.has_content(raw):
+            return
         if info.st_nlink > 1 or not _replace_by_rename(entry, raw, info, before):
             _overwrite_content(entry, raw, before)
 

@@ -24,6 +24,7 @@ MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 NO_COPY: Final = "no copy could be made"
 _MOST_PATHS = 4
 """The most places named in one line."""
+_REFUSED = "git refuses such names"
 _LOST = "not in git; can NOT be restored: too large to copy"
 _HISTORY = "with git history, which can NOT be restored"
 _OUTSIDE = "outside the workspace: no copy is saved"
@@ -62,7 +63,9 @@ class Deletion:
     """Whether a git repository is among them, whose history git cannot add to another repository."""
     is_any: bool = False
     too_large: tuple[str, ...] = ()
-    """With `is_any`: the files that are not copied."""
+    """With `is_any`: the files that are not copied, because a copy would become too large."""
+    refused: tuple[str, ...] = ()
+    """The files that no copy can hold, because git refuses their names."""
     why_not: str = ""
     """Why no copy could be made; empty if that did not fail."""
     is_maybe: bool = False
@@ -87,8 +90,8 @@ class Deletion:
     @property
     def can_be_brought_back(self) -> bool:
         """Whether nothing would be lost permanently."""
-        is_lost = bool(self.why_not or (self.files and not self.can_be_copied) or self.too_large or self.has_history)
-        return not is_lost
+        is_lost = self.why_not or (self.files and not self.can_be_copied) or self.too_large or self.refused
+        return not (is_lost or self.has_history)
 
     @property
     def is_final(self) -> bool:
@@ -128,7 +131,9 @@ def _fate(deletions: Sequence[Deletion]) -> str:
     if not count:
         return ""
     if not lost or all(loss.can_be_copied for loss in deletions):
-        return f"can be undone: backup of {_files_of_part(count)}"
+        refused = [name for loss in deletions for name in loss.refused]
+        copied = f"backup of {_files_of_part(count - len(refused))}" if count > len(refused) else ""
+        return "; ".join(filter(None, (copied, _not_of(refused, _REFUSED)))) if refused else f"can be undone: {copied}"
     return _LOST if lost == count else f"{lost:,} of them {_LOST}"
 
 
@@ -139,8 +144,8 @@ def _of_any(loss: Deletion, root: Path) -> str:
     undone = "can be undone: " if loss.can_be_brought_back else ""
     files = _files_of_part(len(loss.files))
     copied = f"{undone}backup of the {files} that git does not contain" if loss.files else ""
-    lost = f"NOT of {_named_in_part(loss.too_large)}: too large" if loss.too_large else ""
-    return _with(line, [copied, lost, _HISTORY if loss.has_history else ""])
+    lost = [_not_of(loss.too_large, "too large"), _not_of(loss.refused, _REFUSED)]
+    return _with(line, [copied, *lost, _HISTORY if loss.has_history else ""])
 
 
 def _failed(why: str) -> str:
@@ -149,6 +154,10 @@ def _failed(why: str) -> str:
 
 def _files_of_part(count: int) -> str:
     return f"{count:,} files" if count > 1 else "1 file"
+
+
+def _not_of(paths: Sequence[str], why: str) -> str:
+    return f"NOT of {_named_in_part(paths)}: {why}" if paths else ""
 
 
 def _named_in_part(paths: Sequence[str]) -> str:
@@ -229,7 +238,9 @@ class Touched(NamedTuple):
 
 def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
     """Return all places that the parts touch; a place that one part deletes and another only names counts once."""
-    touching = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
+    touching = [
+        one for part in parts for one in (*_named(part, root), *_any_of(part, root), *_moved(part, parts, root))
+    ]
     taken = {one.path for one in touching}
     for part in parts:
         touching += [one for one in _mentioned(part, root) if one.path not in taken]
@@ -266,6 +277,21 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
                 only = None if unkept is None else frozenset(unkept)
                 counted = FileCount(has_history=deletes and _may_delete_history(part, location))
                 yield Touched(part, deletes, location, counted, is_any=True, only=only)
+
+
+def _moved(part: Part, parts: Sequence[Part], root: Path) -> Iterator[Touched]:
+    """Yield the directories that an `mv` moves to a place that some part deletes: what is deleted is there already."""
+    if part.words[:1] != ("mv",) and " ".join(part.words[:2]) != "git mv":
+        return
+    doomed = [os.path.normpath(path.removesuffix(ANY) or "/") for each in parts for path in each.deletes]
+    written = [os.path.normpath(path) for path in part.changes]
+    if not any(is_within(path, other) or is_within(other, path) for path in doomed for other in written):
+        return
+    for location in _existing(part.changes, root, follows=False)[0]:
+        files = _files(location, deep=True)
+        is_counted = location in doomed or not Path(location).is_dir() or Path(location).is_symlink()
+        if not is_counted and (files.sizes or files.has_history):
+            yield Touched(part, True, location, files)
 
 
 def _may_delete_history(part: Part, location: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePath
@@ -28,7 +28,7 @@ from workbench.session.workspace.affected_files import (
     touched,
 )
 from workbench.session.workspace.metadata import metadata_of
-from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository, is_refused
 from workbench.session.workspace.safety_copies import CopyDetails, SafetyCopies, SafetyCopy
 from workbench.text import counted
 from workbench.tools.manifest import ToolKind, kind_of
@@ -116,7 +116,7 @@ class DeletionSurvey:
 
     def _loss(self, one: Touched, held: set[str]) -> Deletion:
         root, counted_files = self._repository.workspace, one.counted
-        names = tuple(map(self._relative, counted_files.sizes))
+        names, refused = self._by_name(counted_files.sizes)
         lost = tuple(name for name in names if name not in held)
         in_snapshot = tuple(name for name in names if name in held)
         size = sum(counted_files.sizes[root / name] for name in lost)
@@ -130,7 +130,13 @@ class DeletionSurvey:
             counted_files.is_whole,
             counted_files.has_history,
         )
-        return replace(loss, held=in_snapshot, is_maybe=one.is_maybe)
+        return replace(loss, held=in_snapshot, is_maybe=one.is_maybe, refused=refused)
+
+    def _by_name(self, paths: Iterable[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the files that a copy can hold, and those that none can because git refuses their names."""
+        names = {self._relative(path): _mode(path) for path in paths}
+        refused = tuple(name for name, mode in names.items() if is_refused(name, mode))
+        return tuple(name for name in names if name not in refused), refused
 
     def _loose(self, one: Touched) -> Deletion:
         """Return the files there that no version holds, except generated ones; only the smallest, as many as fit, are
@@ -141,12 +147,13 @@ class DeletionSurvey:
         for name in self._not_held(one):
             if GENERATED.isdisjoint(PurePath(name).parts):
                 counted_files.count(root / name)
-        chosen, size = _smallest(counted_files.sizes)
-        files = tuple(self._relative(path) for path in counted_files.sizes if path in chosen)
-        lost = tuple(self._relative(path) for path in counted_files.sizes if path not in chosen)
+        names, refused = self._by_name(counted_files.sizes)
+        chosen, size = _smallest({root / name: counted_files.sizes[root / name] for name in names})
+        files = tuple(name for name in names if root / name in chosen)
+        lost = tuple(name for name in names if root / name not in chosen)
         count, has_history = len(counted_files.sizes), one.counted.has_history
         loss = Deletion(one.part, one.deletes, one.path, count, files, size, True, has_history)
-        return replace(loss, is_any=True, too_large=lost)
+        return replace(loss, is_any=True, too_large=lost, refused=refused)
 
     def _not_held(self, one: Touched) -> Sequence[str]:
         if one.only is None:
@@ -162,6 +169,13 @@ def _reason_of(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
     """
     what = describe(deletions, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
 
 
 def _size(path: Path) -> int:

@@ -139,7 +139,9 @@ def directories_within(
     given, otherwise the most frequent ones.
     """
     permissions: dict[str, tuple[int, bool]] = {}
-    for directory, subdirectories, names in os.walk(start):
+    # `os.walk` follows a link at its start
+    walk = () if start.is_symlink() else os.walk(start)
+    for directory, subdirectories, names in walk:
         path = os.path.relpath(directory, root)
         bits = _permissions(Path(directory))
         if path != "." and bits is not None:

@@ -77,6 +77,8 @@ _ARGUMENTS = 1_000
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
+    # no file is ever checked out, so names that are dangerous on other systems (`git~1`, `.git `) are stored as well
+    "\tprotectHFS = false\n\tprotectNTFS = false\n"
 )
 _MANY = 100
 """The fewest new files that are stored together in one pack; fewer are stored one by one."""
@@ -88,6 +90,7 @@ _SETTINGS = {"config": _CONFIG.encode(), "info/attributes": _ATTRIBUTES.encode()
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Names of directories that no version holds, because they are large and generated from other files."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
+_REPOSITORY, _SUBMODULES = ".git", ".gitmodules"
 _NO_BLOB = "0" * 40
 _NAME = re.compile(r"[0-9a-f]{6,64}")
 LINK = "120000"
@@ -319,7 +322,6 @@ class SnapshotRepository:
         excluded = (f"--exclude={name}/" for name in sorted(GENERATED))
         output = self.git(["ls-files", "-z", "--others", "--modified", *excluded, "--", path], timeout=timeout)
         names = (os.fsdecode(name) for name in output.split(b"\0") if name and not name.endswith(b"/"))
-        names = (name for name in names if name != METADATA)
         return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
@@ -410,6 +412,16 @@ def _metadata_in(repository: SnapshotRepository, blob: str) -> Metadata:
         raise SnapshotError(f"the metadata of a version cannot be read: {error}") from error
 
 
+def is_refused(path: str, mode: int) -> bool:
+    """Return whether no version can hold a file, whatever is in it, because of its path and its kind (`st_mode`).
+
+    Git takes nothing that is named like a repository, in any case of the letters, and no link to a list of submodules.
+    """
+    names = path.lower().split("/")
+    is_named_like_git = _REPOSITORY in names or (names[-1] == _SUBMODULES and stat.S_ISLNK(mode))
+    return is_named_like_git or path == METADATA
+
+
 def _kind(workspace: Path, path: str, is_real: Callable[[str], bool]) -> Literal["fits", "unfit", "gone"]:
     """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file.
 
@@ -424,6 +436,8 @@ def _kind(workspace: Path, path: str, is_real: Callable[[str], bool]) -> Literal
         return "unfit"  # a repository of its own
     if stat.S_ISDIR(status.st_mode) or not is_real(whole.rpartition("/")[0]):
         return "gone"  # the recorded file is gone; a directory is recorded only by its files
+    if is_refused(path, status.st_mode):
+        return "unfit"
     is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
     return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Final
 
@@ -69,8 +69,8 @@ def restore_paths(
 ) -> RestoredCount:
     """Write what a version holds at or below `paths` (everything if empty) where the workspace differs.
 
-    Returns how much was written. Raises WorkbenchError and writes nothing if the version holds nothing there, or if a
-    file has other content now and `force` is not given.
+    Returns how much was written. Raises WorkbenchError and writes nothing if the version holds nothing there, if a
+    file has other content now and `force` is not given, or if a directory that is not empty has taken a file's place.
     """
     metadata = repository.metadata_of(version)
     held = [change for change in repository.files_of(version) if _is_requested(change.path, paths)]
@@ -80,11 +80,19 @@ def restore_paths(
     contents = repository.contents(list(dict.fromkeys(change.after for change in held)))
     before = {change.path: now for change in held for now in _contents_at(repository, change.path)}
     differing = [change for change in held if not _is_there(repository, change, contents, before, metadata)]
+    in_the_way = _in_the_way(repository.workspace, [change.path for change in held], directories)
     newer = [change.path for change in differing if _holds_other(change, contents[change.after], before)]
+    newer = [*in_the_way, *(path for path in newer if not _is_inside(path, in_the_way))]
     if newer and not force:
         names = ", ".join(visible_path(path) for path in newer[:_NAMED])
         more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
         raise WorkbenchError(f"these files have changed since: {names}{more}; --force overwrites them")
+    full = [path for path in newer if _is_full_directory(repository.workspace / path)]
+    if full:
+        names = ", ".join(visible_path(path) for path in full[:_NAMED])
+        raise WorkbenchError(f"directories that are not empty have taken the place of {names}; move them away first")
+    for path in in_the_way:
+        _change(repository, path, AnchoredEntry.unlink)
     write(repository, differing, metadata, before)
     return RestoredCount(len(differing), make_directories(repository, directories, metadata))
 
@@ -141,6 +149,28 @@ def _permissions(metadata: Metadata, change: Change) -> int:
 
 def _is_requested(path: str, requested: Collection[str]) -> bool:
     return not requested or any(one in (".", path) or path.startswith(f"{one}/") for one in requested)
+
+
+def _in_the_way(workspace: Path, paths: Collection[str], directories: Collection[str]) -> list[str]:
+    """Return the files and links that have taken the place of the directories, or of those above the paths."""
+    above = {str(directory) for path in (*paths, *directories) for directory in PurePath(path).parents}
+    needed = {*directories, *above} - {"."}
+    blocking: list[str] = []
+    for path in sorted(needed):
+        with suppress(OSError):
+            if not stat.S_ISDIR((workspace / path).lstat().st_mode) and not _is_inside(path, blocking):
+                blocking.append(path)
+    return blocking
+
+
+def _is_inside(path: str, directories: Collection[str]) -> bool:
+    return any(path.startswith(f"{directory}/") for directory in directories)
+
+
+def _is_full_directory(path: Path) -> bool:
+    with suppress(OSError):
+        return stat.S_ISDIR(path.lstat().st_mode) and any(path.iterdir())
+    return False
 
 
 def _is_there(

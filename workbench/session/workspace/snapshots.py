@@ -166,7 +166,7 @@ class SnapshotNotices:
     def _new_skipped(self, paths: Collection[str]) -> str:
         new = sorted(path for path in paths if path not in self._reported)
         self._reported.update(new)
-        reason = "over 5 MB, unreadable or a repository of its own"
+        reason = "over 5 MB, unreadable, a repository of its own, or a name that git refuses"
         return f"not in the file versions ({reason}): {_named(new)}" if new else ""
 
     def _frequent(self) -> str:
