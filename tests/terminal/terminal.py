@@ -173,6 +173,8 @@ class Terminal:
 
 
 def _bytes(key: str) -> str:
+    if key.startswith("alt+") and len(key) == 5:
+        return f"\x1b{key[-1]}"
     if key.startswith("ctrl+") and len(key) == 6:
         return chr(ord(key[-1]) & 0x1F)
     return KEYS.get(key, key)

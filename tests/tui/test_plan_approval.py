@@ -32,6 +32,12 @@ def planned(text: str = PLAN, *, modes: Sequence[str] = ("plan",), reason: str =
     return script
 
 
+def changed(script: Script, *modes: str) -> Script:
+    for mode in modes:
+        script.add(ev.SettingsChanged, mode=mode)
+    return script
+
+
 def late(script: Script) -> list[Any]:
     """Return the last event of a script, and that the engine is idle; they arrive while the screen is open."""
     return [script.events[-1], live.EngineState(state="idle")]
@@ -48,8 +54,10 @@ def late(script: Script) -> list[Any]:
         (planned(modes=["plan", "medium"]), False),
         (planned(modes=[]), False),
         (planned().user("No, smaller."), False),
+        (changed(planned(modes=[]), "plan"), False),
+        (changed(planned(), "medium", "plan"), True),
     ],
-    ids=["waiting", "finished", "stopped", "failed", "question", "left", "other mode", "answered"],
+    ids=["waiting", "finished", "stopped", "failed", "question", "left", "other mode", "answered", "later", "back"],
 )
 def test_plan_is_ready_when_a_run_in_plan_mode_has_ended_with_a_message(script: Script, is_ready: bool):
     assert bool(plan_ready(script.state())) is is_ready
@@ -95,6 +103,22 @@ async def test_one_key_approves_the_plan_and_chooses_the_mode(key: str, mode: st
         await pilot.press(key)
         await wait_until(pilot, lambda: not isinstance(app.screen, PlanScreen))
         assert client.commands == [("mode", mode), RUN]
+
+
+@pytest.mark.parametrize("key", ["alt+y", "alt+e", "alt+n"])
+async def test_key_pressed_with_alt_neither_answers_nor_is_text(key: str):
+    script = planned()
+    client = FakeClient(script.events[:-1])
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, app, client, script)
+        await wait_until(pilot, lambda: is_armed(app))
+        app.post_message(events.Key(key, key[-1]))  # as a key from a terminal, with the character of its letter
+        await pilot.press("f12")
+        await pilot.pause()
+        assert isinstance(app.screen, PlanScreen)
+        assert app.screen_stack[0].query_one(Prompt).text == ""
+        assert client.commands == []
 
 
 @pytest.mark.parametrize("key", ["n", "escape"])

@@ -290,7 +290,7 @@ def _rewound(state: SessionState, event: Rewound) -> Changed:
 
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:
     state.is_running = False
-    state.ended = event.reason
+    state.ended, state.ended_in = event.reason, state.mode
     if event.fault == "key":
         state.rejected_key = RejectedKey(event.seq, event.model or state.model, event.detail)
     changed = Changed(status=True, live=state.live is not None)

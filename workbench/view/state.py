@@ -303,6 +303,8 @@ class SessionState(Struct):
     """Whether a run is in progress: from a user message to the end of the run, also while a question waits."""
     ended: str = ""
     """Why the last run ended; empty while one runs."""
+    ended_in: str = ""
+    """The mode in which the last run ended."""
     fallbacks: set[str] = field(default_factory=set)
     """The fallback models of this run that a notice has named."""
     last_response: ModelResponded | None = None

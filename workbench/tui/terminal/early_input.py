@@ -50,6 +50,9 @@ class EarlyInput:
         """Deliver an event, or hold it if it comes too early."""
         if isinstance(event, events.Key):
             keystrokes.note_key()
+            if event.key.startswith("alt+"):
+                # Textual gives such a key the character of its letter: a field or a question would take it for that.
+                event.character = None
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await self._deliver(event)
         elif self._pending is not None or self._is_opening:

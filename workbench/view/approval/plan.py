@@ -47,10 +47,11 @@ def plan_lines(state: SessionState) -> tuple[str, ...]:
 def plan_ready(state: SessionState) -> int:
     """Return the number of the event with the plan that waits for approval; 0 if none does.
 
-    A run in plan mode has ended with a message of the agent that does not end in a question.
+    A run in plan mode has ended with a message of the agent that does not end in a question. An answer that was given
+    in another mode is not a plan, also if the mode is changed to plan mode after it.
     """
     is_over = not state.is_running and state.ended in ("finished", "waiting")
-    if state.mode != "plan" or not is_over or state.waiting or state.queued:
+    if not (is_over and state.mode == state.ended_in == "plan") or state.waiting or state.queued:
         return 0
     last = next((item for item in reversed(state.items) if not isinstance(item, NoticeItem)), None)
     text = _text_of(last).strip()

@@ -50,6 +50,7 @@ _KEYS: Final[tuple[BindingType, ...]] = (
     Binding("f5", "diff", "Diff viewer", id="diff", priority=True),
     Binding("f8", "question", "Pending approvals", id="question", priority=True),
     Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
+    Binding("alt+y", "copy_answer", "Copy the last answer", id="copy-answer", priority=True, show=False),
     Binding("escape", "leave", "Back to the prompt, then stop the agent", id="leave"),
 )
 
