@@ -270,3 +270,56 @@ def test_files_beyond_the_limit_are_reported(tmp_path, monkeypatch, line):
         (tmp_path / f"{number}.sh").write_text("")
     (tmp_path / "all.sh").write_text("".join(f". ./{number}.sh\n" for number in range(MOST_FILES)))
     assert NOT_COMPARED in executed(tmp_path, line)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '[filter "gen"]\n\tclean = ./tools/gen\n',
+        '[filter "gen"]\n\tprocess = "./tools/gen --serve"\n',
+        '[diff "gen"]\n\ttextconv = sh tools/gen\n',
+        '[merge "gen"]\n\tdriver = tools/gen %O %A %B\n',
+        "[core]\n\thooksPath = tools\n",
+        "[alias]\n\tgen = !make gen\n",
+        "[include]\n\tpath = ../tools/gen\n",
+    ],
+    ids=["filter", "process", "textconv", "merge driver", "hooks", "alias", "include"],
+)
+@pytest.mark.parametrize("place", [".gitconfig", ".config/git/config"])
+def test_git_approval_is_bound_to_programs_of_the_workspace_in_settings_of_the_user(
+    tmp_path, monkeypatch, settings, place
+):
+    """A repository's `.gitattributes` activates such a program, and the repository may contain it."""
+    home, workspace = tmp_path / "home", tmp_path / "workspace"
+    for directory in (home / ".config/git", workspace / ".git", workspace / "tools"):
+        directory.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (workspace / ".git/config").write_text("[core]\n\tbare = false\n")
+    (home / place).write_text(settings)
+    for name in ("tools/gen", "Makefile"):
+        (workspace / name).write_text("one\n")
+    before = executed(workspace, "git add .")
+    for name in ("tools/gen", "Makefile"):
+        (workspace / name).write_text("two\n")
+    assert executed(workspace, "git add .") != before
+    assert {path for path in before if not path.startswith(str(workspace))} == set()
+
+
+def test_outputs_of_a_build_do_not_use_up_the_budget_of_its_sources(tmp_path, monkeypatch):
+    monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 100)
+    for number in range(300):
+        (tmp_path / f"build/{number}").mkdir(parents=True)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a.go").write_text("x")
+    files = executed(tmp_path, "go vet ./...")
+    assert NOT_COMPARED not in files
+    assert "src/a.go" in names(tmp_path, files)
+
+
+@pytest.mark.parametrize("name", [".a.c.swp", "nohup.out", ".coverage", "a.o", "app.log", "app.db-wal"])
+def test_files_that_editors_and_tests_write_do_not_bind_a_build(tmp_path, name):
+    (tmp_path / "Makefile").write_text("all:\n")
+    before = executed(tmp_path, "make")
+    (tmp_path / name).write_text("x")
+    assert executed(tmp_path, "make") == before

@@ -19,6 +19,7 @@ from workbench.risk.executed.project_files import (
     add_directory,
     add_git_settings,
     add_named,
+    add_nearby,
 )
 from workbench.risk.executed.unknown_names import has_unknown, values_in
 from workbench.risk.executed.variables import (
@@ -30,6 +31,7 @@ from workbench.risk.executed.variables import (
     search_path,
     startup_files,
 )
+from workbench.risk.programs.rate import recognizes
 from workbench.risk.word import UNKNOWN
 
 _LONGEST: Final = 20_000
@@ -54,6 +56,7 @@ def executed_files(
     write. Never blocks; if there are more than MOST_FILES files, the result contains NOT_COMPARED.
     """
     finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending)
+    _add_near_unknown(finder, parts, directory)
     return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
 
 
@@ -90,6 +93,15 @@ def finder_of(
         for line in _CELL_RUNS.findall(code):
             command(finder, ("python", *line.split()), start, 0)
     return finder
+
+
+def _add_near_unknown(finder: Finder, parts: Sequence[Part], directory: str) -> None:
+    """Add the sources around each program of which nothing is known: it may look for any of them."""
+    for part in parts:
+        program = plain_name(part.words[0]) if part.words and part.risk != "LOW" else ""
+        if program and "/" not in part.words[0] and not (recognizes(program) or program in table.RECOGNIZED):
+            bases = tuple(real_path(each) for each in part.directories) or (real_path(directory),)
+            add_nearby(finder, part.words[1:], bases)
 
 
 def _reached(finder: Finder, parts: Sequence[Part], start: Bases) -> Bases:

@@ -16,6 +16,7 @@ from workbench.risk.executed.project_files import (
     add_class_path,
     add_git_directories,
     add_git_settings,
+    add_git_values,
     add_hooks,
     add_node_programs,
     add_settings,
@@ -76,7 +77,8 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
 
 
 def _own_program(finder: Finder, name: str, bases: Bases, depth: int) -> None:
-    finder.program(name, bases, depth)
+    # Without `#!`, bash runs a program as a script. An unknown name is that of any script.
+    finder.program(name, bases, depth, "" if has_unknown(name) else "shell")
     if name.rpartition("/")[2] in table.TREE_SCRIPTS:
         add_tree(finder, (), bases, depth)
 
@@ -87,11 +89,11 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
     finder.searched.add((name, bases[0]))
     for directory in finder.search:
         if finder.lookup.has(directory, name):
-            finder.program(name, (directory,), depth)
+            finder.program(name, (directory,), depth, "shell")
     if not within(bases[0], finder.workspace) or bases[0] == finder.workspace:
         return
     for directory in upwards(bases[0], finder.workspace):
-        finder.program(name, tuple(f"{directory}/{each}" for each in table.BESIDE[:2]), depth)
+        finder.program(name, tuple(f"{directory}/{each}" for each in table.BESIDE[:2]), depth, "shell")
 
 
 def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
@@ -350,13 +352,11 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
 def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """Add the settings of git, the hooks that a verb runs, and the commands among the arguments of some verbs."""
     add_git_settings(finder, bases, depth)
-    if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
-        add_hooks(finder, bases, depth)
+    add_hooks(finder, bases, depth)
     add_git_directories(finder, rest, bases, depth)
-    for word in rest[:8]:
-        key, _, path = word.partition("=")
-        if key.casefold() == "core.hookspath":
-            finder.program(f"{path}/*", bases, depth, "shell")
+    for key, equals, value in (word.partition("=") for word in rest[:8]):
+        if equals and "." in key:
+            add_git_values(finder, f"{key.rpartition('.')[2]} = {value}", bases, depth)
     for at, word in enumerate(rest[:8]):
         if word in table.GIT_RUNS:
             _wrapped(finder, rest[at + 1 :], bases, depth)

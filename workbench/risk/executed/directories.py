@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-_PASSED_OVER: Final = re.compile(
-    r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
-)
+_PASSED_OVER: Final = re.compile(r"(?:\.(?:git|hg|jj|svn)|\.venv|venv|node_modules|__pycache__|\..*cache)\Z")
+_OUTPUTS: Final = frozenset({"build", "dist", "target", "out"})
+"""Directories that usually hold what a build creates, but sometimes sources or the build's own program."""
+_MOST_OUTPUTS: Final = 4_000
+"""How many entries of such directories are examined, after everything else."""
 
 
 def files_under(top: str, pending: Mapping[str, str | None], budget: Iterator[int]) -> Iterator[str]:
@@ -25,10 +28,18 @@ def directories_under(top: str, budget: Iterator[int]) -> Iterator[str]:
 
 
 def _listed(top: str, budget: Iterator[int]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each directory with the names of its files; stop when the budget is used up."""
-    directories = [top]
+    """Yield each directory with the names of its files, outputs of builds last and with a budget of their own."""
+    outputs: list[str] = []
+    yield from _walk(deque([top]), budget, outputs)
+    yield from _walk(deque(outputs), iter(range(_MOST_OUTPUTS)))
+
+
+def _walk(
+    directories: deque[str], budget: Iterator[int], outputs: list[str] | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield directories with their files, the nearest first; collect outputs of builds in `outputs` if it is a list."""
     while directories:
-        directory = directories.pop(0)
+        directory = directories.popleft()
         files: list[str] = []
         try:
             with os.scandir(directory) as entries:
@@ -38,6 +49,8 @@ def _listed(top: str, budget: Iterator[int]) -> Iterator[tuple[str, list[str]]]:
                         return
                     if not entry.is_dir(follow_symlinks=False):
                         files.append(entry.name)
+                    elif outputs is not None and entry.name in _OUTPUTS:
+                        outputs.append(f"{directory}/{entry.name}")
                     elif not _PASSED_OVER.match(entry.name):
                         directories.append(f"{directory}/{entry.name}")
         except (OSError, ValueError):

@@ -47,7 +47,7 @@ CLASS_PATH_FLAGS: Final = words(
     "-Djava.class.path"
 )
 """Options that name the path of directories and archives from which the programs in CLASS_PATHS load classes."""
-TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py artisan console rails spark yii")
+TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py waf artisan console rails spark yii")
 """Scripts that load modules of their project without naming them."""
 MOVES: Final = words("cd pushd")
 """Commands that change the working directory to their last operand."""
@@ -64,7 +64,7 @@ RUNNERS: Final = words(
 """Programs whose verbs and flags may be followed by a command or a script."""
 DATA: Final = words(
     "cp mv rm mkdir rmdir touch chmod chown chgrp ln install tee dd tar zip unzip gzip gunzip bzip2 xz zstd 7z "
-    "rsync scp sftp curl wget patch split truncate shred git hg svn gh glab less "
+    "rsync scp sftp curl wget patch split truncate shred git svn gh glab less "
     "more bat cat grep rg ag find fd ls stat file wc head tail sort uniq cut tr diff cmp comm echo printf test cd "
     "pushd popd export unset set read declare local typeset readonly alias shift return exit basename dirname "
     "realpath readlink md5sum sha256sum sha1sum cksum base64 xxd od hexdump strings column paste fold fmt "
@@ -163,6 +163,10 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("phing", "ant"), ("build.xml",)),
     **dict.fromkeys(("clojure", "clj"), ("deps.edn",)),
     "gdb": (".gdbinit",),
+    "hg": (".hg/hgrc", ".hg/hgrc-not-shared"),
+    "jj": (".jj/repo/config.toml",),
+    **dict.fromkeys(("vi", "vim", "nvim"), (".exrc", ".vimrc", ".nvimrc", ".nvim.lua")),
+    "emacs": (".dir-locals.el", ".dir-locals-2.el"),
     **dict.fromkeys(("R", "Rscript", "r"), (".Rprofile", ".Renviron")),
     "lldb": (".lldbinit",),
     "pipenv": ("Pipfile", "Pipfile.lock", ".env"),
@@ -266,7 +270,6 @@ FILE_FLAGS: Final = words(
     "--rcfile --config-file --append-config"
 )
 """Flags whose value is a file that is read as code."""
-GIT_RUNS_HOOKS: Final = words("commit merge rebase push pull checkout switch am cherry-pick revert gc worktree clone")
 BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/bin", "bin", "vendor/bin", "scripts")
 """Directories of a workspace that are often in its shell's PATH."""
 RECOGNIZED: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})

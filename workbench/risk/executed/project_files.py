@@ -12,18 +12,20 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import islice, pairwise
+from pathlib import Path
 from typing import Final
 
 from workbench.risk.executed.directories import files_under
 from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
 from workbench.risk.executed.installed_packages import node_package, programs_of, settings_of
 from workbench.risk.executed.lookup import SYSTEM, VARIABLE_DIRECTORY, Bases
-from workbench.risk.executed.source import CODE_ENDINGS, paths_named, state_of
+from workbench.risk.executed.source import CODE_ENDINGS, commands_in, paths_named, state_of
 from workbench.risk.paths import within, words
 
 _MOST_TREE_ENTRIES: Final = 20_000
 """How many directory entries are examined for the sources of a build."""
+_MOST_NEARBY_ENTRIES: Final = 4_000
 _MOST_DIRECTORY_ENTRIES: Final = 2_000
 _MOST_TREE_FILES: Final = 200
 """How many files of a tree are hashed individually; the others share one hash."""
@@ -35,6 +37,11 @@ _DATA_ENDINGS: Final = (
     ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
 )  # fmt: skip
 """Endings of files that are rarely code and change often; an interpreter's script counts anyway."""
+_TRANSIENT: Final = (
+    *_DATA_ENDINGS, ".o", ".out", ".swp", ".swx", ".tmp", "~", ".coverage", ".DS_Store", ".lock", ".pid", ".sock",
+    "-wal", "-shm", "-journal",
+)  # fmt: skip
+"""Endings of files that are rarely read by convention either; editors and tests write some of them at any time."""
 _TREE_ENDINGS: Final = (
     *CODE_ENDINGS,
     *(
@@ -53,7 +60,25 @@ _TREE_ENDINGS: Final = (
         ".targets",
     ),
     *(".smk", ".nf", ".wdl", ".cwl", ".star", ".cue", ".rego", ".jsonnet", ".libsonnet", ".hcl", ".bicep", ".dhall"),
-    *(".pbxproj", ".neon", ".nimble", ".rockspec", ".opam", ".cake", ".dart"),
+    *(".pbxproj", ".neon", ".nimble", ".rockspec", ".opam", ".cake", ".dart", ".fsx", ".csx", ".nims", ".rkt", ".lisp"),
+    *(
+        ".jake",
+        ".thor",
+        ".do",
+        ".templ",
+        ".cr",
+        ".v",
+        ".ebuild",
+        ".psm1",
+        ".psd1",
+        ".bat",
+        ".cmd",
+        ".ino",
+        ".adb",
+        ".src",
+        ".conf",
+        ".recipe",
+    ),
     *(".ninja", ".m", ".tex", ".sty", ".cls", ".bats", ".bash", ".class"),
     *(
         ".cabal",
@@ -70,17 +95,7 @@ _TREE_ENDINGS: Final = (
         ".svelte",
     ),
     *(".yml", ".yaml", ".toml", ".json", ".ini", ".cfg", ".xml", ".properties", ".mod", ".sum", ".gemspec", ".ru"),
-    *(
-        "/BUILD",
-        "/BUCK",
-        "/Makefile",
-        "/Rakefile",
-        "/Snakefile",
-        "/dune",
-        "/CMakeLists.txt",
-        "/Dockerfile",
-        "/meson.build",
-    ),
+    *("/CMakeLists.txt", "/meson.build"),
 )
 TREE_PROGRAMS: Final = words(
     "go cargo cross dotnet mvn gradle sbt mill lein swift xcodebuild zig stack cabal dune mix rebar3 gleam rspec "
@@ -90,7 +105,11 @@ TREE_PROGRAMS: Final = words(
     "nix-env devbox devenv act ansible-playbook ansible molecule jest vitest mocha ava tap jasmine karma "
     "playwright cypress hardhat truffle forge knex prisma sequelize typeorm lerna nx turbo rush meson ninja cmake "
     "ctest scons waf tox nox hatch-build build flit maturin cibuildwheel terraform tofu terragrunt skaffold tilt "
-    "dbmate goose flyway liquibase sqitch atlas matlab "
+    "dbmate goose flyway liquibase sqitch atlas matlab npx pnpx bunx b2 chef-client julia pm2 "
+    "jake xmake xrepo premake5 wasm-pack grunt gulp moon bb boot iex nim bjam redo gn qmake qbs autoreconf autoconf "
+    "automake gyp node-gyp bld buildr jpm raco busted dzil R circleci gitlab-runner gitlab-ci-local mage templ zola "
+    "chalice hivemind rackup puma sidekiq whenever sui west pio idf.py arduino-cli bitbake debuild dpkg-buildpackage "
+    "makepkg abuild guix vcpkg alr gprbuild lime openfl bmake pmake mk ghc pwsh coqc utop Build clj clojure Rscript "
     "earthly dagger helm kustomize jbuilder v nimble crystal shards dart flutter elm spago latexmk pdflatex "
     "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy kedro dagster mlflow "
     "fastlane msbuild nuke cap capistrano guard thor phpstan psalm rector phpcs phpcbf php-cs-fixer ecs deptrac "
@@ -101,17 +120,21 @@ _TREE_VERBS: Final = {
     "deno": words("test bench task run serve check"),
     "bun": words("test run"),
     "node": words("--test --watch"),
-    "npm": words("test t tst start run run-script ci install i"),
-    "pnpm": words("test t start run install i -r"),
+    "npm": words("test t tst start run run-script ci install i add rebuild exec x explore pack publish"),
+    "pnpm": words("test t start run install i -r add rebuild exec dlx pack publish"),
     "yarn": words("test start run install workspace workspaces"),
     **dict.fromkeys(words("uvx pipx"), words(". --from ./")),
     **dict.fromkeys(words("uv pip pdm poetry hatch rye"), words("build install sync run")),
     **dict.fromkeys(words("kubectl oc"), words("-k --kustomize")),
+    "docker": words("build buildx bake bud compose up"),
 }
 """Verbs with which other programs build, test or run the tree."""
 _SECTION: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _OFTEN_SET: Final = words("branch user color advice init pull rerere status column maintenance")
 """Sections of git's settings that neither run commands nor name URLs."""
+_VALUES: Final = re.compile(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[\w-]+[ \t]*=[ \t]*\"?([^\n]{1,1000})", re.MULTILINE)
+_HOOKS_PATH: Final = re.compile(r"\bhookspath[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE)
+_MOST_VALUES: Final = 200
 _LONGEST_SETTINGS: Final = 200_000
 _SETTINGS: Final = re.compile(r"[\w.+-]{2,}")
 _AWK_LOADS: Final = re.compile(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
@@ -125,16 +148,26 @@ def is_tree_program(program: str, rest: Sequence[str]) -> bool:
     return program in TREE_PROGRAMS or not _TREE_VERBS.get(program, frozenset()).isdisjoint(rest[:4])
 
 
-def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add the sources below the working directory, and below directories that arguments name."""
+def add_nearby(finder: Finder, rest: Sequence[str], bases: Bases) -> None:
+    """Add the nearest sources of the tree for a program that may read any of them, or none."""
+    was_cut = finder.is_cut
+    add_tree(finder, rest, bases, 0, entries=_MOST_NEARBY_ENTRIES)
+    finder.is_cut = was_cut
+
+
+def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int, *, entries: int = 0) -> None:
+    """Add the sources below the working directory, and below directories that arguments name.
+
+    `entries` is the number of directory entries that are examined, if not the usual one.
+    """
     directory = bases[0]
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
-    budget = iter(range(_MOST_TREE_ENTRIES))
+    budget = iter(range(entries or _MOST_TREE_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
     rest_of_tree = hashlib.sha256()
     for top in dict.fromkeys([directory, *named] if directory != finder.workspace or named else [directory]):
         for path in files_under(top, finder.pending, budget):
-            if not path.endswith(_TREE_ENDINGS):
+            if not _may_be_code(path, top):
                 continue
             if next(remaining, None) is None:
                 rest_of_tree.update(_state(finder, path))
@@ -145,6 +178,17 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
     finder.is_cut = finder.is_cut or next(budget, None) is None
     if next(remaining, None) is None:
         finder.files[f"{directory}{REST}"] = rest_of_tree.hexdigest()[:32]
+
+
+def _may_be_code(path: str, top: str) -> bool:
+    """Return whether a program that works on a tree may read a file of it as code, going by its name.
+
+    Programs look for files without an ending everywhere, and for files of any name where they are started.
+    """
+    directory, _, name = path.rpartition("/")
+    if path.lower().endswith(_TREE_ENDINGS) or path.endswith(_TREE_ENDINGS):
+        return True
+    return ("." not in name[1:] or directory == top) and not name.endswith(_TRANSIENT)
 
 
 def _state(finder: Finder, path: str) -> bytes:
@@ -166,10 +210,28 @@ def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: st
         if text:
             steering = _steering(text)
             finder.files[path] = hashlib.sha256(steering.encode(errors="replace")).hexdigest()[:32]
-            for name in paths_named(steering):  # aliases, filters, pagers, included settings
-                finder.program(name, (directory, git), depth)
+            for settings in (steering, *_settings_of_user()):
+                add_git_values(finder, settings, (directory, git), depth)
             finder.program(f"{git}/config.worktree", (directory,), depth)
             return
+
+
+def add_git_values(finder: Finder, settings: str, bases: Bases, depth: int) -> None:
+    """Add the files that values of git's settings name or run: aliases, filters, pagers, hooks, included settings."""
+    for name in paths_named(settings):
+        finder.program(name, bases, depth)
+    for name in _HOOKS_PATH.findall(settings):
+        finder.program(f"{name.rstrip('/')}/*", bases, depth, "shell")
+    values = (value.lstrip("!") for value in islice(_VALUES.findall(settings), _MOST_VALUES))
+    finder.commands((words for value in values for words in commands_in(value)), bases, bases, depth + 1)
+
+
+def _settings_of_user() -> Iterator[str]:
+    """Yield the git settings of the user and the system, whose relative programs are those of each repository."""
+    xdg = os.environ.get("XDG_CONFIG_HOME") or f"{Path.home()}/.config"
+    named = os.environ.get("GIT_CONFIG_GLOBAL")
+    for path in (named,) if named else (f"{Path.home()}/.gitconfig", f"{xdg}/git/config", "/etc/gitconfig"):
+        yield _steering(_start_of(path))
 
 
 def _with_parents(directory: str) -> Iterator[str]:
@@ -200,6 +262,8 @@ def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth
             add_directory(finder, word.partition("=")[2] or value, bases, depth)
         elif word.startswith("--git-dir"):
             add_git_settings(finder, bases, depth, word.partition("=")[2] or value)
+        elif word.startswith("--exec-path="):
+            finder.program(f"{word.partition('=')[2]}/git-*", bases, depth)
 
 
 def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
