@@ -220,6 +220,8 @@ KIND_ONLY_READS = {
     "mode: subagent": False,
     "permissionMode: plan": True,
     "permission_mode: plan": True,
+    "Read_Only: yes": True,
+    "PermissionMode: plan": True,
     "permissionMode: bypassPermissions": False,
     "mode: never": False,
     "": False,
@@ -440,3 +442,11 @@ def test_registered_tool_can_be_named(project):
         assert project.kinds().named("tester").offers(tool)
     finally:
         unregister_tool("count_words")
+
+
+@pytest.mark.parametrize("key", ["Tools", "TOOLS", "tools"])
+def test_keys_of_a_definition_count_in_any_case(project, key):
+    project.own(FILE.format(f"{key}: grep").replace("description", "Description"))
+    kinds = project.kinds()
+    assert kinds.named("tester").description == "Runs the tests."
+    assert tool_names(kinds) == {"grep", *ALWAYS}

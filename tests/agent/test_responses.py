@@ -156,6 +156,8 @@ def test_refusal_prevents_every_call_from_becoming_an_action(tools):
         ("delegate_to_code_reviewer_agent", "code_reviewer"),
         ("Delegate_To_Browsing_Agent", "Browsing"),
         ("delegate_to_agent", "agent"),
+        ("delegate-to-browsing-agent", "browsing"),
+        ("functions.delegate_to_reviewer", "reviewer"),
     ],
 )
 @pytest.mark.parametrize("task", ["inputs", "task", "prompt"])

@@ -49,6 +49,15 @@ def test_two_alternating_actions_are_a_loop_after_six():
     assert loop.key == find_loop([b, a, b, a, b, a]).key
 
 
+def test_three_calls_that_take_turns_are_a_loop_after_nine():
+    turns = [bash(f"cat {name}", name) for name in "abc"]
+    assert find_loop([*turns * 2, *turns[:2]]) is None
+    loop = find_loop(turns * 3)
+    assert loop is not None
+    assert "execute_bash (cat b) and execute_bash (cat c) alternated 9 times" in loop.evidence
+    assert find_loop([*turns * 2, *turns[:2], bash("cat c", "new")]) is None
+
+
 def test_alternating_edits_and_tests_are_no_loop_while_results_change():
     edits = [action_move("str_replace_editor", {"path": "/a", "new_str": str(n)}, "edited", False) for n in range(3)]
     tests = [bash("pytest", f"{n} failed") for n in (3, 2, 1)]
@@ -59,6 +68,9 @@ def test_repeated_condensation_is_a_loop():
     condensed = Move("condensed", "condensed")
     assert find_loop([condensed, bash(), condensed, condensed]) is None
     assert find_loop([condensed] * 3) is not None
+    between = [condensed, words_move("first"), condensed, words_move("then"), condensed]
+    assert find_loop(between) is not None
+    assert find_loop([*between, words_move("last")]) is None
 
 
 @pytest.mark.parametrize(

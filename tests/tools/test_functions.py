@@ -2,10 +2,11 @@
 
 import asyncio
 import functools
+import json
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, Optional, Required, TypedDict
 
 import pytest
 from pydantic import BaseModel, Field
@@ -429,6 +430,47 @@ def test_a_name_that_only_a_type_checker_knows_costs_no_other_type():
     assert searching.schema["properties"]["most"] == {"type": "integer", "default": 5}
     assert searching({"words": ["a"], "most": "7"}).text == "['a'] 8"
     assert searching({"words": "a"}).is_error
+
+
+class Site(TypedDict):
+    """A place on a map."""
+
+    name: str
+    height: NotRequired[int]
+
+
+class Route(TypedDict, total=False):
+    """A way."""
+
+    stops: Required[list[Site]]
+    back: "Route | None"
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (Site, {"name": "a"}),
+        (Site | None, {"name": "a", "height": 1}),
+        (list[Site], [{"name": "a"}]),
+        (dict[str, list[Site]], {"b": [{"name": "a", "height": 2}]}),
+        (Annotated[Site, Field(description="Where.")], {"name": "a"}),
+        (Optional[Site], {"name": "a"}),  # noqa: UP045
+        (tuple[Site, Literal["x"]], [{"name": "a"}, "x"]),
+        (Route, {"stops": [{"name": "a"}], "back": {"stops": []}}),
+    ],
+)
+def test_typed_dict_of_the_standard_library_is_a_type_of_arguments(hint, value):
+    def go(where):
+        """Go."""
+        return repr(where)
+
+    go.__annotations__["where"] = hint
+    going = tool_from_function(go)
+    assert "name" in json.dumps(going.schema["properties"]["where"])
+    assert not going({"where": value}).is_error
+    assert "'name': 'a'" in going({"where": value}).text
+    assert going({"where": 7}).is_error
+    assert going({"where": {"height": 1}}).is_error
 
 
 def test_parameters_of_a_factory_are_checked_beside_one_with_an_unknown_type():

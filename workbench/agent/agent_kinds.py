@@ -50,6 +50,8 @@ _KEYS: Final = frozenset(
 )
 """The keys that are used, and those that only other programs show."""
 
+_KEYS_BY_CASE: Final = {key.lower(): key for key in _KEYS}
+
 
 @dataclass(frozen=True)
 class AgentKind:
@@ -278,6 +280,7 @@ class _Entries:
 
 def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     """Return the kind that a table defines; what cannot be used is in its `problems`."""
+    values = {_key_named(str(key)): value for key, value in values.items()}
     entries = _Entries(values)
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
     pattern = entries.pattern(FILTER)
@@ -299,6 +302,11 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
     if unused:
         entries.problems.append(f"not used: {', '.join(unused[:10])}")
     return replace(kind, problems=tuple(entries.problems))
+
+
+def _key_named(key: str) -> str:
+    """Return the known key that this one is in another case; a `Tools` that went unread would give all tools."""
+    return key if key in _KEYS else _KEYS_BY_CASE.get(key.lower(), key)
 
 
 def _tools_of(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

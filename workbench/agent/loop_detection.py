@@ -20,7 +20,7 @@ from workbench.tools.tool import ToolDefinition
 
 WINDOW = 18
 """The number of moves in the longest pattern: six failures with other moves between them."""
-_SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ALTERNATING, _CONDENSED = 4, 3, 3, 6, 3
+_SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ROUNDS, _CONDENSED = 4, 3, 3, 3, 3
 _SAME_CALL_FAILED, _ANY_FAILED, _MOST_NAMED, _MOST_OTHERS = 4, 6, 3, 2
 _LONGEST = 20_000
 _VOLATILE = re.compile(
@@ -134,11 +134,15 @@ def _talking(moves: Sequence[Move]) -> Loop | None:
 
 
 def _alternating(moves: Sequence[Move]) -> Loop | None:
-    last = _last(moves, _ALTERNATING)
-    even, odd = {(move.what, move.result) for move in last[::2]}, {(move.what, move.result) for move in last[1::2]}
-    if len(even) == len(odd) == 1 and even != odd:
-        pair = f"{last[0].label} and {last[1].label}"
-        return Loop(frozenset({last[0].what, last[1].what}), f"{pair} alternated {_ALTERNATING} times without a change")
+    """Find two or three calls that took turns three times and gave the same results each time."""
+    for period in (2, 3):
+        last = _last(moves, _ROUNDS * period)
+        turns = [{(move.what, move.result) for move in last[at::period]} for at in range(period)]
+        if all(len(turn) == 1 for turn in turns) and len(set.union(*turns)) > 1:
+            labels = [move.label for move in last[:period]]
+            names = f"{', '.join(labels[:-1])} and {labels[-1]}"
+            evidence = f"{names} alternated {_ROUNDS * period} times without a change"
+            return Loop(frozenset(move.what for move in last[:period]), evidence)
     return None
 
 
@@ -175,7 +179,8 @@ def _labels(moves: Sequence[Move]) -> str:
 
 
 def _condensing(moves: Sequence[Move]) -> Loop | None:
-    if _last(moves, _CONDENSED, "condensed"):
+    done = [move for move in moves if move.kind != "words"]  # words are nothing that was done
+    if moves and moves[-1].kind == "condensed" and _last(done, _CONDENSED, "condensed"):
         evidence = f"the history was compacted {_CONDENSED} times and nothing was done in between"
         return Loop(frozenset({"condensed"}), evidence)
     return None

@@ -37,7 +37,9 @@ OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
 }
 """The current name of a parameter, by tool and older name."""
 
-_DELEGATED = re.compile(r"delegate_to_([a-z0-9_-]{1,40}?)(?:_agent)?", re.IGNORECASE)
+_DELEGATED = re.compile(
+    r"(?:(?:functions?|tools?)[.:/])?delegate[_-]to[_-]([a-z0-9_-]{1,40}?)(?:[_-]agent)?", re.IGNORECASE
+)
 
 
 def sub_agent_in(name: str) -> str:

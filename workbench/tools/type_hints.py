@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, get_type_hints
+import sys
+from functools import reduce
+from operator import or_
+from types import GenericAlias, SimpleNamespace, UnionType
+from typing import (
+    Annotated,
+    Any,
+    NotRequired,
+    Required,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import typing_extensions
 
 
 def hints_of(function: object) -> dict[str, Any]:
     """Return the hints by name; one that cannot be resolved is left out. Raises TypeError for an object without any."""
+    return {name: _readable(hint, {}) for name, hint in _hints(function).items()}
+
+
+def _hints(function: object) -> dict[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
     except NameError:
@@ -19,3 +39,37 @@ def hints_of(function: object) -> dict[str, Any]:
             except NameError:
                 continue
         return hints
+
+
+def _readable(hint: Any, converted: dict[Any, Any]) -> Any:
+    """Return the hint with each `typing.TypedDict` as one of typing_extensions.
+
+    Before Python 3.12 the former does not record all that pydantic needs, so pydantic refuses it.
+    """
+    if sys.version_info >= (3, 12):
+        return hint
+    if is_typeddict(hint) and type(hint).__module__ == "typing":
+        return converted[hint] if hint in converted else _dictionary(hint, converted)
+    args = get_args(hint)
+    parts = tuple(_readable(each, converted) for each in args)
+    if all(part is each for part, each in zip(parts, args, strict=True)):
+        return hint
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return reduce(or_, parts)
+    if origin is Annotated:
+        return Annotated[parts]
+    return GenericAlias(origin, parts) if isinstance(hint, GenericAlias) else hint.copy_with(parts)
+
+
+def _dictionary(kind: Any, converted: dict[Any, Any]) -> Any:
+    """Return the same TypedDict of typing_extensions; one that contains itself is any object there."""
+    converted[kind] = dict[str, Any]
+    fields: dict[str, Any] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        is_marked = get_origin(hint) in (Required, NotRequired)
+        mark = get_origin(hint) if is_marked else Required if name in kind.__required_keys__ else NotRequired
+        fields[name] = cast(Any, mark)[_readable(get_args(hint)[0] if is_marked else hint, converted)]
+    converted[kind] = cast(Any, typing_extensions.TypedDict)(kind.__name__, fields)
+    converted[kind].__doc__, converted[kind].__module__ = kind.__doc__, kind.__module__
+    return converted[kind]
