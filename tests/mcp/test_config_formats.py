@@ -246,6 +246,13 @@ SAME: dict[str, list[object]] = {
         {"url": URL.removeprefix("https://")},
         {"url": URL.removeprefix("https:")},
         {"serverUrl": f" {URL.removeprefix('https://')} "},
+        {"url": f"HTTPS://{URL.removeprefix('https://')}"},
+    ],
+    "some tools": [
+        {"command": "run", "includeTools": ["a", "b"], "excludeTools": ["c"]},
+        {"command": "run", "available_tools": ["a", "b"], "disabledTools": ["c"]},
+        {"command": "run", "toolFilter": {"include": ["a", "b"], "exclude": ["c"]}},
+        {"command": "run", "tool_filter": ["a", "b"], "exclude_tools": ["c"]},
     ],
     "own address": [
         {"url": "http://localhost:8000/mcp"},

@@ -32,6 +32,7 @@ _SYNONYMS: Final = {
     "startup_timeout_ms": "startTimeout",
     **dict.fromkeys(("disabledTools", "disabled_tools", "excludeTools", "exclude_tools"), "hiddenTools"),
     **dict.fromkeys(("enabledTools", "enabled_tools", "includeTools", "include_tools"), "onlyTools"),
+    **dict.fromkeys(("availableTools", "available_tools", "toolFilter", "tool_filter"), "onlyTools"),
     "env_keys": "envKeys",
     **dict.fromkeys(("bearer_token_env_var", "bearerTokenEnvVar", "token_env", "tokenEnv"), "tokenVariable"),
     **dict.fromkeys(("auth_token_env", "token_env_var", "tokenEnvVar", "api_key_env", "apiKeyEnv"), "tokenVariable"),
@@ -150,7 +151,7 @@ def _string(key: str, part: Any, result: Normalized) -> None:
 def _completed_url(text: str, result: Normalized) -> str:
     """Return a URL with its scheme: without one, https, or http for this machine."""
     if not _NO_SCHEME.fullmatch(text):
-        return text
+        return _SCHEME.sub(lambda scheme: scheme[0].lower(), text)
     host = text.removeprefix("//")
     url = f"{'http' if _THIS_MACHINE.match(host) else 'https'}://{host}"
     result.notes.append(f"`url` is read as {re.split('[?#]', url)[0][:_LONGEST_URL]!r}")
@@ -158,6 +159,7 @@ def _completed_url(text: str, result: Normalized) -> str:
 
 
 _LONGEST_URL = 80
+_SCHEME: Final = re.compile(r"\Ahttps?://", re.IGNORECASE)
 _NO_SCHEME: Final = re.compile(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
 """A host, maybe with its port, a path and a query; a login before the host is no address that is completed."""
 _THIS_MACHINE: Final = re.compile(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
@@ -414,6 +416,14 @@ def _request_options(key: str, part: Any, result: Normalized) -> None:
 
 def _names(key: str, part: Any, result: Normalized) -> None:
     """Read the names of tools to hide, or of those to offer only; `*` stands for all."""
+    if isinstance(part, Mapping):
+        lists = {"include": "onlyTools", "exclude": "hiddenTools"}
+        for inner, names in part.items():
+            if inner in lists and isinstance(names, list):
+                _names(lists[inner], names, result)
+            else:
+                result.ignored.append(f"{key}.{inner}")
+        return
     if not isinstance(part, list):
         result.ignored.append(key)
         return
