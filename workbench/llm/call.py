@@ -118,11 +118,18 @@ class Ending:
     def _gemini_lines(self, lines: Iterator[str]) -> Iterator[str]:
         waiting = ""
         for line in lines:
-            waiting += line.removeprefix("data:").strip()
+            text = line.removeprefix("data:").strip()
+            # A comment or another field, such as the keep-alive of a proxy.
+            if not waiting and not text.startswith(("{", "[")):
+                continue
+            waiting += text
             if waiting.endswith("}"):
                 answer = _object(waiting)
                 self.reason = _gemini_reason(answer) or self.reason
+                is_whole = answer is not None and waiting == text
                 waiting = waiting if answer is None and len(waiting) < _LONGEST else ""
+                if answer and is_whole and _complete_gemini(answer):
+                    line = f"data: {json.dumps(answer)}"
             yield line
 
 
@@ -144,6 +151,43 @@ def _gemini_reason(answer: dict[str, Any] | None) -> str:
         if isinstance(candidate, dict) and not candidate.get("index"):
             return str(candidate.get("finishReason") or "")
     return ""
+
+
+def _complete_gemini(answer: dict[str, Any]) -> bool:
+    """Add what Gemini may leave out of an answer and litellm needs: the arguments of a call and the parts of a content.
+    Drop token counts that are none. Return whether the answer has been changed.
+    """
+    contents = [content for content in _gemini_contents(answer) if isinstance(content.get("parts", []), list)]
+    parts = [part for content in contents for part in content.get("parts", ()) if isinstance(part, dict)]
+    calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
+    bare = [call for call in calls if call.get("args") is None]
+    hollow = [content for content in _gemini_contents(answer) if content.get("parts", []) is None]
+    for call in bare:
+        call["args"] = {}
+    for content in hollow:
+        content["parts"] = []
+    has_no_counts = "usageMetadata" in answer and not _are_counts(answer["usageMetadata"])
+    if has_no_counts:
+        del answer["usageMetadata"]
+    return bool(bare or hollow or has_no_counts)
+
+
+def _gemini_contents(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the contents of all candidates."""
+    candidates = answer.get("candidates")
+    for candidate in candidates if isinstance(candidates, list) else ():
+        if isinstance(candidate, dict) and isinstance(candidate.get("content"), dict):
+            yield candidate["content"]
+
+
+def _are_counts(usage: Any) -> bool:
+    """Return whether every token count of Gemini's usage object is one."""
+    counts = [usage[name] for name in usage if name.endswith("TokenCount")] if isinstance(usage, dict) else [None]
+    return all(type(count) is int and count >= 0 for count in counts)
+
+
+UNREADABLE_CALLS = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"})
+"""Gemini's reasons for an answer that ends at a tool call which the provider itself could not read."""
 
 
 def _reason_of(piece: Any) -> str:

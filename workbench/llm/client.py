@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.config.settings import Profile
-from workbench.llm.call import Answering, Ending, masked, takes_cache_marks, with_cache_marks
+from workbench.llm.call import UNREADABLE_CALLS, Answering, Ending, masked, takes_cache_marks, with_cache_marks
 from workbench.llm.cohere import read_streams
 from workbench.llm.compatible import own_server, read_answer, stream
 from workbench.llm.discovery import takes_usual_key, usual_openai_base
@@ -216,6 +216,8 @@ class ProviderModel:
             ending = Ending(self._complete(messages, request, **extra))
             for chunk in ending.stream:
                 yield chunk.model_dump(exclude_none=True, warnings=False)
+            if ending.reason in UNREADABLE_CALLS:
+                raise Fault("busy", text=f"it could not read a tool call of its model ({ending.reason})")
             if not ending.reason:
                 raise BrokenStream("the stream ended in the middle of the answer")
             yield from _finish_chunks(ending.reason)
