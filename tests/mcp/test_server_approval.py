@@ -234,6 +234,11 @@ STARTS: list[tuple[list[str], dict[str, str], dict[str, str], str]] = [
     (["python", "x.py"], {"PYTHONHOME": "./home"}, {"x.py": "1", "home/lib/os.py": "1"}, "home/lib/os.py"),
     (["./run"], {}, {"run": "#!./interp\n", "interp": "#!/bin/sh\n"}, "interp"),
     (["./run"], {}, {"run": "#!/usr/bin/env -S python x.py\n", "x.py": "1"}, "x.py"),
+    (["./run"], {}, {"run": "exec lib/run\n", "lib/run": "1"}, "lib/run"),
+    (["npx", "tsx", "src/x.ts"], {}, {"src/x.ts": "import {a} from './lib/y'", "src/lib/y.ts": "1"}, "src/lib/y.ts"),
+    (["uv", "--directory", "sub", "run", "srv"], {}, {"sub/srv/__init__.py": "1"}, "sub/srv/__init__.py"),
+    (["uv", "run", "x.py"], {}, {"x.py": "import lib.y", "lib/y.py": "import lib.z", "lib/z.py": "1"}, "lib/z.py"),
+    (["go", "run", "./cmd/x.go"], {}, {"cmd/x.go": "1"}, "cmd/x.go"),
 ]
 
 

@@ -64,7 +64,8 @@ class Finder:
         self.workspace = workspace
         self.pending = pending
         self.lookup = Lookup(pending, self.cut)
-        self._followed: set[tuple[str, Kind]] = set()
+        self._followed: dict[tuple[str, Kind], bool] = {}
+        """The added files, each with whether it is only part of a build's tree so far."""
         self.search = search
         self.searched: set[tuple[str, str]] = set()
         """Names of programs that have been looked for, each with the starting directory."""
@@ -85,12 +86,13 @@ class Finder:
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
         """Add one file and the files that it names; system files count only if a link leads to them."""
-        if (path, kind) in self._followed:
+        was_in_tree = self._followed.get((path, kind))
+        if was_in_tree is not None and (self.in_tree or not was_in_tree):
             return
         if len(self._followed) >= MOST_FILES - 1:
             self.cut()
             return
-        self._followed.add((path, kind))
+        self._followed[path, kind] = self.in_tree
         if not within(path, self.workspace) and any(within(path, directory) for directory in SYSTEM):
             return
         real = real_path(path)
