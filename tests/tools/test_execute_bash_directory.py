@@ -1,13 +1,14 @@
 """The real directory of the shell: question and result name it, not the value of a variable or a link."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.tools.shells import Bash
+from tests.tools.shells import Bash, eventually
 from workbench.session.actions.fingerprint import fingerprint
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash import shells as place
@@ -45,6 +46,29 @@ def test_no_variable_function_or_alias_changes_the_reported_directory(bash: Bash
     seen = bash(line)
     really = bash("/bin/pwd -P").output.strip()
     assert seen.metadata.working_dir == where(bash) == really
+
+
+MOVED = {
+    "a shell started elsewhere": ("env -C ../other bash --norc -i", ()),
+    "a shell that moved": ("bash --norc -i", ("cd ../other",)),
+    "a shell in a shell": ("sh -i", ("bash --norc -i", "cd ../other")),
+    "an interpreter that moved": (f"{sys.executable} -qi", ("import os; os.chdir('../other')",)),
+    "a program in a subshell": ("(cd ../other && cat)", ()),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("way", MOVED)
+def test_input_is_typed_in_the_directory_of_the_program_that_reads_it(bash: Bash, tmp_path: Path, way: str) -> None:
+    line, typed = MOVED[way]
+    bash(line, timeout=1)
+    for text in typed:
+        bash(text, is_input=True, timeout=1)
+    eventually(lambda: where(bash) == str(tmp_path / "other"), f"the directory of {way}, not {where(bash)}")
+    bash("C-d", is_input=True, timeout=1)
+    while bash("", timeout=1).exit_code == -1 and where(bash) != str(tmp_path / "work"):
+        bash("C-d", is_input=True, timeout=1)
+    assert where(bash) == str(tmp_path / "work")
 
 
 def test_shell_determines_its_directory_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,8 +186,12 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return readers(shell.terminal.foreground()) if shell is not None and shell.running else []
 
     def working_dir(self) -> str:
-        """Return the directory of the shell; before it starts, the one it will start in."""
-        return self._shells.where().working_dir
+        """Return the directory of the program that would read input now, or else of the shell.
+
+        Before the shell starts, that is the one it will start in.
+        """
+        directories = (directory for _, directory in self.waiting())
+        return next(filter(None, directories), self._shells.where().working_dir)
 
     def interrupt(self) -> None:
         """End the running call; do nothing if there is none."""
