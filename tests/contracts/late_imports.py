@@ -84,6 +84,7 @@ OF_OURS: Final = {
     "workbench.tui.widgets.mounted_items": _FIRST_FRAME,
     "workbench.tui.widgets.prompt": _FIRST_FRAME,
     "workbench.tui.widgets.composer": _FIRST_FRAME,
+    "workbench.tui.widgets.welcome": _FIRST_FRAME,
     "workbench.view.approval.trust": _FIRST_FRAME,
     "workbench.view.git_branch": _FIRST_FRAME,
     "workbench.view.prompt.completion": _FIRST_FRAME,

@@ -11,6 +11,7 @@ from tests.tui.conftest import SNAPSHOTS
 TABLE = {
     # what it is: (its pictures, in snapshots/<area>/<state>-SIZE-THEME.svg, and words on each of them)
     "main screen: nothing said yet": ("main/empty", ["What should we work on?"]),
+    "main screen: example tasks and recent sessions": ("main/welcome", ["Example tasks", "Resolve the TODO"]),
     "main screen: no model set up": ("main/no_model", ["/demo"]),
     "main screen: the agent at work, a command with live output": ("main/working", ["collected 12 items"]),
     "main screen: finished": ("main/finished", ["✓ Finished"]),
@@ -56,7 +57,7 @@ TABLE = {
     "approval: one of several": ("approval/batch_of_three", ["of 3"]),
     "approval: all that are below a risk": ("approval/all_of_a_batch", ["Approve all 2?", "Y Approve all 2"]),
     "approval: a reason for a no": ("approval/a_reason", ["use tox", "Enter Reject"]),
-    "approval: the full text": ("approval/full_text", ["cat notes.txt", "/ search"]),
+    "approval: the full text": ("approval/full_text", ["cat notes.txt", "/ Search"]),
     "approval: more than fits": ("approval/more_below", ["sum_0/g", "End, then y"]),
     "a plan that waits for approval": ("plan/plan", ["Plan ready", "Accept edits"]),
     "approval: what always would allow": (

@@ -3,12 +3,15 @@
 import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
 from tests.tui.pictures import LOOKS, README, app_with, in_each_look, in_looks, show_events, text_on
 from workbench.tui.open_screens import open_action
+from workbench.tui.palette_entries import PastSession
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.help import HelpScreen, topics
 from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.widgets.welcome import Welcome
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 STATES = [empty, working, question_with_command, question_with_diff, finished, failed]
@@ -51,6 +54,31 @@ def test_main_screen(state, look, directory, picture):
 
     async def show(pilot):
         await show_events(pilot, client, events)
+        if state is empty:
+            await wait_until(pilot, lambda: "Example tasks" in app.screen.query_one(Welcome).render().plain)
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_welcome(look, directory, picture):
+    """Show example tasks of a directory, and recent sessions."""
+    (directory / "tests").mkdir()
+    (directory / "cart.py").write_text("total = 0\n# TODO: taxes\n")
+    past = [
+        PastSession("a1", "Fix unknown countries", "2026-03-01 10:20 · shop"),
+        PastSession("a2", "Add a currency to each label of the catalog", "2026-02-27 18:05 · shop"),
+    ]
+    events = empty()
+    client = FakeClient(events)
+    app = workbench_app(client, directory=directory, set={"theme": look.theme}, sessions=lambda: past)
+
+    async def show(pilot):
+        await show_events(pilot, client, events)
+        welcome = app.screen.query_one(Welcome)
+        await wait_until(pilot, lambda: "Example tasks" in welcome.render().plain)
+        await pilot.press("tab", "down")
+        await wait_until(pilot, lambda: "› Resolve" in welcome.render().plain)
 
     assert picture(app, look, show)
 

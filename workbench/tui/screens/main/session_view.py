@@ -68,7 +68,7 @@ class SessionView(Horizontal):
         self.conversation = Conversation(show_hint, id="conversation", classes="panel")
         self.side = SidePanels()
         self.talk = Vertical(id="talk")
-        self._welcome = Welcome(state, session.client is not None)
+        self._welcome = Welcome(state, session.client is not None, session.workspace)
         self._borders = PanelBorders(self.side)
         self._state = state
         self._feed = SessionFeed(
