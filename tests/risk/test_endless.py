@@ -157,6 +157,23 @@ def test_loop_over_several_lines_is_rated_too():
     assert assess_command("while :\ndo\n  read x || break\ndone", _CONTEXT).risk == "LOW"
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        "{0,1,2,3,4,5,6,7,8,9}" * 7,
+        "{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}" * 5,
+        "a" * 2_500 + "{1..999999999}",
+        "{a,b}" * 500,
+        "{1..+99999999}",
+        "{1..999999999999999999}",
+        f"{'{' * 30}1..99999999{'}' * 30}",
+    ],
+    ids=lambda word: word[-20:],
+)
+def test_braces_that_expand_to_too_many_words_are_counted_however_they_are_written(word: str):
+    assert assess_command(f"echo {word}", _CONTEXT).risk != "LOW"
+
+
 _BRACES = """\
 {1..7}
 x{1..20..3}y
@@ -171,6 +188,10 @@ a{b}c
 {a..}
 {01..10}
 {a,b,{1..4}}{c..f}
+{+1..+9}
+{3..1..+2}
+{1..9..9223372036854775807}
+{1..9223372036854775808}
 """
 
 

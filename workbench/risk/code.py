@@ -21,6 +21,7 @@ _DANGEROUS_CODE = re.compile(
     r"\bBun\.\$|%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']|"
     r"(?:\bos[:.]cmd|\bshell|\bprocess_create|\bSys\.(?:command|remove)|\bUnix\.\w+|\bRuntime\.\w+|\bDir\.(?:rm\w*|delete|unlink))"
     r"\s*[\"(]|\bFile\.(?:delete|rename|write|unlink)\b|\bProcessBuilder\b|\bsys\.process\b|\bopen\s*\(?\s*[\"']\||"
+    r"\b(?:(?:delete|destroy)_all|deleteMany|dropDatabase|drop_(?:all|table|database)|truncate)\b|"
     r"[\"'\])]\.(?:!+|execute\s*\(|lazyLines)|\b(?:delete|remove|write|append)File\b",
 )
 _SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")

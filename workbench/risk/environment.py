@@ -36,7 +36,7 @@ _POISON_NAMES = (
     r"GO(?:FLAGS|ROOT|TOOLCHAIN|PROXY|ENV|BIN|INSECURE|NOSUMDB|SUMDB|VCS)|CLASSPATH|PYTEST_ADDOPTS|PYTEST_PLUGINS|"
     r"MAVEN_OPTS|MAVEN_ARGS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|ANT_ARGS|JULIA_LOAD_PATH|PHPRC|PHP_INI_SCAN_DIR|"
     r"SHELLCHECK_OPTS|MOCHA_OPTIONS|DIFFPROG|VIEWER|ELINKS_CONFDIR|OCAMLRUNPARAM|OCAMLPATH|WINEPREFIX|WINEDEBUG|"
-    r"FPATH|fpath|\w*ASKPASS|VIRTUAL_ENV"
+    r"USE_BAZEL_VERSION|FPATH|fpath|\w*ASKPASS|VIRTUAL_ENV"
 )
 _POISON = re.compile(f"(?:{_POISON_BEGINNINGS}).*|{_POISON_NAMES}")
 _SWITCH = r"[\w,:-]*"
@@ -67,6 +67,7 @@ _FINE = {
     "LESS": r"-?[FRXSQi]*",
     "HISTTIMEFORMAT": r"[%\w: -]*",
     "GOTOOLCHAIN": r"local|auto|go[\d.]+",
+    "USE_BAZEL_VERSION": r"latest|[\d.]+",
     "GOPROXY": r"off|direct|https://proxy\.golang\.org(?:,direct)?",
     "RUSTFLAGS": r"(?:-[DWAF] ?[\w:-]+|"
     r"-C ?(?:debuginfo|opt-level|target-cpu|codegen-units|instrument-coverage)(?:=[\w-]+)?|\s)*",

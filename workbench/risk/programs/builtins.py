@@ -11,7 +11,7 @@ from workbench.files.recorded_stat import text as text_of
 from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, names_in, poisons
 from workbench.risk.paths import within
 from workbench.risk.programs.endless import rate_format
-from workbench.risk.programs.interpreters import run_script
+from workbench.risk.programs.interpreters import run_script, verb_of_script
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.conditions import files_tested
@@ -197,6 +197,7 @@ def _source(call: Call) -> None:
     path = call.scan.absolute(script)
     code = text_written_to(call.scan, path) or text_of(path) if path else ""
     run_script(call, script)
+    verb_of_script(call, call.words[1:])
     _sourced(call.scan, path, code)
     if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
         call.raise_to("HIGH", "runs the code piped into it")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from workbench.risk.code import REDIS_READS
-from workbench.risk.programs.escalation import asks_help
+from workbench.risk.programs.escalation import asks_help, destroys
 from workbench.risk.programs.rule import Rule, named, subcommands, words
 from workbench.risk.shell.call import Call, Spec, uses
-from workbench.risk.word import Word
+from workbench.risk.word import UNKNOWN, Word
 
 _READS = Spec("MEDIUM", "asks a service", operands="text")
 _LOCAL_READS = Spec(operands="text")
@@ -71,12 +71,15 @@ def _docker(call: Call) -> None:
         flag, _, value = text.partition("=")
         if flag in {"-v", "--volume", "--mount"} and (value or at + 1 < len(strings)):
             _mounted(call, value or strings[at + 1])
-    verb = next((text for text in strings if not text.startswith("-")), "")
-    if verb == "exec" or [text for text in strings if not text.startswith("-")][:2] == ["compose", "exec"]:
+    operands = [text for text in strings if not text.startswith("-")]
+    verb = operands[0] if operands else ""
+    if verb == "exec" or operands[:2] == ["compose", "exec"]:
         _in_container(call, strings.index("exec") + 1)
         return
-    if verb == "run":
-        call.raise_to("MEDIUM", "runs a program in a container")
+    composes = "run" in operands[:4] and (verb == "compose" or call.name.endswith("-compose"))
+    if verb == "run" or composes:
+        deletes = (composes or _gives_files(strings)) and any(map(_DELETES.match, strings))
+        call.raise_to(*(("HIGH", _GIVEN) if deletes else ("MEDIUM", "runs a program in a container")))
         return
     if "inspect" in strings[:2] and not any(_INSPECTS.fullmatch(text) for text in strings):
         call.raise_to("MEDIUM", "prints the variables of the surroundings of a container")
@@ -87,6 +90,23 @@ _INSPECTS = re.compile(
     r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
 )
 """Formats that do not print a container's environment variables."""
+
+
+_GIVEN = "deletes files that are given to a container"
+_DELETES = re.compile(
+    r"(?:\S*/)?(?:rm|shred|unlink)\Z|(?:.*[\s;&|(])?(?:rm|shred)\s+-|.*-exec(?:dir)?\s+rm\s|.*\s-delete\b|-delete\Z",
+    re.DOTALL,
+)
+
+
+def _gives_files(strings: list[str]) -> bool:
+    """Return whether a container may write to files of this machine."""
+    pairs = zip(strings, [*strings[1:], ""], strict=True)
+    mounts = [flag.partition("=")[2] or value for flag, value in pairs if _MOUNT.match(flag)]
+    return any(not mount.endswith((":ro", ",readonly", ",ro")) for mount in mounts)
+
+
+_MOUNT = re.compile(r"-v\Z|--(?:volume|mount)(?:=|\Z)")
 
 
 def _in_container(call: Call, at: int) -> None:
@@ -267,7 +287,35 @@ def _aws(call: Call) -> None:
         call.raise_to("HIGH", "reads secrets" if secret else "changes a service")
 
 
+_LOOKS_AT = words(
+    "status logs log list ls whoami info show version help check inspect doctor ps releases regions tail dev build "
+    "types typegen serve offline local emulators:start"
+)
+_THINGS = words(
+    "apps app machine machines volumes pg postgres d1 r2 kv queues pages deployments functions projects domains dns "
+    "certs sites hosting services orgs teams"
+)
+_HIDDEN = re.compile(r"secret|env|config|token|auth|password|cred|--remote|--output|-o\Z")
+
+
+def _deploys(call: Call) -> None:
+    """Rate programs that deploy: MEDIUM if they show how things are, or run or build the project here."""
+    strings = [word.text for word in call.words]
+    operands = [text for text in strings if not text.startswith("-")]
+    named = operands[1:2] if operands[:1] and operands[0] in _THINGS else operands[:1]
+    looks = bool(_LOOKS_AT.intersection(named)) and not any(word.runs or UNKNOWN in word.text for word in call.words)
+    if asks_help(call.words) or strings == ["--version"]:
+        call.raise_to("MEDIUM", "asks how things are")
+    elif looks and not any(map(_HIDDEN.search, strings)) and not destroys(call.words):
+        call.raise_to("MEDIUM", "shows what is deployed, or runs or builds the project here")
+    else:
+        call.raise_to("HIGH", "publishes or deploys")
+
+
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(
+        words("twine goreleaser vercel netlify fly flyctl heroku firebase surge wrangler serverless sls"), _deploys
+    ),
     **dict.fromkeys(words("docker podman nerdctl docker-compose podman-compose"), _docker),
     **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), or_status(_kubectl)),
     **dict.fromkeys(words("terraform tofu terragrunt pulumi"), or_status(_TERRAFORM)),

@@ -57,7 +57,8 @@ _STEERS: Final = "steers other programs"
 _SOURCES: Final = "changes where packages come from"
 _SERVERS: Final = (
     "flask uvicorn gunicorn hypercorn vite next nuxt jekyll hugo mkdocs jupyter streamlit rails http-server ng caddy "
-    "twistd manage.py django-admin artisan symfony python node npm pnpm yarn bun npx deno ruby webpack parcel"
+    "twistd manage.py django-admin artisan symfony python node npm pnpm yarn bun npx deno ruby webpack parcel wrangler "
+    "vercel netlify firebase"
 )
 _BIND_FLAGS: Final = "--host --bind -b -h -H --hostname --ip --address --server.address --listen -a --dev-addr *"
 _TABLE: Final = f"""
@@ -93,6 +94,10 @@ blender | | --python-expr | python |
 helm | template install upgrade | --post-renderer | run |
 terraform tofu | init | -plugin-dir -from-module | run |
 nvcc | | -ccbin --compiler-bindir | run |
+openssl | | -engine -provider -provider-path | run |
+zig | fetch | * | address | {_NOT_DECLARED}
+php | | --execute | code |
+rails mix | runner r run | 1 -e --eval | code |
 pytest py.test | | -c --rootdir --confcutdir | run |
 pylint | | --init-hook | python |
 pylint flake8 mypy coverage | | --rcfile --config --append-config --config-file | run |
@@ -117,6 +122,7 @@ mvn mvnw gradle gradlew sbt | deploy publish release:perform uploadArchives | ! 
 virtualenv | | * | into |
 conda mamba micromamba | create install | -c --channel | address | {_AT_URL}
 conda mamba micromamba | | -p --prefix | into |
+conda mamba micromamba | remove uninstall | --all | high | deletes an environment
 gem | install | -s --source --clear-sources | high | {_NOT_DECLARED}
 gem | push yank owner signin | ! | high | publishes something
 composer | global | ! | high | {_FOR_USER}
@@ -126,7 +132,8 @@ vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send -
 code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what the editor runs
 git | clone | -c --config | setting | changes what git runs
 git | clone init | --template | run |
-git | clone init | --separate-git-dir | into |
+git | clone | --separate-git-dir | into |
+git | init | --separate-git-dir | high | moves the repository away
 git | clone | 2 | into |
 git | clone | -u --upload-pack | high | runs another program
 git | fetch | 1 | remote | {_NOT_CONFIGURED}
@@ -155,6 +162,7 @@ fwupdmgr | update install reinstall downgrade | ! | high | writes firmware
 tailscale | up | --ssh | high | {_OPEN_PORT}
 tailscale | funnel serve | ! | high | {_OPEN_PORT}
 mise rtx asdf | use global | -g --global | high | {_FOR_USER}
+mise rtx | trust | ! | high | lets the settings of a directory run programs
 pixi | global | ! | high | {_FOR_USER}
 bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER}
 gh glab | release | create upload | high | sends files to another machine
@@ -167,6 +175,11 @@ _RECOGNIZED: Final = {
     name: [row for row in _REACHES if name in row.programs]
     for name in sorted({each for row in _REACHES for each in row.programs})
 }
+
+
+def has_reach(name: str) -> bool:
+    """Return whether a flag or operand of the program has a meaning here."""
+    return name in _RECOGNIZED
 
 
 def raise_by_reach(call: Call, original: list[Word]) -> None:
@@ -373,6 +386,7 @@ _DESTROYS = (
 )
 _SENDS = "publish|deploy|upload|down|send"
 """Verbs whose effect others see; together with a verb that only displays, they count as nouns."""
+_IS_DOWN = re.compile(r"(?:[\w-]+:)*down", re.IGNORECASE)
 _MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
 _VERB = re.compile(
     rf"(?:\w+:)*(?:{_DESTROYS})(?:[:_-][\w:-]*)?|[\w-]+[.:](?:{_DESTROYS})|{_MIGRATES}|(?:\w+:)*(?:{_SENDS})",
@@ -410,7 +424,7 @@ def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:
     verb = next((text for text in operands if _is_verb(text)), "")
     if "migrate" in strings[:4] and strings[-1] == "zero":
         return "migrate to zero"
-    if (verb in _NOUNS and not _LOOKS.isdisjoint(operands)) or (verb.endswith("down") and not by_flag):
+    if (verb in _NOUNS and not _LOOKS.isdisjoint(operands)) or (_IS_DOWN.fullmatch(verb) and not by_flag):
         verb = ""
     if not verb and operands[:1] and _JOINED.fullmatch(operands[0]):
         verb = operands[0]

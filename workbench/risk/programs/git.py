@@ -7,8 +7,9 @@ import re
 
 from workbench.files import recorded_stat
 from workbench.risk.git_programs import programs_named
-from workbench.risk.paths import is_regenerable, within
+from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
+from workbench.risk.programs.git_deletions import clean, remove
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.shell.written_files import note_fetched
@@ -167,9 +168,6 @@ _TABLE: dict[str, Spec] = {
     ),
     **dict.fromkeys(("fetch", "pull", "lfs"), _NETWORK),
     "clone": Spec("MEDIUM", "downloads a repository", operands="text", flags=_EXTERNAL),
-    "rm": Spec(
-        "MEDIUM", "deletes files of the repository", operands="delete", flags=flags("HIGH", _LOSES, "-f --force")
-    ),
     "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", _RUNS, "-x --exec")),
     "gc": Spec(
         "MEDIUM", "tidies the repository", operands="text", flags=flags("HIGH", "deletes lost commits", "--prune")
@@ -441,22 +439,6 @@ def _restore(call: Call) -> None:
     call.raise_to(*(("MEDIUM", "changes what is staged") if only_staged else ("HIGH", _LOSES)))
 
 
-def _clean(call: Call) -> None:
-    """Rate `git clean`, which deletes untracked files in the working directory or in the named directories."""
-    options, operands = call.options(Spec(values=words("-e --exclude")))
-    names = flag_names(options)
-    if names & {"-n", "--dry-run"}:
-        return
-    base = call.base.text.rstrip("/") + "/" if call.base else ""
-    named = [word._replace(text=f"{base}{word.text}") for word in operands] or [literal(base or ".")]
-    again = bool(operands) and all(is_regenerable(word.text) for word in operands)
-    where = f" in {', '.join(word.text for word in operands)}" if operands else ""
-    call.raise_to("MEDIUM" if again else "HIGH", f"deletes files that git does not keep{where}")
-    call.spares = "x" if "-x" in names else "X" if "-X" in names else "-"
-    for word in named:
-        call.takes_away(word, all_of_it=True)
-
-
 def _config(call: Call) -> None:
     options, operands = call.options(Spec(paths=uses("write", "-f --file"), values=words("--type --default")))
     names = flag_names(options)
@@ -492,7 +474,8 @@ _SPECIAL = {
     "push": _push,
     "checkout": _checkout,
     "restore": _restore,
-    "clean": _clean,
+    "clean": clean,
+    "rm": remove,
     "config": _config,
     "bisect": _bisect,
 }

@@ -26,7 +26,10 @@ _MODULES_HIGH = {
     **dict.fromkeys(("keyring", "pickle"), "exposes what is stored, or runs it"),
     "ensurepip": "changes what Python is made of",
 }
-_MODULES = words("pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage")
+_MODULES = words(
+    "pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage unittest alembic "
+    "flask celery invoke mkdocs jupyter"
+)
 _LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
 
 
@@ -71,6 +74,7 @@ def run_module(call: Call, rest: list[Word]) -> None:
     else:
         call.raise_to("MEDIUM", "runs code of the project")
         _module_files(call, name, rest[1:])
+        verb_of_script(call, rest[1:])
 
 
 def _unpacks(call: Call, rest: list[Word], operands: list[Word]) -> None:
@@ -182,6 +186,7 @@ def _shell(call: Call) -> None:
     operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
     if operands and "-s" not in strings:
         run_script(call, operands[0])
+        verb_of_script(call, operands[1:])
     elif "-n" in strings and not call.piped:
         return
     else:
@@ -282,9 +287,14 @@ def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behin
     run_script(call, word)
     if behind_flag and any(each.text == "-m" or way.flag(each.text) is not None for each in rest[:_MOST_AHEAD]):
         return False
-    if verb := destroys(rest, by_flag=False):
-        call.raise_to("HIGH", f"a script of the project, run with {verb[:20]}")
+    verb_of_script(call, rest)
     return True
+
+
+def verb_of_script(call: Call, arguments: list[Word]) -> None:
+    """Rate a script or module of the project HIGH if a verb that it gets destroys something."""
+    if verb := destroys(arguments, by_flag=False):
+        call.raise_to("HIGH", f"a script of the project, run with {verb[:20]}")
 
 
 _MOST_AHEAD = 12

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
+from workbench.risk.go_toolchain import downloaded_release
+from workbench.risk.programs.rule import Rule, subcommands, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
-from workbench.risk.word import Word
+from workbench.risk.word import Word, literal
 
 CODE = "runs code of the project"
 BUILD = Spec("MEDIUM", CODE, operands="text")
@@ -152,6 +153,10 @@ def _go(call: Call) -> None:
     if verb in {"run", "install"} and any(re.match(r"[\w-]+(?:\.[\w-]+)+/\S*@", word.text) for word in call.words[1:]):
         call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else USER_WIDE.reason)
     _GO(call)
+    if call.risk == "LOW":
+        directory = call.scan.absolute(literal("."))
+        release = downloaded_release(call.scan.context.resolved(directory)) if directory is not None else "one"
+        call.raise_to("MEDIUM", f"may download {release[:30]} and run it") if release else None
 
 
 _SYSTEM = subcommands(
@@ -202,7 +207,9 @@ _OTHER_FILES = words(
     "-f -C -c -p -I -s -S -x --file --directory --config --configfile --rootdir --confcutdir --init-script --settings "
     "--gradle-user-home --project-dir --build-file --buildfile -b"
 )
-_RUN_FIRST = re.compile(r"--run_under|--init-script|-I\Z|--use-runner|-Dexec\.|--override_repository")
+_RUN_FIRST = re.compile(
+    r"--run_under|--host_jvm_args|--server_javabase|--init-script|-I\Z|--use-runner|-Dexec\.|--override_repository"
+)
 _AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives")
 
 
@@ -218,7 +225,7 @@ def _builds(call: Call) -> None:
         outside = path is not None and call.scan.rating(path, "read")[0] != "LOW"
         if outside and (before in _OTHER_FILES or call.scan.rating(path or "", "write")[0] == "HIGH"):
             call.raise_to("HIGH", "runs code outside the workspace, or writes there")
-        if call.name in {"bazel", "gradle", "gradlew", "mvn", "mvnw"} and _RUN_FIRST.match(word.text):
+        if call.name in {"bazel", "bazelisk", "gradle", "gradlew", "mvn", "mvnw"} and _RUN_FIRST.match(word.text):
             call.raise_to("HIGH", "loads more code first")
         if call.name in {"gradle", "gradlew", "mvn", "mvnw", "sbt"} and word.text in _AWAY:
             call.raise_to("HIGH", "publishes or deploys")
@@ -234,11 +241,6 @@ def sources(call: Call) -> None:
         call.raise_to(BUILD.risk, BUILD.reason)
 
 
-def _deploys(call: Call) -> None:
-    flag_names(call.options(Spec())[0])
-    call.raise_to("HIGH", "publishes or deploys")
-
-
 RULES: dict[str, Rule] = {
     **dict.fromkeys(words("make gmake remake"), _make),
     "cargo": _cargo,
@@ -251,9 +253,6 @@ RULES: dict[str, Rule] = {
             "pkg nix-env winget choco scoop"
         ),
         _system_packages,
-    ),
-    **dict.fromkeys(
-        words("twine goreleaser vercel netlify fly flyctl heroku firebase surge wrangler serverless sls"), _deploys
     ),
     "composer": sources,
     **dict.fromkeys(

@@ -94,11 +94,20 @@ def _npm_runs(call: Call) -> bool:
         run_wrapped(call, rest, wrap(commands="-c --call --shell-mode", risk="MEDIUM", reason=CODE))
     elif verb == "run" and call.name != "npm":
         run_wrapped(call, rest, wrap(risk="MEDIUM", reason=CODE))
+    elif rest and call.name in _RUN_UNNAMED and not {verb, f"{verb} {rest[0].text}"} & _OWN:
+        run_wrapped(call, [literal(verb), *rest], wrap(risk="MEDIUM", reason=CODE))
     else:
         return False
     return True
 
 
+_RUN_UNNAMED = words("pnpm yarn")
+"""Programs whose unknown verbs are scripts of the project, or programs of its packages."""
+_OWN = frozenset(_NPM_TABLE) | words(
+    "up self-update patch patch-commit patch-remove approve-builds env pm plugin constraints stage rebuild licenses "
+    "import server fetch deploy workspace workspaces node config set cache store autoclean generate-lock-entry "
+    "policies"
+)
 _NPX_RECOGNIZED = words(
     "tsc eslint prettier jest vitest mocha webpack vite rollup tsx ts-node playwright cypress "
     "stylelint next nx turbo "

@@ -26,6 +26,7 @@ from workbench.risk.programs.escalation import (
     changes_data,
     destroys,
     destroys_by_name,
+    has_reach,
     raise_by_reach,
     verb_first,
 )
@@ -99,7 +100,8 @@ def judge(call: Call, name: Word) -> None:
     if "/" in name.text:
         _program_at_path(call, name)
     program = basename(name.text)
-    call.name = program if program in RULES or program in ROWS else program.casefold()
+    is_exact = program in RULES or program in ROWS or has_reach(program)
+    call.name = program if is_exact else program.casefold()
     original = list(call.words)
     if call.name in call.scan.functions:
         _unknown(call)
@@ -175,34 +177,67 @@ def _task(call: Call, original: list[Word]) -> None:
     """Rate a task of the project, or a verb that is not in the program's table, by its name."""
     if call.risk == "HIGH":
         return
-    stated = original if call.name in _NAMED_TASKS else _script(original) if call.name in _SCRIPTS else []
-    if not stated:
-        return
+    stated = _parted(original) if call.name in _NAMED_TASKS else _passed(call.name, original)
     operands = [word.text for word in stated if not word.text.startswith("-")]
-    if call.name in _CONTAINERS and not {"run", "exec"}.isdisjoint(operands[:2]):
+    if not operands or not _RUN_INSIDE.get(call.name, frozenset()).isdisjoint(operands[:2]):
         return
     if verb := destroys(stated, by_flag=False):
         what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
         call.raise_to("HIGH", f"{what}, run with {verb[:20]}")
 
 
-def _script(original: list[Word]) -> list[Word]:
-    """Return the name of the project script that is passed to `npm run` or a similar command."""
+def _parted(original: list[Word]) -> list[Word]:
+    """Return the words, with those that hold several arguments split: `--args='delete all'`, `'runMain Main drop'`."""
+    result = []
+    for word in original:
+        value = word.text.partition("=")[2] if word.text.startswith("-") else word.text
+        result += [literal(part) for part in value.split()[:_MOST_AHEAD]] if " " in value else [word]
+    return result
+
+
+def _passed(name: str, original: list[Word]) -> list[Word]:
+    """Return the words that name a script of the project, or that a program of the project gets."""
+    if name not in _SCRIPTS and name not in _BUILDERS:
+        return []
+    if name == "bun" and original and original[0].text.endswith(_SOURCES):
+        return original[1:]
     strings = [word.text for word in original]
-    at = next((at for at, text in enumerate(strings) if text in {"run", "run-script"}), -1)
-    if at >= 0:
-        return original[at + 1 : at + 2]
-    return [word for word in original if ":" in word.text and not word.text.startswith("-")][:1]
+    at = next((at for at, text in enumerate(strings[:_MOST_AHEAD]) if text in _RUN_PROJECT), -1)
+    if at < 0:
+        named = [word for word in original if ":" in word.text and not word.text.startswith("-")]
+        return named[:1] if name in _SCRIPTS else []
+    if name in _BUILDERS or (strings[at] == "start" and name in _PASS_ON):
+        return original[at + 1 :]
+    is_filter = name not in _PASS_ON or any(map(_CHECKS.match, strings[at + 1 : at + 2]))
+    return original[at + 1 : at + 2] if is_filter else original[at + 1 :]
 
 
 _TASKS = words(
     "rake mix manage.py artisan invoke inv phinx liquibase flyway make gmake just task lerna nx turbo flask alembic "
-    "django-admin rails gradle gradlew mvn mvnw ant glab hub"
+    "django-admin rails gradle gradlew mvn mvnw ant glab hub dotnet celery gem nix mise rtx rustup jupyter swift dart "
+    "flutter tox nox tsx ts-node java kotlin sbt"
 )
 """Programs that run the project's tasks by name, or have verbs that look like task names."""
-_SCRIPTS = words("npm pnpm yarn bun")
+_SCRIPTS = words("npm pnpm yarn bun node deno pdm hatch rye pixi poetry pipenv uv")
+"""Programs that run scripts of the project, or installed programs, by name."""
+_PASS_ON = words("npm pnpm yarn bun")
+"""Programs of them that pass all further words to the script."""
+_BUILDERS = words("cargo go bazel bazelisk stack cabal zig lein")
+"""Programs that build a program of the project, and run it with the words that follow."""
+_RUN_PROJECT = words("run r run-script --run start exec xtask")
+_MOST_AHEAD = 5
+"""How many words may be that verb."""
+_CHECKS = re.compile(r"(?:unit|test|lint|spec|e2e|check|format|type)", re.IGNORECASE)
+"""Matches the names of scripts that take the names of tests or files."""
+_SOURCES = (".ts", ".tsx", ".js", ".mjs", ".cjs")
 _CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
 _NAMED_TASKS = _TASKS | _CONTAINERS
+_RUN_INSIDE = {
+    **dict.fromkeys(_CONTAINERS, words("run exec")),
+    **dict.fromkeys(("mise", "rtx"), words("exec x")),
+    "nix": words("develop shell run"),
+}
+"""Verbs followed by a command, which is rated as such."""
 _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 1_000_000
 """More words of one expansion take the shell more than 100 MB."""
+_FEW_COMMAS = 15
+"""With this many commas, braces expand to at most 32,768 words."""
 NO_END = "may repeat without end"
 _TOO_MANY = "expands to so many words that memory may run out"
 _LEAVES = re.compile(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
@@ -81,7 +83,7 @@ def _counts_on(head: str) -> bool:
 
 def braces(scan: Scan, text: str) -> None:
     """Rate words whose braces expand to more words than memory may hold."""
-    if text.count("{") > 15 or ".." in text:
+    if text.count(",") > _FEW_COMMAS or ".." in text:
         plain = _QUOTED.sub("q", text)
         braced = (word for word in _WORD.findall(plain) if "{" in word and "}" in word)
         total = sum(count for word in braced if (count := count_of_words(word)) > 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -258,7 +258,9 @@ _MOST = 64
 """The maximum number of words from one word; a word that expands to more is left unchanged and counts as unknown."""
 _NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
 _LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
-_RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,6}))?\Z")
+_RANGE = re.compile(r"(?:([+-]?\d+)\.\.([+-]?\d+)|([A-Za-z])\.\.([A-Za-z]))(?:\.\.([+-]?\d+))?\Z", re.ASCII)
+_PADDED = re.compile(r"(?:\A| )-?0\d")
+_MOST_DIGITS, _LARGEST = 50, 2**63 - 1
 _GLOB = re.compile(r"[*?\[]")
 _QUOTE = re.compile(r"['\"\\]")
 
@@ -359,26 +361,48 @@ def _choices(inside: str, commas: list[int]) -> list[str] | None:
 
 
 def _sequence(inside: str) -> list[str] | None:
+    span = _span(inside)
+    if span is None:
+        return None
+    if _length(span) > _MOST:
+        raise _TooMany
+    first, _, last = inside.partition("..")
+    if first.isalpha():
+        return [chr(each) for each in span]
+    last = last.partition("..")[0]
+    width = max(len(first), len(last)) if _PADDED.search(f"{first} {last}") else 0
+    return [str(each).zfill(width) for each in span]
+
+
+def _span(inside: str) -> range | None:
+    """Return the numbers or character codes of a sequence, or None if the braces hold something else."""
     result = _RANGE.match(inside)
     if result is None:
         return None
-    numbers = result[1] is not None
-    first, last = (int(result[1]), int(result[2])) if numbers else (ord(result[3]), ord(result[4]))
-    step = abs(int(result[5] or 1)) or 1
-    span = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-    if len(span) > _MOST:
+    if len(inside) > _MOST_DIGITS:
         raise _TooMany
-    width = max(len(result[1]), len(result[2])) if numbers and re.match(r"-?0\d", result[1] + " " + result[2]) else 0
-    return [str(each).zfill(width) if numbers else chr(each) for each in span]
+    numbers = [int(each) if each is not None else 1 for each in (result[1], result[2], result[5])]
+    if any(abs(number) > _LARGEST for number in numbers):
+        return None
+    first, last, step = numbers
+    if result[3] is not None:
+        first, last = ord(result[3]), ord(result[4])
+    step = abs(step) or 1
+    return range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
 
 
-_LONG_RANGE = re.compile(r"(?:(-?\d{1,18})\.\.(-?\d{1,18})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,18}))?\Z")
+def _length(span: range) -> int:
+    """Return the length of a range, also if it is too long for `len`."""
+    return (abs(span.stop - span.start) - 1) // abs(span.step) + 1
 
 
 def count_of_words(text: str, depth: int = 0) -> int:
-    """Return how many words the braces in a text expand to, without expanding them; quotes are not considered."""
+    """Return how many words the braces in a text expand to, without expanding them; quotes are not considered.
+
+    A long or deeply nested text counts as if each innermost pair of braces multiplied the words.
+    """
     if depth > 20 or len(text) > 2_000:
-        return 1
+        return _product(_choices_in(inside) for inside in _INNERMOST.findall(text))
     count, start = 1, text.find("{")
     while start >= 0:
         end, commas = _group(text, start)
@@ -389,12 +413,37 @@ def count_of_words(text: str, depth: int = 0) -> int:
     return count
 
 
+_INNERMOST = re.compile(r"\{([^{}]*)\}")
+_ENOUGH = 10**30
+
+
+def _product(factors: Iterable[int]) -> int:
+    """Return the product, or a part of it that is large enough."""
+    result = 1
+    for factor in factors:
+        result *= factor
+        if result > _ENOUGH:
+            break
+    return result
+
+
+def _choices_in(inside: str) -> int:
+    return inside.count(",") + 1 if "," in inside else _count_of_sequence(inside) or 1
+
+
 def _count_of_choices(inside: str, commas: list[int], depth: int) -> int:
     if commas:
+        if "{" not in inside:
+            return len(commas) + 1
         limits = [-1, *commas, len(inside)]
         return sum(count_of_words(inside[one + 1 : other], depth + 1) for one, other in pairwise(limits))
-    result = _LONG_RANGE.match(inside)
-    if result is None:
-        return count_of_words(inside, depth + 1)
-    first, last = (int(result[1]), int(result[2])) if result[1] is not None else (ord(result[3]), ord(result[4]))
-    return abs(last - first) // (abs(int(result[5] or 1)) or 1) + 1
+    return _count_of_sequence(inside) or count_of_words(inside, depth + 1)
+
+
+def _count_of_sequence(inside: str) -> int:
+    """Return the length of a sequence such as `1..9`; 0 if it is none."""
+    try:
+        span = _span(inside)
+    except _TooMany:
+        return _ENOUGH
+    return 0 if span is None else _length(span)
