@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.risk.code import REDIS_READS
-from workbench.risk.programs.escalation import asks_help, destroys
+from workbench.risk.programs.escalation import asks_help, changes_data, destroys
 from workbench.risk.programs.rule import Rule, named, subcommands, words
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word
@@ -79,7 +79,8 @@ def _docker(call: Call) -> None:
     composes = "run" in operands[:4] and (verb == "compose" or call.name.endswith("-compose"))
     if verb == "run" or composes:
         deletes = (composes or _gives_files(strings)) and any(map(_DELETES.match, strings))
-        call.raise_to(*(("HIGH", _GIVEN) if deletes else ("MEDIUM", "runs a program in a container")))
+        deletes |= changes_data(call.words)
+        call.raise_to(*(("HIGH", _MOUNTED_FILES) if deletes else ("MEDIUM", "runs a program in a container")))
         return
     if "inspect" in strings[:2] and not any(_INSPECTS.fullmatch(text) for text in strings):
         call.raise_to("MEDIUM", "prints the variables of the surroundings of a container")
@@ -92,7 +93,7 @@ _INSPECTS = re.compile(
 """Formats that do not print a container's environment variables."""
 
 
-_GIVEN = "deletes files that are given to a container"
+_MOUNTED_FILES = "deletes files that are mounted in a container"
 _DELETES = re.compile(
     r"(?:\S*/)?(?:rm|shred|unlink)\Z|(?:.*[\s;&|(])?(?:rm|shred)\s+-|.*-exec(?:dir)?\s+rm\s|.*\s-delete\b|-delete\Z",
     re.DOTALL,
@@ -293,7 +294,7 @@ _LOOKS_AT = words(
 )
 _THINGS = words(
     "apps app machine machines volumes pg postgres d1 r2 kv queues pages deployments functions projects domains dns "
-    "certs sites hosting services orgs teams"
+    "certs checks ips sites hosting services orgs teams"
 )
 _HIDDEN = re.compile(r"secret|env|config|token|auth|password|cred|--remote|--output|-o\Z")
 

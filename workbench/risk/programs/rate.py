@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 from workbench.risk.paths import is_secret, within
 from workbench.risk.programs import (
@@ -177,11 +178,13 @@ def _task(call: Call, original: list[Word]) -> None:
     """Rate a task of the project, or a verb that is not in the program's table, by its name."""
     if call.risk == "HIGH":
         return
-    stated = _parted(original) if call.name in _NAMED_TASKS else _passed(call.name, original)
+    named = _parted(original) if call.name in _NAMED_TASKS else []
+    passed = _passed(call.name, original)
+    stated = named or passed
     operands = [word.text for word in stated if not word.text.startswith("-")]
     if not operands or not _RUN_INSIDE.get(call.name, frozenset()).isdisjoint(operands[:2]):
         return
-    if verb := destroys(stated, by_flag=False):
+    if verb := destroys(stated, by_flag=False) or destroys(passed, by_flag=False):
         what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
         call.raise_to("HIGH", f"{what}, run with {verb[:20]}")
 
@@ -202,7 +205,8 @@ def _passed(name: str, original: list[Word]) -> list[Word]:
     if name == "bun" and original and original[0].text.endswith(_SOURCES):
         return original[1:]
     strings = [word.text for word in original]
-    at = next((at for at, text in enumerate(strings[:_MOST_AHEAD]) if text in _RUN_PROJECT), -1)
+    ahead = takewhile(lambda text: text != "--", strings[:_MOST_AHEAD])
+    at = next((at for at, text in enumerate(ahead) if text in _RUN_PROJECT), -1)
     if at < 0:
         named = [word for word in original if ":" in word.text and not word.text.startswith("-")]
         return named[:1] if name in _SCRIPTS else []
@@ -222,7 +226,7 @@ _SCRIPTS = words("npm pnpm yarn bun node deno pdm hatch rye pixi poetry pipenv u
 """Programs that run scripts of the project, or installed programs, by name."""
 _PASS_ON = words("npm pnpm yarn bun")
 """Programs of them that pass all further words to the script."""
-_BUILDERS = words("cargo go bazel bazelisk stack cabal zig lein")
+_BUILDERS = words("cargo go bazel bazelisk stack cabal zig lein dotnet swift dart")
 """Programs that build a program of the project, and run it with the words that follow."""
 _RUN_PROJECT = words("run r run-script --run start exec xtask")
 _MOST_AHEAD = 5

@@ -83,6 +83,20 @@ def _queries(judge: Judge, call: ast.Call, of: ast.expr) -> None:
             judge.report(call, "HIGH", "changes or deletes data of a data base")
 
 
+def _loses(judge: Judge, call: ast.Call, of: ast.expr) -> None:
+    judge.report(call, "HIGH", "deletes data of a data base")
+
+
+def _deletes(judge: Judge, call: ast.Call, of: ast.expr) -> None:
+    """Rate `delete`: of all rows that a query found, or a request to a URL."""
+    if not call.args and any(isinstance(each, ast.Attribute) and each.attr in _FINDS for each in ast.walk(of)):
+        _loses(judge, call, of)
+    _posts_somewhere(judge, call, of)
+
+
+_FINDS: Final = frozenset({"objects", "query", "filter", "filter_by"})
+
+
 def _posts_somewhere(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     url = argument(judge, call, Use("url", 0, "url"))
     if any(re.match(r"(?:https?|wss?|ftp)://", text, re.I) for text in strings(url)):
@@ -146,7 +160,21 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
         _saves,
     ),
     **dict.fromkeys(("execute", "executescript", "executemany"), _queries),
-    **dict.fromkeys(("post", "put", "patch", "get", "delete", "urlopen"), _posts_somewhere),
+    **dict.fromkeys(
+        (
+            "drop_all",
+            "drop_database",
+            "drop_collection",
+            "drop_table",
+            "delete_many",
+            "delete_all",
+            "flushall",
+            "flushdb",
+        ),
+        _loses,
+    ),
+    "delete": _deletes,
+    **dict.fromkeys(("post", "put", "patch", "get", "urlopen"), _posts_somewhere),
     **dict.fromkeys(("connect", "connect_ex", "sendto", "create_connection"), _connects),
     **dict.fromkeys(("system", "popen", "getoutput"), _system),
     **dict.fromkeys(("__getattribute__", "__subclasses__"), _trick),
