@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,21 @@ def test_what_took_the_place_of_another_kind_is_replaced_only_by_force(snapshots
         restore_paths(snapshots, version, force=True)
     assert tree_of(work) == changed
     assert stat.S_ISDIR((work / path).lstat().st_mode)
+
+
+@pytest.mark.parametrize(
+    "command", ["rm -rf build/* hollow", "rm -rf ./*", "rm -r hollow build", "rm -rf hollow/ build/deep"]
+)
+def test_directory_without_any_file_is_restored_with_its_permissions(snapshots, command):
+    work = snapshots.workspace
+    write(work, "build/file")
+    for name, mode in (("hollow", 0o700), ("build/deep", 0o750), ("build/deep/er", 0o755)):
+        (work / name).mkdir()
+        (work / name).chmod(mode)
+    before = tree_of(work)
+    survey = DeletionSurvey(snapshots)
+    copy = survey.keep(assessed(snapshots, command), command, "one")
+    subprocess.run(["sh", "-c", command], cwd=work, check=True)
+    assert tree_of(work) != before
+    survey.copies.restore(copy.id)
+    assert tree_of(work) == before

@@ -252,8 +252,7 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
     """Yield the places that a part deletes or overwrites, with the files there."""
     for paths, deletes in _lost_by(part):
         deep = deletes and not _leaves_directories(part)
-        patterns = [path for path in (*paths, *_patterns(part, paths if deletes else ())) if not path.endswith(ANY)]
-        inside, outside = _existing(patterns, root, follows=not deletes)
+        inside, outside = _existing(_named_paths(part, paths, deletes), root, follows=not deletes)
         unkept = _unspared_files(part, inside, root) if deletes and inside and part.spares else None
         for location in inside[:MOST_FILES]:
             files = _files(location, deep=deep, only=unkept)
@@ -264,6 +263,18 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
             files = _files(location, deep=deep, most=MOST_OUTSIDE)
             if files.sizes and (deletes or not any(is_within(location, directory) for directory in _TEMPORARY)):
                 yield Touched(part, deletes, location, files, is_outside=True)
+
+
+def _named_paths(part: Part, paths: Sequence[str], deletes: bool) -> list[str]:
+    return [path for path in (*paths, *_patterns(part, paths if deletes else ())) if not path.endswith(ANY)]
+
+
+def deleted_directories(parts: Sequence[Part], root: Path) -> list[str]:
+    """Return the directories in the workspace that parts name and delete, also those that contain no file."""
+    deleting = [part for part in parts if part.risk != "LOW" and not (_leaves_directories(part) or part.spares)]
+    named = [path for part in deleting for path in _named_paths(part, part.deletes, True)]
+    inside = _existing(named, root, follows=False)[0][:MOST_FILES]
+    return [path for path in inside if Path(path).is_dir() and not Path(path).is_symlink()]
 
 
 def _any_of(part: Part, root: Path) -> Iterator[Touched]:

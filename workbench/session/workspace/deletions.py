@@ -24,6 +24,7 @@ from workbench.session.workspace.affected_files import (
     Deletion,
     FileCount,
     Touched,
+    deleted_directories,
     describe,
     touched,
 )
@@ -80,7 +81,8 @@ class DeletionSurvey:
         deleted = [loss for loss in deletions if loss.deletes and not loss.is_outside]
         held = [path for path in dict.fromkeys(path for loss in deleted for path in loss.held) if path not in files]
         root = self._repository.workspace
-        directories = [self._relative(loss.path) for loss in deleted if not loss.is_any]
+        named = [*(loss.path for loss in deleted if not loss.is_any), *deleted_directories(assessment.parts, root)]
+        directories = [self._relative(path) for path in named]
         metadata = metadata_of(root, [*files, *held], directories)
         if not (files or held or metadata.directories):
             return None
