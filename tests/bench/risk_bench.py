@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import json
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.measure import Measure
+from workbench.risk.cells import assess_cell
 from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
 from workbench.risk.executed import executed_files
@@ -26,8 +30,15 @@ def measures() -> list[Measure]:
         _measure("risk: git in a repository with settings, median", statistics.median(_git_lines()), 0.2),
         _measure("risk: what a known command executes, median", statistics.median(_executed_in(lines)), 0.2),
         _measure("risk: 10 kB, the worst of its shapes", max(_took_command(text) for text in _shapes(9_990)), 5.0),
+        _measure("risk: 10 kB of Python in a cell", _took_cell(), 5.0),
         _measure("risk: 1 MB, the worst of its shapes", max(_took_command(text) for text in _shapes(1_000_000)), 50.0),
     ]
+
+
+def _took_cell() -> float:
+    """Milliseconds for the start of a class of the standard library."""
+    code = inspect.getsource(argparse.ArgumentParser)[:10_000].rpartition("\n\n    def ")[0]
+    return _spent(lambda: assess_cell(code, _PLACES))
 
 
 _LONG = 100_000
@@ -98,10 +109,14 @@ def _executed_in(lines: list[str]) -> list[float]:
 
 
 def _took_command(text: str) -> float:
+    return _spent(lambda: assess_command(text, _PLACES))
+
+
+def _spent(rate: Callable[[], object]) -> float:
     times = []
     for _ in range(5):
         start = time.process_time()
-        assess_command(text, _PLACES)
+        rate()
         times.append((time.process_time() - start) * 1e3)
     return statistics.median(times)
 

@@ -1,5 +1,10 @@
 """Python code is rated by its calls: names are resolved, and the given paths and commands are rated too."""
 
+import argparse
+import ast
+import contextlib
+import inspect
+import socket
 import time
 from pathlib import Path
 
@@ -11,9 +16,10 @@ from workbench.risk.cells import assess_cell, assess_python
 from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
 from workbench.risk.paths import PathContext
-from workbench.risk.python.source import LONGEST
+from workbench.risk.python.source import LONGEST, Nodes, parsed
 
 DATA = Path(__file__).parent / "data"
+SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 PLACES = PathContext("/home/u/proj", "/home/u")
 
 
@@ -115,6 +121,13 @@ def test_code_of_any_shape_and_size_gets_a_rating(code):
     assert time.process_time() - start < 5
     if len(code) > LONGEST:
         assert assess_cell(code, PLACES).risk == "HIGH"
+
+
+@pytest.mark.parametrize("module", [argparse, ast, contextlib, socket], ids=lambda module: module.__name__)
+def test_every_node_of_the_tree_is_examined(module):
+    tree = parsed("\n".join(inspect.getsource(module).splitlines()[:1_500])[:LONGEST].rpartition("\n\n\n")[0])
+    nodes = Nodes(tree)
+    assert all(node in nodes.of(type(node)) for node in ast.walk(tree) if not isinstance(node, SIGNS))
 
 
 _WORDS = st.sampled_from(

@@ -9,6 +9,7 @@ import glob
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.protocol.risk import Risk, higher
@@ -150,10 +151,11 @@ _INVISIBLE = (
 )
 _HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff]")
 _JOINER = re.compile("(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d")
-_DRAWN_OVER = re.compile(
-    "(?<=\\w)[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]"
-)
+_STROKES = "\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb"
+_DRAWN_OVER = re.compile(f"(?<=\\w)[{_STROKES}]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]")
 """Strokes drawn through a letter or digit, and variation selectors after a character that has no variants."""
+_DEPENDS = re.compile(f"[\u200d{_STROKES}\ufe0e\ufe0f]")
+"""Characters that `_JOINER` and `_DRAWN_OVER` judge by the one before."""
 _COLORS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
 _CONCEALED = re.compile(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
 _MARKUP = re.compile(r"\[@\w+\s*=")
@@ -166,9 +168,11 @@ def hides(text: str, *, colors: bool = False) -> str:
         return _padded(text)
     if colors and not _CONCEALED.search(text):
         text = _COLORS.sub("", text)
-    if _HIDDEN.search(text) or _JOINER.search(text):
+    distinct = "".join(set(text))
+    depends = bool(_DEPENDS.search(distinct))
+    if _HIDDEN.search(distinct) or (depends and _JOINER.search(text)):
         return "contains control or invisible characters"
-    if _DRAWN_OVER.search(text):
+    if depends and _DRAWN_OVER.search(text):
         return "contains characters drawn over letters"
     return _padded(text)
 
@@ -200,7 +204,7 @@ def mentioned(part: Part) -> list[str]:
 
 def string_literals(code: str) -> tuple[str, ...]:
     """Return the string literals in the code, each escaped to a glob pattern that matches only itself."""
-    return tuple(glob.escape(match[2]) for match in _TEXT.finditer(code))[:_MOST]
+    return tuple(glob.escape(match[2]) for match in islice(_TEXT.finditer(code), _MOST))
 
 
 def words_in(text: str) -> list[str]:

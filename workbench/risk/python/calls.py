@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from workbench.risk.python import table
@@ -44,11 +45,18 @@ def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
     return True
 
 
-def _is_high(judge: Judge, call: ast.Call, name: str) -> bool:
+@lru_cache(4_096)
+def _why_high(name: str) -> str:
+    """Return why each call of a function, or of anything in its module, is HIGH; empty if it is not."""
     reason = table.ALWAYS_HIGH.get(name, "")
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         reason = reason or table.ALWAYS_HIGH_PREFIXES.get(".".join(parts[:length]).removesuffix("()"), "")
+    return reason
+
+
+def _is_high(judge: Judge, call: ast.Call, name: str) -> bool:
+    reason = _why_high(name)
     if reason:
         judge.report(call, "HIGH", f"{name.rstrip('()')}: {reason}")
     return bool(reason)

@@ -181,8 +181,15 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
 }
 
 
+_STARTS: Final = frozenset(
+    {*table.SHELLS, *table.RUNS, *table.RUNS_WORDS, *table.SPAWNS, *table.SENDS, *table.ASKS_BY_METHOD}
+)
+
+
 def starts(judge: Judge, call: ast.Call, name: str) -> bool:
     """Rate the call if it starts a program or sends a request; return whether it does."""
+    if name not in _STARTS:
+        return False
     first = argument(judge, call, Use("read", 0, "args")) or argument(judge, call, Use("read", 0, "cmd")) or UNRESOLVED
     if name in table.SHELLS:
         judge.runs_any(call, first, is_line=True)
@@ -195,12 +202,10 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
         judge.runs_words(call, listed.items if listed else rest[:1] + rest[2:] if "exec" in name[:7] else rest)
     elif name in table.SENDS:
         sends(judge, call, argument(judge, call, Use("url", 0, "url")))
-    elif name in table.ASKS_BY_METHOD:
+    else:
         method = strings(argument(judge, call, Use("url", 0, "method")) or (UNKNOWN,))
         at = argument(judge, call, Use("url", 1, "url"))
         (asks if {each.upper() for each in method} <= {"GET", "HEAD", "OPTIONS"} else sends)(judge, call, at)
-    else:
-        return False
     return True
 
 

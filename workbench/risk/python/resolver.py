@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from workbench.risk.python import model as known
 from workbench.risk.python import values
@@ -38,7 +39,7 @@ class Reading:
         self.home: str = home
         self._names: dict[int, tuple[str, ...]] = {}
         self._values: dict[int, Values] = {}
-        self._called: dict[str, list[str]] = {}
+        self._called: dict[str, tuple[str, ...]] = {}
         self._held: dict[str, Values] = {}
         self._evaluated: list[ast.expr] = []
         """The expressions evaluated so far, kept alive so that no other expression gets the same id."""
@@ -89,24 +90,25 @@ class Reading:
 
         The result of a call is named after the call: `requests.Session().post`. Empty if no name is known.
         """
-        result = self._names.get(id(node))
+        variable = node.id if isinstance(node, ast.Name) else ""
+        result = self._called.get(variable) if variable else self._names.get(id(node))
         if result is not None:
             return result
         if self._depth > _DEEPEST:
             return ()
+        if variable:
+            return self._name(variable)
         self._evaluated.append(node)
         self._names[id(node)] = ()
         self._depth += 1
         try:
-            result = tuple(dict.fromkeys(map(plain, self._named(node))))[:_MOST_NAMES]
+            result = _plain_names(self._named(node))
         finally:
             self._depth -= 1
         self._names[id(node)] = result
         return result
 
     def _named(self, node: ast.expr) -> list[str]:
-        if isinstance(node, ast.Name):
-            return self._name(node.id)
         if isinstance(node, ast.Attribute):
             mine = f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else ""
             held = [name for source in self.bindings.bound.get(mine, ()) for name in self._bound_names(source)]
@@ -117,16 +119,18 @@ class Reading:
             return known.looked_up(self, node)
         return [name for each in _inside(node) for name in self.names(each)]
 
-    def _name(self, name: str) -> list[str]:
-        result = self._called.get(name)
-        if result is None:
-            self._called[name] = []
-            result = list(self.bindings.imported.get(name, ()))
+    def _name(self, name: str) -> tuple[str, ...]:
+        self._called[name] = ()
+        results = list(self.bindings.imported.get(name, ()))
+        self._depth += 1
+        try:
             for source in self.bindings.bound.get(name, ()):
-                result += self._bound_names(source)
-            if not result and name not in self.bindings.bound and name not in self.bindings.defined:
-                result = [name, *(f"{module}{name}" for module in self.bindings.stars)]
-            self._called[name] = result
+                results += self._bound_names(source)
+        finally:
+            self._depth -= 1
+        if not results and name not in self.bindings.bound and name not in self.bindings.defined:
+            results = [name, *(f"{module}{name}" for module in self.bindings.stars)]
+        result = self._called[name] = _plain_names(results)
         return result
 
     def _bound_names(self, source: Binding) -> tuple[str, ...]:
@@ -174,6 +178,12 @@ def _inside(node: ast.expr) -> list[ast.expr]:
     return node.values if isinstance(node, ast.BoolOp) else []
 
 
+def _plain_names(names: list[str]) -> tuple[str, ...]:
+    """Return the distinct direct forms of the first names."""
+    return (plain(names[0]),) if len(names) == 1 else tuple(dict.fromkeys(map(plain, names)))[:_MOST_NAMES]
+
+
+@lru_cache(4_096)
 def plain(name: str) -> str:
     """Return the direct form of a dotted name: `shutil.os.system` and `posix.system` become `os.system`."""
     parts = name.split(".")

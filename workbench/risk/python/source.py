@@ -45,7 +45,8 @@ class Nodes:
         todo = [tree]
         for node in todo:
             self._of[node.__class__].append(node)
-            for value in node.__dict__.values():
+            for name in _FIELDS[node.__class__]:
+                value: Any = getattr(node, name, None)
                 kind = value.__class__
                 if kind is list:
                     todo += [each for each in value if each.__class__ not in _NO_NODES]
@@ -59,6 +60,21 @@ class Nodes:
     def either(self, kind: type[_Node], other: type[_Other]) -> list[_Node | _Other]:
         """Return the nodes of both types, those of `kind` before those of `other`."""
         return [*self._of[kind], *self._of[other]]
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields that may contain nodes, by type of node."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        """Store and return the fields of a type."""
+        names = () if kind is ast.Constant else kind._fields
+        fields = self[kind] = tuple(name for name in names if name not in _NO_NODE_FIELDS)
+        return fields
+
+
+_FIELDS = _Fields()
+_NO_NODE_FIELDS = frozenset({"id", "attr", "arg", "ctx", "op", "ops", "kind", "type_comment"})
+"""Fields that contain only names, operators and contexts in every type of node."""
 
 
 def _characters() -> set[type]:

@@ -162,6 +162,8 @@ def _is_cut(lines: Sequence[str]) -> bool:
 NEAR = 400
 """How many lines ahead syntax is computed at once; the rest is computed in steps."""
 _MOST_PAIRS = 5_000
+_ONE_CELL = bytes((ord("\n"), *range(ord(" "), 0x7F)))
+"""The ASCII characters that take one cell, and the line break."""
 
 
 class PlainCells(Sequence[int]):
@@ -188,8 +190,10 @@ class PlainCells(Sequence[int]):
     @property
     def widest(self) -> int:
         """The width of the longest line in cells."""
-        longest = max(self._lines, key=len, default="")
-        return len(longest.removesuffix("\n"))
+        if not self._lines:
+            return 0
+        # only the last line may have no line break
+        return max(max(map(len, self._lines)) - 1, len(self._lines[-1].removesuffix("\n")))
 
 
 class DiffDocument:
@@ -237,7 +241,7 @@ class DiffDocument:
     def _is_plain(self, file: int, side: Side) -> bool:
         """Return whether every character of a side takes one cell."""
         text = self.files[file].before if side == "old" else self.files[file].after
-        return text is not None and text.isascii() and text.replace("\n", "").isprintable()
+        return text is not None and text.isascii() and not text.encode().translate(None, _ONE_CELL)
 
     def _cells(self, file: int, side: Side) -> Sequence[int]:
         """Return how many cells each line of one side takes."""
