@@ -15,7 +15,7 @@ from typing import Final
 from workbench.risk.assessment import ENTRY, Part, mentioned, string_literals, words_in
 from workbench.risk.paths import words
 from workbench.rules.patterns import path_pattern
-from workbench.rules.rule import Rule
+from workbench.rules.rule import Rule, is_list_of_arguments
 from workbench.rules.rule_matching import UNKNOWN, is_at, is_in_force, real, runs
 from workbench.rules.subject import Subject
 from workbench.rules.whole_trees import READS_TREES, is_of_sources, only_asks, reads_tree
@@ -50,6 +50,8 @@ _LISTED_BY: Final = {
     **dict.fromkeys(("xargs", "gxargs", "parallel"), "-a"),
 }
 """Flags whose value is a list of files, by program; `_LISTED` matches those of any program."""
+_SENDS_FILES: Final = words("curl http https xh aws")
+"""Programs that send the file of a word `@FILE`, which is a path like any other."""
 _COMMITS_CHANGED: Final = re.compile(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
 _MESSAGE: Final = re.compile(r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)")
 _MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
@@ -239,7 +241,13 @@ def _is_unplaced(part: Part) -> bool:
     if any(_ANOTHER_NAME.search(path) for path in part.paths):
         return True
     listed = _LISTED_BY.get(name)
-    return any(UNKNOWN in word or word == listed or _LISTED.match(word) for word in part.words[1:])
+    return any(
+        UNKNOWN in word
+        or word == listed
+        or _LISTED.match(word)
+        or (name not in _SENDS_FILES and is_list_of_arguments(name, word))
+        for word in part.words[1:]
+    )
 
 
 def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:

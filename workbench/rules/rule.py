@@ -165,12 +165,17 @@ def slips_by(pattern: str, command: Sequence[str]) -> str:
 
 
 def _reaches_further(name: str, word: str, flag: str) -> bool:
-    if word.startswith("@"):
-        return len(word) > 1 and name not in _AT_IS_A_NAME
+    if is_list_of_arguments(name, word):
+        return True
     if not word.startswith("-"):
         return name in {"make", "gmake"} and bool(_SETTING.match(word))
     own = _OF_PROGRAM.get(name, frozenset())
     return any(_is_listed(option, own) for option in _options(name, flag))
+
+
+def is_list_of_arguments(program: str, word: str) -> bool:
+    """Return whether a word is `@FILE`, a file with further arguments, as pytest, compilers and archivers read it."""
+    return len(word) > 1 and word[0] == "@" and program not in _AT_IS_A_NAME
 
 
 def _options(name: str, flag: str) -> Iterator[str]:
