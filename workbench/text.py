@@ -38,15 +38,15 @@ LETTERS = (
 """A character set of the letters, of any script, that look like ASCII."""
 SYMBOLS = (
     "["
-    "\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
-    "\u02f8\u0374\u037a\u0384\u055a\u055d\u0589\u05c0\u05c3\u05f3\u05f4\u066a\u066d\u07f4\u07f5\u07fa\u1400\u166d\u166e\u16ec\u16ed\u1735"
+    "\u00a6\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
+    "\u02f8\u0374\u037a\u0384\u055a\u055d\u0589\u05c0\u05c3\u05f3\u05f4\u066a\u066d\u0701\u0703\u07f4\u07f5\u07fa\u1400\u166d\u166e\u16ec\u16ed\u1735"
     "\u1fbd\u1fbf\u1fc0\u1ffd\u1ffe\u2016\u2010\u2011\u201a\u201b\u2024\u2025\u2032\u2033\u2035\u2036\u2038\u203c\u203f\u2041"
     "\u2043-\u2049\u204e\u204f\u2052\u2053\u205a\u205d\u212e\u2215-\u2217\u2223\u2225\u2236\u223c\u223d"
-    "\u227a\u227b\u22d5\u22ff\u239c\u23ae\u23bd\u23d0\u23aa\u23fd\u2502\u2503\u254e\u254f\u2571-\u2573\u26b9\u2758-\u275a\u2768-\u2775\u27cb"
+    "\u227a\u227b\u22d5\u22ff\u239c\u23ae\u23b9\u23bd\u23d0\u23aa\u23fd\u2502\u2503\u254e\u254f\u2571-\u2573\u2731\u26b9\u2758-\u275a\u2768-\u2775\u27cb"
     "\u27d9\u27e8\u27e9\u27ee\u27ef\u292b\u292c\u2983\u2984\u29f5\u29f8\u29f9\u2a2f\u2a75\u2aaa\u2aab\u2afd\u2d70"
-    "\u2e31\u2e32\u2e34\u2e40\u30a0\ua4f8-\ua4ff\ua60c\ua60e\ua789\ufd3e\ufd3f\ufe58\uffe8\U0001d001\U0001d114"
+    "\u2e31\u2e32\u2e34\u2e40\u30a0\ua4f8-\ua4ff\ua60c\ua60e\ua789\ufd3e\ufd3f\ufe31\ufe58\uffe4\uffe8\U00010a50\U0001d001\U0001d114"
     "\U0001d206\U0001d20d\U0001d20f\U0001d212\U0001d213\U0001d216\U0001d22a\U0001d236\U0001d237"
-    "\U0001d23a\U0001d23b\U0001f74c\U0001f768"
+    "\U0001d23a\U0001d23b\U0001f74c\U0001f768\U0001f7f0"
     "]"
 )
 """A character set of the punctuation, symbols and modifier letters that look like ASCII."""
@@ -107,7 +107,13 @@ def _code(sign: str) -> str:
 
 _LETTERS = r"[^\W\d_]+"
 _ODD = r"[^\x00-\x7f]"
-_FLAG_DASH = r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W\d_])"
+_FLAG_DASH = (
+    r"(?<!\S)[\u058a\u1173\u2010-\u2015\u2043\u2212\u23af\u2500\u2501\u2796\u2e3a\u2e3b\u30fc\u3161\u4e00\ufe58\ufe63\uff0d\uff70]+"
+    r"(?=[A-Za-z])"
+)
+_STROKE = "[\u07ca\u1175\u2f01-\u2f03\u3021\u3033\u30ce\u3163\u31d0-\u31d4\u4e28\u4e36\u4e3f]"
+_STROKE_ALONE = rf"(?<![^\W\d_A-Za-z]){_STROKE}(?![^\W\d_A-Za-z])"
+"""Matches a letter of one stroke, drawn like `|`, `/`, `\\` or `-`, that belongs to no word."""
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """The scripts that have letters drawn like Latin ones."""
 _WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
@@ -144,7 +150,8 @@ def revealed(text: str, *, lines: bool = True) -> str:
     if not text.isascii():
         text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _pattern(_OVERLAY).sub(_codes, text)))
         text = _pattern(_LETTERS).sub(_word, _pattern(FOREIGN_DIGITS).sub(_codes, text))
-        text = _pattern(_FLAG_DASH).sub(_codes, _pattern(_ODD).sub(_symbol, text))
+        text = _pattern(_STROKE_ALONE).sub(_codes, _pattern(_FLAG_DASH).sub(_codes, text))
+        text = _pattern(_ODD).sub(_symbol, text)
     return visible(text, lines=lines)
 
 
