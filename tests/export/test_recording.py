@@ -11,7 +11,7 @@ from tests.terminal.allowed_output import strange
 from tests.terminal.screen import Screen
 from tests.tui.picture_sessions import finished
 from tests.tui.sample_session import Script
-from workbench.tui.replay import cast, picture
+from workbench.tui.screen_export import cast, picture
 from workbench.view import clock
 
 EVIL = "\x1b]0;owned\x07 \x9b31m <b>&amp;</b> \u202egnp.exe"

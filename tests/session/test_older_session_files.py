@@ -15,7 +15,7 @@ import pytest
 from tests.sandbox import Sandbox
 from workbench.protocol.events import event_from_json
 from workbench.session.storage.store import Store
-from workbench.tui.replay import picture
+from workbench.tui.screen_export import picture
 
 RECORDED = Path(__file__).parent / "recorded"
 EVENTS = json.loads((RECORDED / "events.json").read_text())

@@ -21,7 +21,7 @@ from workbench.text import visible
 from workbench.tools.rich_text import RECORDED_CHARACTERS, RECORDED_WIDTH
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
-from workbench.tui.replay import picture
+from workbench.tui.screen_export import picture
 from workbench.view.formatting.cards import RENDERED_LINES, card
 from workbench.view.formatting.detail import detail_text
 from workbench.view.reducer import apply

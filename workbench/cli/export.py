@@ -110,12 +110,12 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
         raise UsageError("the session has no event to show")
     size, themes = (style.columns, style.rows), Locations.from_environment().themes
     if request.form == "cast":
-        from workbench.tui.replay import cast
+        from workbench.tui.screen_export import cast
         from workbench.view.transcript.formats import title_of
 
         yield from cast(events, size, style.theme, title_of(recorded.state()), themes)
     else:
-        from workbench.tui.replay import picture
+        from workbench.tui.screen_export import picture
 
         yield picture(events, size, style.theme, themes)
 
