@@ -1,4 +1,4 @@
-"""Detection of encodings: what a text declares, marks or makes plausible, and what is no text."""
+"""Detection of encodings: what a text declares, marks or makes plausible, and what is not text."""
 
 import time
 from pathlib import Path

@@ -293,7 +293,7 @@ def well_formed(text: str) -> str:
 
 def cut_exactly(text: str, limit: int) -> str:
     """Return the text; if it is longer than `limit` characters, exactly that many: its head, a note of the omission,
-    and its tail. A limit without room for the note leaves only the head; 0 is no limit.
+    and its tail. A limit without room for the note leaves only the head; 0 means no limit.
     """
     if not limit or len(text) <= limit:
         return text

@@ -76,7 +76,7 @@ class Trace:
 
         def note(frame: FrameType, event: str, _: Any) -> None:
             path, is_function = frame.f_code.co_filename, frame.f_code.co_flags & inspect.CO_OPTIMIZED
-            # What runs while a module loads, the bodies of classes among it, is no step of a flow.
+            # What runs while a module loads, the bodies of classes among it, is not a step of a flow.
             if event == "call" and is_function and path not in seen and path.startswith(f"{start}workbench/"):
                 seen.add(path)
                 self.modules.append(path.removeprefix(start))

@@ -63,7 +63,7 @@ def test_run_stops_at_a_write_to_an_unknown_path(project: Sandbox, line: str):
     (project.project / "new" / HOOK).write_text("evil")
     done = project.ohw("run", "go", "--model", project.script(bash(line), finish()), "--mode", "never")
     assert done.returncode == 3
-    assert "not known before it runs" in done.stdout + done.stderr
+    assert "only known at run time" in done.stdout + done.stderr
     assert not (project.project / HOOK).exists()
 
 

@@ -273,7 +273,7 @@ def test_refused_session_is_reported_in_one_line(local_sandbox: Sandbox):
         EngineConnection.open(launch(local_sandbox, "scripted/none-such"))
     assert not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"this is no database, however long one looks at it" * 50)
+    path.write_bytes(b"this is not a database, however long one looks at it" * 50)
     with pytest.raises(EngineRefused, match="not a session file"):
         EngineConnection.open(launch(local_sandbox, "scripted/demo", is_new=False))
     lock = SessionLock.acquire(path)

@@ -71,7 +71,7 @@ def huge(request, words):
 
 
 def garbage(request, words):
-    sys.stdout.write("this is no JSON\n\xff{]\n")
+    sys.stdout.write("this is not JSON\n\xff{]\n")
 
 
 def grow(request, words):

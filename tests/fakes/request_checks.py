@@ -63,7 +63,7 @@ def _bad_call(call: dict[str, Any]) -> Iterator[str]:
     if not _ID.fullmatch(call["id"]) or not _ID.fullmatch(function["name"]) or call["type"] != "function":
         yield f"id or name of a call: {call['id']!r} {function['name']!r}"
     if not isinstance(json.loads(function["arguments"], parse_constant=_refuse), dict):
-        yield "arguments that are no object"
+        yield "arguments that are not an object"
 
 
 def _has_words(content: object) -> bool:

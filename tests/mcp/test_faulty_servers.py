@@ -148,7 +148,7 @@ def test_m03_server_that_always_dies_is_given_up_after_three_times(place):
     for _ in range(3):
         assert "is gone" in ask(tool, "die").text
     ask(tool, "hello")
-    observation = ask(tool, "hello")  # a refusal is no failure
+    observation = ask(tool, "hello")  # a refusal is not a failure
     assert "failed 3 times and is not started again for a minute" in observation.text
     assert (place.directory / "calls").stat().st_size == 3
 

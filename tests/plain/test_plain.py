@@ -42,7 +42,7 @@ def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
     """Wait for the prompt, then type as a user does; type again if a slow machine answers "Too fast"."""
     for _ in range(20):
         asked(terminal, prompt)
-        time.sleep(0.8)  # what comes sooner is no answer
+        time.sleep(0.8)  # what comes sooner is not an answer
         before = len(terminal.raw)
         terminal.type(f"{text}\n")
         terminal.wait_until(lambda _, at=before: terminal.raw[at:].partition(b"\n")[2], "the line to be taken", 60)

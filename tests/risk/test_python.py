@@ -47,15 +47,15 @@ def test_code_that_stays_in_the_workspace_is_not_high(code):
         ("open('/etc/hosts', 'a')", "HIGH", "writes outside the workspace"),
         ("open('.env')", "HIGH", "reads a file that may contain secrets"),
         ("open('.git/hooks/pre-push', mode='x')", "HIGH", "changes what git runs and keeps"),
-        ("open(name)", "MEDIUM", "reads a path that is not known before it runs"),
-        ("open(name, 'w')", "HIGH", "changes a path that is not known before it runs"),
+        ("open(name)", "MEDIUM", "reads a path only known at run time"),
+        ("open(name, 'w')", "HIGH", "changes a path only known at run time"),
         ("shutil.rmtree('src')", "HIGH", "deletes a directory permanently"),
         ("os.system('ls')", "MEDIUM", "runs a shell command"),
         ("subprocess.run(['sudo', 'ls'])", "HIGH", "acts with the rights of another user"),
         ("requests.get('https://example.com')", "MEDIUM", "reads from the network"),
         ("requests.post('https://example.com', data=x)", "HIGH", "sends data to another machine"),
         ("requests.post('http://localhost:1/a', data=x)", "MEDIUM", "sends data to this machine"),
-        ("eval(x)", "HIGH", "runs code that is not known before"),
+        ("eval(x)", "HIGH", "runs code only known at run time"),
     ],
 )
 def test_each_call_is_a_part_with_its_own_risk_and_reason(code, risk, reason):

@@ -133,10 +133,29 @@ def test_names_in_a_script_are_filled_in_too(tmp_path, line, text):
 
 
 @pytest.mark.parametrize("line", ["sh $f", '. "$f"', "for f in *; do sh $f; done", "sh ./$name.sh", "sh ~+/x.sh"])
-def test_reason_says_that_the_script_is_unknown_before(line):
+def test_reason_says_that_the_script_is_only_known_at_run_time(line):
     rated = assess_command(line, PathContext("/home/u/proj", "/home/u"))
     assert rated.risk == "HIGH"
-    assert rated.reasons == ("runs a script that is not known before",)
+    assert rated.reasons == ("runs a script only known at run time",)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_uncertain", "is_unrecognized"),
+    [
+        ("rm $x", True, False),
+        ('eval "$x"', True, False),
+        ("$x run", True, False),
+        ("frobnicate all", True, True),
+        ("git frobnicate", True, True),
+        ("pip frobnicate", True, True),
+        ("ls -l", False, False),
+        ("curl https://example.org", False, False),
+    ],
+)
+def test_part_tells_what_its_reason_says_is_unknown(line, is_uncertain, is_unrecognized):
+    """The rules on paths and the offered rules depend on both, so a reworded reason must keep its phrase."""
+    (part, *_) = assess_command(line, PathContext("/home/u/proj", "/home/u")).parts
+    assert (part.is_uncertain, part.is_unrecognized) == (is_uncertain, is_unrecognized)
 
 
 @pytest.mark.parametrize("line", ["ls $x", "cat $f.sh", "rm $f", "git diff $x", "grep -r a $d", "cd $d", "wc -l $f"])

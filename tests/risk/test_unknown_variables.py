@@ -97,7 +97,7 @@ def test_initial_variables_are_unknown_after_a_sourced_script(name, monkeypatch)
     monkeypatch.setenv("TMPDIR", "/var/tmp/mine")
     assert assess_command('rm -rf "$TMPDIR/x"', PLACES).risk == "MEDIUM"
     for line in (f'source ./s.sh; rm -rf "${name}/x"', f'. ./s.sh; for i in a; do rm -rf "${name}/x"; done'):
-        assert assess_command(line, PLACES).reasons == ("deletes a path that is not known before it runs",)
+        assert assess_command(line, PLACES).reasons == ("deletes a path only known at run time",)
 
 
 @pytest.mark.parametrize(

@@ -168,8 +168,8 @@ def test_key_that_submits_nothing_is_low(key, tmp_path):
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
-        ("ENTER", "submits what is typed"),
-        ("C-m", "submits what is typed"),
+        ("ENTER", "submits the input"),
+        ("C-m", "submits the input"),
         ("C-c", "interrupts the program"),
         ("C-Z", "stops the program"),
         ("C-d", "ends what is typed"),

@@ -287,7 +287,7 @@ def test_an_unknown_argument_is_refused_with_the_near_one(agent_with):
         agent_with(FakeModel(), max_step=3)
     with pytest.raises(UsageError, match="max_steps must be a whole number"):
         agent_with(FakeModel(), max_steps=0)
-    with pytest.raises(TypeError, match="is no model"):
+    with pytest.raises(TypeError, match="is not a model"):
         agent_with(3)
     with pytest.raises(UsageError, match="no model is set"):
         agent_with(tools=["think"])

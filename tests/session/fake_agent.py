@@ -296,7 +296,7 @@ def faults_of(messages: list[dict]) -> list[str]:  # noqa: C901 - one rule a lin
             seen.update(open_calls)
             for call in made:
                 if not isinstance(json.loads(call["function"]["arguments"]), dict):
-                    faults.append(f"{number}: arguments are no object")
+                    faults.append(f"{number}: arguments are not an object")
                 if not call["function"]["name"].replace("_", "").replace("-", "").isalnum():
                     faults.append(f"{number}: name {call['function']['name']!r}")
             if not made and not message["content"]:

@@ -136,7 +136,7 @@ def test_file_that_cannot_be_copied_is_named_beside_the_commands_own_reason(loss
         file.truncate(150_000_000)
     explanation = losses.explain(assessed("mytool model.log"))
     reason = explanation.assessment.parts[0].reason
-    assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
+    assert reason.startswith("unknown command; may change 1 file (model.log) (")
     assert ("can NOT be restored" in reason, explanation.doubt) == (True, "")
 
 
@@ -219,7 +219,7 @@ def reason_of(losses, assessed, command: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("for f in *.log; do rm $f; done", "deletes files in ./ that are not known before it runs"),
+        ("for f in *.log; do rm $f; done", "deletes files in ./ only known at run time"),
     ],
 )
 def test_unknown_deletions_copy_and_report_everything_git_does_not_hold(losses, assessed, command, reason):

@@ -71,7 +71,7 @@ def test_version_in_a_log_is_never_a_git_option(where: Locations, tmp_path: Path
             repository.metadata_of,
             repository.version_named,
         ):
-            with pytest.raises(SnapshotError, match="is no version"):
+            with pytest.raises(SnapshotError, match="is not a version"):
                 ask(version)
     for option in ("--output", "--outp", "--o"):
         with pytest.raises(ValueError, match="would write a file"):

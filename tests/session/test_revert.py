@@ -83,7 +83,7 @@ def test_file_changed_since_it_was_shown_prevents_the_whole_revert(harness, writ
 @pytest.mark.parametrize(
     ("delta", "message"),
     [
-        (FileDelta(path="a.txt", before="x", after="y"), "no absolute path"),
+        (FileDelta(path="a.txt", before="x", after="y"), "not an absolute path"),
         (FileDelta(path="/tmp", before="x", after="y"), "directory"),
         (FileDelta(path="/dev/null", before="x", after="y"), "device"),
         (FileDelta(path="/tmp/x", before="x", after="y", cut="binary"), "binary"),

@@ -126,7 +126,7 @@ class Rewriter:
 
 
 def rename(source: str, names: dict[str, str]) -> str:
-    """Rename top-level names of a module: every NAME token that is no attribute, those in f-strings too."""
+    """Rename top-level names of a module: every NAME token that is not an attribute, those in f-strings too."""
     lines = source.splitlines(keepends=True)
     tokens = [*tokenize.generate_tokens(io.StringIO(source).readline)]
     word = re.compile(r"(?<![\w.])(" + "|".join(map(re.escape, names)) + r")\b(?!=)")

@@ -50,7 +50,7 @@ def fake_ripgrep(directory: Path, monkeypatch: pytest.MonkeyPatch, named: str) -
 
 
 def special_file(path: Path, kind: str) -> None:
-    """Make a file that is no regular one."""
+    """Make a file that is not a regular one."""
     if kind == "socket":
         os.mknod(path, stat.S_IFSOCK | 0o600)
     elif kind == "pipe":

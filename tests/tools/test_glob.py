@@ -240,7 +240,7 @@ def test_no_match_is_reported_and_no_error(find, tmp_path):
         ("a}", None, "`}` without `{`"),
         ("a\\", None, "ends with a backslash"),
         ("src/", None, "add `**`"),
-        ("[z-a]", None, "no class"),
+        ("[z-a]", None, "not a class"),
         ("*.py", "nowhere/at/all", "No such file"),
         ("*.py", "file.txt", "is a file"),
         ("no/such/*.py", None, "No such file"),

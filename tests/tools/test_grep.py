@@ -177,7 +177,7 @@ def test_invalid_pattern_is_explained(search, tmp_path, pattern, message):
     write(tmp_path, {"a": "a\n"})
     result = search(pattern)
     assert result.is_error
-    assert "no regular expression" in result.text
+    assert "not a regular expression" in result.text
     assert message in result.text
 
 

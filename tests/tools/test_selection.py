@@ -153,11 +153,11 @@ def test_parameters_reach_the_tool(place):
         ({"execute_bash": {"no_change_timeout": "soon"}}, "tools.execute_bash.no_change_timeout cannot be 'soon'"),
         ({"execute_bash": {"no_chnge_timeout": 3}}, "did you mean no_change_timeout?"),
         ({"bash": {"on": "yes"}}, "tools.execute_bash.on must be true or false, not 'yes'"),
-        ({"think": {"size": 3}}, "tools.think.size is no parameter; the tool takes none"),
+        ({"think": {"size": 3}}, "tools.think.size is not a parameter; the tool takes none"),
         ({"execute_bsh": False}, "tools.execute_bsh: there is no such tool; did you mean execute_bash?"),
         ({"bash": True, "execute_bash": {}}, "tools.execute_bash says again"),
         ({"greet": {"times": "many"}}, "tools.greet.times cannot be 'many'"),
-        ({"greet": {"colour": "red"}}, "tools.greet.colour is no parameter; it takes reads, times, word"),
+        ({"greet": {"colour": "red"}}, "tools.greet.colour is not a parameter; it takes reads, times, word"),
     ],
 )
 def test_invalid_entry_is_an_error_that_names_file_and_key(place, table, message):

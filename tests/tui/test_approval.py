@@ -245,7 +245,7 @@ async def test_quiet_time_starts_again_after_another_screen() -> None:
 
 @pytest.mark.parametrize(("width", "column"), [(80, 20), (40, 4)])
 async def test_long_reason_wraps_without_losing_a_word(width: int, column: int) -> None:
-    reason = "deletes files in ./ that are not known before it runs (a copy is saved of the 4 files here)"
+    reason = "deletes files in ./ only known at run time (a copy is saved of the 4 files here)"
     parts = (Segment(text="rm $f", risk="HIGH", reason=reason), Segment(text="ls", risk="LOW"))
     app, _ = ask(command(segments=parts))
     async with app.run_test(size=(width, 30)) as pilot:

@@ -48,7 +48,7 @@ class ActiveModel:
 
 
 class Agent:
-    """A model with its tools and its system prompt, which is built once; holds nothing of the conversation."""
+    """A model with its tools and a system prompt that is built once; holds no state of the conversation."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Agent:
         on_notice: Callable[[str], None] | None = None,
     ) -> None:
         """`before_call` updates `tools` before each call, and returns whether it changed them; `on_notice` gets a line
-        about each tool that a model cannot be offered, or not with all of its parameters.
+        about each tool that cannot be offered to a model, or only without some of its parameters.
         """
         self._active = model if isinstance(model, ActiveModel) else ActiveModel(model)
         self.tools = tools

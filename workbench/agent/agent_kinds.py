@@ -273,7 +273,7 @@ class _Entries:
         try:
             re.compile(pattern if isinstance(pattern, str) else "*")
         except (re.error, RecursionError, OverflowError) as error:
-            self.problems.append(f"{key} is no regular expression, so it has no tools: {visible(str(error)[:200])}")
+            self.problems.append(f"{key} is not a regular expression, so it has no tools: {visible(str(error)[:200])}")
             return None
         return str(pattern)
 

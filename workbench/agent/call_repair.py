@@ -57,7 +57,7 @@ def is_open(tool: ToolDefinition) -> bool:
 def repaired_names(
     arguments: dict[str, Any], parameters: Collection[str], tool: str, *, is_open: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments without a wrapper and with the right names of risk and summary, and notes on that."""
+    """Return the arguments unwrapped and with misspelled parameter names corrected, and a note on each repair."""
     notes: list[str] = []
     if not is_open:
         inside = _unwrapped(arguments, parameters, tool)

@@ -1,6 +1,6 @@
 """Custom commands: Markdown files whose text is sent as a message, such as `review.md` for `/review src`.
 
-The format is that of Claude Code's slash commands: front matter with `description`, `argument-hint`, `model` and
+The format follows Claude Code's slash commands: front matter with `description`, `argument-hint`, `model` and
 `allowed-tools`, all optional, then the text. In it `$ARGUMENTS` stands for all arguments and `$1` to `$9` for single
 ones. A command in backquotes after `!` is not run: the agent can run it, like any other action.
 """
@@ -45,7 +45,7 @@ class CommandFile:
     description: str
     body: str
     hint: str = ""
-    """The arguments that it takes, in words of its author."""
+    """The arguments that it takes, in its author's words."""
     model: str = ""
     """The model that the run uses; empty for the session's."""
     tools: tuple[str, ...] | None = None

@@ -24,7 +24,7 @@ def read_inside(path: Path, directory: Path, most: int) -> bytes | None:
 
 
 def split_front_matter(text: str, *, is_lenient: bool = False) -> tuple[dict[str, Any], str] | None:
-    """Return the entries of the front matter and the text after it; None if there is none, or it is no table.
+    """Return the entries of the front matter and the text after it; None if there is none, or it is not a table.
 
     Many programs accept values that are not valid YAML, such as `description: Use it: often`. With `is_lenient`, each
     line `name: value` is then read as text, and lines `- item` after it as a list.

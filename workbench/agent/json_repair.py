@@ -64,7 +64,7 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
     yield text, "line breaks and tabs in strings kept unchanged" if _has_control(text) else ""
     escaped = _with_doubled_backslashes(text)
     if escaped != text:
-        yield escaped, "backslashes that are no escapes kept as backslashes"
+        yield escaped, "backslashes that are not escapes kept as backslashes"
 
 
 def _has_control(text: str) -> bool:
@@ -72,7 +72,7 @@ def _has_control(text: str) -> bool:
 
 
 def _with_doubled_backslashes(text: str) -> str:
-    r"""Return the text with backslashes doubled that begin no escape of JSON, such as in `\d`.
+    r"""Return the text with backslashes doubled that do not begin a JSON escape, such as in `\d`.
 
     Where others do begin one (`\b`, `\n`), it is not known which were meant; the text is then returned unchanged.
     """

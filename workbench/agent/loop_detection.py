@@ -160,7 +160,7 @@ def _failing(moves: Sequence[Move]) -> Loop | None:
 def _failing_between_looks(moves: Sequence[Move]) -> Loop | None:
     """Find errors between calls that succeed and show the same each time, such as edits and views of one file.
 
-    A command's exit code is no such error: the tests may fail otherwise after each of the same steps.
+    A command's exit code is not such an error: the tests may fail otherwise after each of the same steps.
     """
     failed = [at for at, move in enumerate(moves) if move.is_error][-_ANY_FAILED:]
     if len(failed) < _ANY_FAILED or not moves[-1].is_error:

@@ -51,7 +51,10 @@ def read_arguments(text: str) -> dict[str, Any]:
 
 
 def read_or_repaired(text: str) -> tuple[dict[str, Any], str]:
-    """Return the object that the text holds or can only mean, and what was repaired. Raises UnreadableArguments."""
+    """Return the JSON object in the text and a note on its repair, if any. Raises UnreadableArguments.
+
+    A text is repaired only if it can be read in exactly one way.
+    """
     try:
         return read_arguments(text), ""
     except UnreadableArguments:

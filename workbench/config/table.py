@@ -375,7 +375,7 @@ class Settings:
         0,
         WholeNumber(0),
         "Tokens",
-        "Tokens in one run, in and out, before it pauses; 0 is no limit.",
+        "Tokens in one run, in and out, before it pauses; 0 means no limit.",
         group="Limits",
         unit="tokens",
         unset="no limit",
@@ -385,7 +385,7 @@ class Settings:
         0.0,
         Number(what="an amount of dollars such as 0.50"),
         "Cost",
-        "US dollars in one run before it pauses; 0 is no limit. Without a known price the run pauses once and says "
+        "US dollars in one run before it pauses; 0 means no limit. Without a known price the run pauses once and says "
         "so; token_limit works for every model.",
         group="Limits",
         unit="$",
@@ -396,7 +396,7 @@ class Settings:
         30_000,
         WholeNumber(0),
         "Max tool output",
-        "Characters of a tool's result that reach the model; the middle of a longer one is omitted. 0 is no limit.",
+        "Characters of a tool's result that reach the model; the middle of a longer one is omitted. 0 means no limit.",
         group="Limits",
         unit="characters",
         unset="no limit",

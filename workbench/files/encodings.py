@@ -25,13 +25,13 @@ _CONTROLS: Final = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\
 _ASCII: Final = bytes(range(0x80))
 _C1: Final = bytes(range(0x80, 0xA0))
 _SAMPLE = 1_200
-"""The most bytes, of lines that are not ASCII, on which the possible encodings are compared."""
+"""The maximum number of bytes, in non-ASCII lines, on which possible encodings are compared."""
 _BEGINNING = 512
 """The number of bytes that are compared before all of a text is."""
 _CLEAR = 2.0
 """The plausibility of a text whose script is beyond doubt."""
 _FEWEST = 3
-"""The fewest characters by which a text is told from binary data."""
+"""The minimum number of characters needed to tell text from binary data."""
 
 
 @dataclass(frozen=True)

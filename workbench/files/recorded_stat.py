@@ -196,7 +196,7 @@ _TEXT: Final = FileReader(lambda content: content.decode(errors="surrogateescape
 
 
 def text(path: str) -> str:
-    """Return the start of the file at the path, with bytes that are no UTF-8 as surrogates; empty if there is none."""
+    """Return the start of the file at the path, with bytes that are not UTF-8 as surrogates; empty if there is none."""
     return ask(_TEXT, path)
 
 

@@ -244,7 +244,7 @@ class AnchoredEntry:
         file = os.fdopen(self.open(os.O_RDONLY | os.O_NONBLOCK, beside=beside), "rb", buffering=0)
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file.close()
-            raise OSError(errno.ESTALE, "It is no regular file", str(self.path))
+            raise OSError(errno.ESTALE, "It is not a regular file", str(self.path))
         return file
 
     def may_write(self) -> bool:

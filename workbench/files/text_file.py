@@ -48,7 +48,7 @@ def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
         _check_regular(path, os.fstat(file.fileno()))
         raw: bytes | None = file.read(MAX_BYTES + 1)
     if raw is None:  # a file of the kernel's, with no data available now
-        raise EditorError(f"{path} is no ordinary file: there is nothing to read in it now.")
+        raise EditorError(f"{path} is not an ordinary file: there is nothing to read in it now.")
     if len(raw) > MAX_BYTES:
         raise EditorError(_too_large(path))
     return raw

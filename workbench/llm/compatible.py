@@ -47,7 +47,7 @@ def stream(client: Any, base: str, key: str | None, body: Mapping[str, Any]) -> 
 
     Without a key of the profile, the key in OPENAI_API_KEY is sent. Raises Rejected, and whatever httpx raises.
     """
-    # A non-finite number is no JSON: the request fails here, not at the server.
+    # A non-finite number is not JSON: the request fails here, not at the server.
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     request = client.build_request(
         "POST", f"{base.rstrip('/')}/chat/completions", content=content, headers=_headers(key)

@@ -150,7 +150,7 @@ class ModelSource:
 
     @property
     def is_named(self) -> bool:
-        """Whether a model's name is known; of some providers only the key is."""
+        """Whether a model's name is known; for some providers, only a key was found."""
         return not self.models[0].endswith("/NAME")
 
     @property

@@ -192,7 +192,7 @@ _FALLBACK: dict[Kind, str] = {
     "lost": "cannot be reached",
     "stalled": "stopped answering",
 }
-"""The kinds of failures after which another model may be asked, as predicates of which the model is the subject."""
+"""The kinds of failures after which another model may be asked, as predicates about the model."""
 _OVERLOADED = frozenset({None, 503, 529})
 _BUSY = frozenset({408, 409, 425, 500, 502, 503, 504, 520, 522, 524, 529})
 _NAMED: dict[str, Kind] = {

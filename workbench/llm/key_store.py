@@ -29,7 +29,7 @@ _LARGEST: Final = 100_000
 
 
 def key_name(model: str, api_base: str | None = None, env: Mapping[str, str] = os.environ) -> str:
-    """Return the name under which a model's key is saved; empty if the provider is not known.
+    """Return the name under which a model's key is saved; empty if the provider is unknown.
 
     That is the provider, or, for a server of the user's own, the scheme, host and port of its address: a saved key is
     sent to no other server than the one for which it was entered.

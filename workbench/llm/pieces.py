@@ -1,6 +1,6 @@
 """Reads the pieces of a streamed body: server-sent events and lines of JSON; used by `sse` and `whole_bodies`.
 
-A piece that is no JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that occur
+A piece that is not JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that occur
 nowhere in UTF-8 are the provider's own mistake and become U+FFFD.
 
 Source of the format: https://html.spec.whatwg.org/multipage/server-sent-events.html.
@@ -85,7 +85,7 @@ class ServerEvent:
 
 
 def events_of(pieces: Iterable[bytes]) -> Iterator[ServerEvent]:
-    """Yield the events of a body. A line that is no field continues data that is no JSON yet, as Gemini sends it."""
+    """Yield the events of a body; a line without a field continues JSON that is incomplete, as Gemini sends it."""
     event, is_open = ServerEvent(), None
     for line in lines_of(pieces):
         if line.startswith("data:"):

@@ -55,7 +55,7 @@ PROVIDERS: Final = {
     "perplexity": ListedProvider("Perplexity"),
     "azure": ListedProvider("Azure OpenAI"),
 }
-"""The providers for which the first run has a row, in its order."""
+"""The providers listed at the first run, in order."""
 
 
 def default_model(provider: str) -> str:
@@ -70,7 +70,7 @@ class ModelList:
 
     names: tuple[str, ...] = ()
     status: int = 0
-    """The HTTP status with which the provider or server answered; 0 if it did not."""
+    """The HTTP status of the answer; 0 if there was none."""
 
     @property
     def is_rejected(self) -> bool:
@@ -81,7 +81,7 @@ class ModelList:
 def offered_models(provider: str, api_base: str = "", key: str = "", limit: float = LIMIT) -> ModelList:
     """Return the models that the provider, or the server at `api_base`, lists for this key.
 
-    Without an answer, those of litellm's table are returned; of a server of the user's own, none.
+    Without an answer, the models in litellm's table are returned, or none for a server of the user's own.
     """
     base = api_base or base_in_environment(provider) or PROVIDERS.get(provider, ListedProvider("")).base
     is_own = bool(base) and not is_own_domain(base, provider)

@@ -37,7 +37,7 @@ def checked(chunk: Any) -> dict[str, Any]:
     no chunk.
     """
     if not isinstance(chunk, dict):
-        raise BrokenStream("the answer is no JSON object")
+        raise BrokenStream("the answer is not a JSON object")
     error = chunk.get("error")
     if error:
         fields = error if isinstance(error, dict) else {"message": error}

@@ -234,7 +234,7 @@ def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: 
 
 
 def allowed_name(name: str) -> str:
-    """Return the name under which a server is used: letters, digits, `-`, `_` and `.`, at most 41."""
+    """Return the name used for a server: letters, digits, `-`, `_` and `.`, at most 41."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-_.")[:41]
     return name if _NAME.fullmatch(name) else plain or "server"
 

@@ -161,7 +161,7 @@ def _completed_url(text: str, result: Normalized) -> str:
 _LONGEST_URL = 80
 _SCHEME: Final = re.compile(r"\Ahttps?://", re.IGNORECASE)
 _NO_SCHEME: Final = re.compile(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
-"""A host, maybe with its port, a path and a query; a login before the host is no address that is completed."""
+"""A host, maybe with its port, a path and a query; a login before the host is not an address that is completed."""
 _THIS_MACHINE: Final = re.compile(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
 
 

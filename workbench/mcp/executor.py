@@ -223,7 +223,7 @@ _SLACK = 30.0
 
 
 def _nobody(server: str) -> RequestHandler | None:
-    """Return None: for a tool outside a session, nobody can answer the server's requests."""
+    """Return None: outside a session, there is no user to answer the server's requests."""
     return None
 
 

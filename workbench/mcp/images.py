@@ -91,7 +91,7 @@ def _images(argv: Sequence[str]) -> Iterator[str]:
 
 
 def _image(runner: _Runner, rest: Sequence[str]) -> str:
-    """Return the image after the verb; empty if the first operands are no verb that runs one."""
+    """Return the image after the verb; empty if the first operands are not a verb that runs one."""
     operands = _operands(runner, rest)
     verb = next((each for each in operands if each not in runner.groups), "")
     return next(operands, "") if verb in runner.verbs and "--rootfs" not in rest else ""

@@ -112,7 +112,9 @@ def _part(server: str, message: Any) -> SamplePart:
             lines.append(f"[an image, {block.mime_type}, {len(block.data) * 3 // 4:,} bytes]")
             images.append(f"data:{block.mime_type};base64,{block.data}")
         else:
-            raise NotPossible(f"the MCP server {server} wanted something sent that is no text and no image: refused")
+            raise NotPossible(
+                f"the MCP server {server} wanted the model to get something other than text and images: refused"
+            )
     return SamplePart(message.role, "\n".join(lines), tuple(images))
 
 

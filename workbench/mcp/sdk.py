@@ -169,7 +169,7 @@ def _noticing_older(server: ServerConfig, answers: Sequence[httpx2.Response]) ->
 def _is_older(answer: httpx2.Response) -> bool:
     """Return whether the answer to the first request shows that its sender does not speak the newer transport.
 
-    A required sign-in, a refusal and a failing server are no such answers.
+    A required sign-in, a refusal and a failing server do not count as such answers.
     """
     if answer.is_success:
         return not answer.headers.get("content-type", "").startswith(("application/json", "text/event-stream"))

@@ -149,7 +149,7 @@ class NoteWritten(Command):
 
 
 class Leave(Command):
-    """Leave the session; with `stop`, because the terminal is gone, a run that no other front end watches ends too."""
+    """Leave the session. `stop` also ends the run, unless another front end watches it: the terminal is gone."""
 
     stop: bool = False
 

@@ -115,7 +115,7 @@ class CustomCommand(Data):
 
 
 class AlwaysChoice(Data):
-    """One breadth of "always allow": what it allows, in words, and the rules that do so together, one line each."""
+    """One choice of "always allow": what it allows, as text, and the rules that together allow it, one per line."""
 
     label: str
     rules: tuple[str, ...]

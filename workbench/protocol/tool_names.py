@@ -1,4 +1,4 @@
-"""Older names of tools, which models still call them by; the tools package registers those of its tools."""
+"""Older names by which models still call tools; the tools package registers the older names of its own."""
 
 from __future__ import annotations
 

@@ -25,6 +25,9 @@ ANY = "/**"
 ENTRY = "found-file"
 """A name in a path that stands for any file or directory there, known only when the command runs."""
 
+# The rules of programs write the reasons; these phrases in them are what the rules on paths and the offers rely on.
+_UNCERTAIN = re.compile(r"not known|known at run time|\bunknown\b")
+_UNRECOGNIZED = re.compile(r"\bunknown (?:(?:git|pip) )?(?:command|magic|program)$")
 
 Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
 
@@ -58,7 +61,7 @@ class Part(NamedTuple):
     directories: tuple[str, ...] = ()
     """The directories in which it may run, as far as they are known; relative names in `mentions` start there."""
     is_lost: bool = False
-    """Whether the directory in which it runs is not known; `directories` then holds the workspace."""
+    """Whether the directory in which it runs is unknown; `directories` then contains the workspace."""
     protected: tuple[str, ...] = ()
     """The protected paths that it changes or deletes."""
     opaque: str = ""
@@ -84,6 +87,16 @@ class Part(NamedTuple):
     """Whether it is a redirect to or from a file, of the command before it."""
     is_substituted: bool = False
     """Whether the shell runs it to expand a word of another command."""
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether the reason says that something is unknown, so the command may also concern other paths."""
+        return _UNCERTAIN.search(self.reason) is not None
+
+    @property
+    def is_unrecognized(self) -> bool:
+        """Whether the reason is that the analysis does not know the program or its subcommand."""
+        return _UNRECOGNIZED.search(self.reason) is not None
 
 
 class Assessment(NamedTuple):

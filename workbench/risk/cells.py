@@ -130,7 +130,7 @@ def _called(context: PathContext, directory: str) -> Callable[[str, str], tuple[
 def _command(command: str, context: PathContext, directory: str) -> Iterator[Part]:
     """Yield the parts of a shell line; HIGH if IPython inserts values, which are unknown until it runs."""
     if _INSERTED.search(command):
-        why = "runs a command into which values are put that are not known before"
+        why = "runs a command that contains values only known at run time"
         yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, context.workspace)
         return
     result = assess_command(command, context, directory)
@@ -153,9 +153,7 @@ def _magic(line: str, context: PathContext, directory: str) -> Iterator[Part]:
     elif name in _SETTLES or (name == "load_ext" and rest.strip() in _EXTENSIONS):
         yield _settled(line, name, rest)
     else:
-        yield losing(
-            Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, context.workspace
-        )
+        yield losing(Part(shortened(f"%{line}"), "HIGH", "uses an unknown magic"), line, context.workspace)
 
 
 def _settled(line: str, name: str, rest: str) -> Part:
@@ -187,5 +185,5 @@ def _whole(first: str, body: str, context: PathContext, directory: str) -> Asses
     if name in _OF_PYTHON:
         inner = f"{_behind_flags(rest) if name != 'capture' else ''}\n{body}"
         return summed(_parts(inner, inner, context, directory))
-    unknown = one("HIGH", "runs the cell with a magic that is not known here", f"%%{first}\n{body}")
+    unknown = one("HIGH", "runs the cell with an unknown magic", f"%%{first}\n{body}")
     return unknown._replace(parts=tuple(losing(part, body, context.workspace) for part in unknown.parts))

@@ -1,6 +1,6 @@
 """Parse git settings as git does, and tell what they name and which changes to them are harmless.
 
-The grammar is that of `config.c` in git; `tests/risk/test_git_settings.py` compares the parser with the installed git.
+The grammar follows `config.c` in git; `tests/risk/test_git_settings.py` compares the parser with the installed git.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _GIT_LISTS: Final[Mapping[str, re.Pattern[str]]] = {
 """Commands of git that list something with these arguments only, and change it with others."""
 _GIT_OPTIONS: Final = ("--no-pager", "-P")
 _FOLLOWS: Final = re.compile(r"-[A-Za-z0-9]*[fF]\w*|--follow.*|--retry|--pid.*")
-"""Options of `tail` with which it never ends."""
+"""Options of `tail` that keep it running forever."""
 _QUIET: Final = re.compile(r"(?<=\s)(?:2>\s?&1|(?:[12]?|&)>\s?/dev/null)(?=[\s;|]|$)")
 _COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n'\"]*$", re.M)
 _JOINTS: Final = frozenset({"", ";", "|", "&&", "||"})

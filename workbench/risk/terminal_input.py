@@ -18,7 +18,7 @@ from workbench.risk.programs.escalation import destroys
 from workbench.risk.word import literal
 
 _GOES: Final = "goes to the program that runs, as if typed"
-_UNKNOWN_EFFECT: Final = "goes to a program of which it is not known what it does with it"
+_UNKNOWN_EFFECT: Final = "goes to a program whose use of it is unknown"
 _ANSWERS: Final = "answers a program that is high risk itself"
 _ELSEWHERE: Final = "runs on another machine or in a container"
 
@@ -74,10 +74,10 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
     if _CALLS.search(text) and (rating := rated_code(text))[0] == "HIGH":
         return one("HIGH", rating[1], text)
     if method := _DESTROYING_METHOD.search(text):
-        return one("HIGH", f"calls {method[1][:20]} in a program that is not known here", text)
+        return one("HIGH", f"calls {method[1][:20]} in an unknown program", text)
     for line in text.splitlines()[:_MOST_LINES]:
         if verb := destroys([literal(word) for word in line.split()[:_FIRST_WORDS]], by_flag=False):
-            return one("HIGH", f"gives a program that is not known here the verb {verb[:20]}", text)
+            return one("HIGH", f"gives an unknown program the verb {verb[:20]}", text)
     return one("UNKNOWN", _UNKNOWN_EFFECT, text)
 
 

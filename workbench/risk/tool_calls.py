@@ -29,8 +29,8 @@ from workbench.tools.tool import ToolDefinition
 
 _MOVES = re.compile(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
 _DOES: Mapping[str, str] = {
-    "ENTER": "submits what is typed in the program that runs",
-    **dict.fromkeys(("C-J", "C-M"), "submits what is typed in the program that runs"),
+    "ENTER": "submits the input of the running program",
+    **dict.fromkeys(("C-J", "C-M"), "submits the input of the running program"),
     "C-C": "interrupts the program that runs",
     "C-Z": "stops the program that runs, and leaves it waiting",
     "C-D": "ends what is typed into the program that runs, which may end or continue it",
@@ -88,7 +88,7 @@ def executed_by(
     """Return the files that a call would execute or read as code, by path, with a hash of each content.
 
     `rated` is the call's rating. `pending` maps paths that earlier actions will write to their future text; such a
-    file's hash is that of the future text.
+    file's hash is the hash of the future text.
     """
     effects = _effects(tool, arguments, context)
     lines = [each.line if isinstance(each, RunsCommand) else each.text for each in effects if _is_command(each)]

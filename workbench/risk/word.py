@@ -18,7 +18,7 @@ class Word(NamedTuple):
     runs: bool = False
     """Whether the shell runs a command to expand the word."""
     splits: bool = False
-    """Whether the shell may make several words of a value that is not known, or none."""
+    """Whether the shell may split an unknown value into several words, or none."""
     matches: bool = False
     """Whether the shell may put the names of several files in its place."""
 

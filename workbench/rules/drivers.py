@@ -76,7 +76,7 @@ def may_drive(command: tuple[str, ...], program: str) -> bool:
 
 
 def library_for(program: str, code: str) -> str:
-    """Return the first library that code imports and that does what a program does; empty if there is none.
+    """Return the first imported library that can do what a program does; empty if there is none.
 
     The code may be in any language, and may be the text of a command line with `-m NAME`.
     """

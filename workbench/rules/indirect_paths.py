@@ -149,7 +149,7 @@ def _matched_symlinks(pattern: str) -> Iterator[str]:
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """Yield the paths that a glob matches; none if a part of it is not known."""
+    """Yield the paths that a glob matches; none if part of it is unknown."""
     return iter(()) if UNKNOWN in pattern else glob.iglob(pattern)  # noqa: PTH207 - strings
 
 
@@ -236,7 +236,7 @@ def _is_unplaced(part: Part) -> bool:
         return False
     if name in _UNPACKS or (name in _CONTAINERS and any(_MOUNTS.match(word) for word in part.words)):
         return True
-    if "not known" in part.reason and not part.reason.startswith(_SETS_VARIABLE):
+    if part.is_uncertain and not part.reason.startswith(_SETS_VARIABLE):
         return True
     if any(_ANOTHER_NAME.search(path) for path in part.paths):
         return True
@@ -334,7 +334,7 @@ Inode = tuple[int, int]
 
 
 def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return the first `ask` or `deny` rule for a file of which the action opens another hard link, or None.
+    """Return the first `ask` or `deny` rule for a file that the action opens through another hard link, or None.
 
     If a rule has too many files to check, every hard link that the action names counts.
     """

@@ -58,7 +58,7 @@ _ONLY_EXACT: Final = words(
 
 @dataclass(frozen=True)
 class AlwaysOffer:
-    """Rules that together allow an action, and what they allow in words."""
+    """Rules that together allow an action, and a description of what they allow."""
 
     label: str
     rules: tuple[Rule, ...]
@@ -270,7 +270,7 @@ class _Command:
 
     def with_any_arguments(self) -> Rule | None:
         """Return the rule for the program with any arguments; None if there is none."""
-        fixed = 0 if self.part.reason.endswith("not known here") else self._fixed()
+        fixed = 0 if self.part.is_unrecognized else self._fixed()
         pattern = f"{escaped(shlex.join(self.part.words[:fixed]))} *" if fixed else ""
         if not pattern or slips_by(pattern, self.part.words):
             return None

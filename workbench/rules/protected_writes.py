@@ -21,8 +21,8 @@ _WRITES_NOTHING: Final = words("--abort --continue --skip --quit --check --stat 
 _PATCH_PATH = re.compile(
     r"(?m)^[> ]*(?:(?:---|\+\+\+|\*\*\*|Index:|rename to|rename from|copy to) |diff --git )([^\t\n]+)"
 )
-_COMMAND: Final = "it runs a command that is not known before it runs, which may write to protected paths"
-_WRITE: Final = "it writes to a path that is not known before it runs, which may be a protected one"
+_COMMAND: Final = "it runs a command only known at run time, which may write to protected paths"
+_WRITE: Final = "it writes to a path only known at run time, which may be a protected one"
 _PATCH: Final = "it applies a patch that cannot be read before it runs, which may change protected files"
 
 
@@ -67,7 +67,7 @@ def _is_patch(part: Part) -> bool:
 
 
 def _by_patch(part: Part, subject: Subject) -> str:
-    """Return why a patch is asked about: it names a protected path, or cannot be read; empty if neither applies."""
+    """Return why a patch needs approval: it names a protected path, or cannot be read; empty if neither applies."""
     if part.words[0] == "git" and not _WRITES_NOTHING.isdisjoint(part.words):
         return ""
     strings = list(_patch_contents(part, subject))

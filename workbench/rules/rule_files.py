@@ -206,7 +206,7 @@ def _message(error: Exception) -> str:
 
 def _rule(verdict: str, table: object, source: Source, number: int) -> Rule:
     if not isinstance(table, Mapping):
-        raise RuleError("it is no table")
+        raise RuleError("it is not a table")
     _check(table)
     if source == "folder" and (verdict == "allow" or "folder" in table):
         raise RuleError("the rules of a directory may only ask and deny, and apply to that directory")

@@ -64,7 +64,7 @@ def settings_for(
 
 
 def _filter_in(flags: dict[str, Any]) -> dict[str, str]:
-    """Take the filter of tools by name out of the arguments and return it. Raises UsageError if it is no pattern."""
+    """Take the filter of tools by name out of the arguments and return it. Raises UsageError if it is not a pattern."""
     pattern = flags.pop(FILTER, None)
     return {FILTER: RegularExpression().check(FILTER, pattern)} if pattern else {}
 
@@ -83,7 +83,7 @@ def _flags_of(model: Any) -> dict[str, str]:
     names = {"model": "model", "api_key": "api_key", "api_base": "base_url"}
     flags = {name: _plain(getattr(model, attribute, None)) for name, attribute in names.items()}
     if model is not None and not isinstance(flags["model"], str):
-        raise TypeError(f"{model!r} is no model: give a name, an LLM, or an object with `name` and `respond`")
+        raise TypeError(f"{model!r} is not a model: give a name, an LLM, or an object with `name` and `respond`")
     return {name: value for name, value in flags.items() if value}
 
 

@@ -74,7 +74,7 @@ class Driver:
             self.open(session_id=opened.id)
 
     def send(self, prompt: str) -> None:
-        """Send a message with the files that it mentions. Raises WorkbenchError, and TypeError if it is no text."""
+        """Send a message with the files that it mentions. Raises WorkbenchError, and TypeError if it is not text."""
         if not isinstance(prompt, str):
             raise TypeError(f"a prompt is a text, not {type(prompt).__name__}")
         opened = self.open(prompt)

@@ -15,7 +15,7 @@ Reason: TypeAlias = Literal["question"] | RunEnd
 class RunResult:
     """How a run ended.
 
-    `reason` is "finished" (a special tool ended the run), "waiting" (the model answered in words), "question" (an
+    `reason` is "finished" (a special tool ended the run), "waiting" (the model answered with text), "question" (an
     action waits for an approval), "limit", "stuck", "interrupted" or "error"; `detail` says more. `cost` is in US
     dollars, and does not include calls without a known price.
     """

@@ -18,7 +18,7 @@ _RANDOM: Final = re.compile(
 def split_key(text: str) -> tuple[str, str]:
     """Return the API key that the text contains, and the text without it; the key is empty if there is none.
 
-    The password in the URL of a proxy (`user:password@host`) is no key.
+    The password in the URL of a proxy (`user:password@host`) is not a key.
     """
     dotted = _SHAPES.dotted(text)
     covered = [match for match in _DOTS.finditer(dotted) if text[match.end() : match.end() + 1] != "@"]

@@ -7,7 +7,7 @@ from workbench.session.storage.event_rows import observed_text
 
 
 class FinalAnswer:
-    """The answer of a run: the message with which a tool ended it, in full, or else the last words of the model."""
+    """The answer of a run: the message of the tool that ended it, in full, or else the model's last text."""
 
     def __init__(self) -> None:
         self.text = ""

@@ -76,7 +76,7 @@ class Log:
         """Write the events, then update state and reducers, then call the listeners.
 
         Raises StoreError if they cannot be written. Events that report what has already `happened` (a response, a
-        result) are then kept and written before anything else. `lasting` is that of `Store.append`.
+        result) are then kept and written before anything else. `lasting` is passed to `Store.append`.
         """
         with self.lock:
             batch = (*self._unsaved, *(self._in_turn(event) for event in events))

@@ -55,7 +55,7 @@ from workbench.tools.tool import ToolDefinition
 __all__ = ["CommandError", "Session"]
 
 EXIT = "/exit"
-"""The message with which a user ends the run."""
+"""The message that ends the run for the user."""
 
 
 def _ignore(event: object) -> None:

@@ -19,7 +19,7 @@ _SLUG_LENGTH = 32
 _MOST_READ = 400
 """The number of characters at the beginning of a hint that are used for an id."""
 _DOUBT = re.compile(r"\d|pass|pwd|secret|token|key|://", re.IGNORECASE)
-"""Matches text that may contain a secret, for which the slow masker is loaded."""
+"""Matches text that may contain a secret; only then is the slow masker loaded."""
 
 
 def new_id(hint: str, now: datetime | None = None) -> str:

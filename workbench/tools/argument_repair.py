@@ -40,9 +40,9 @@ _FENCE: Final = re.compile(r"\A\s{0,99}```[\w-]{0,20}\s{0,99}|\s{0,99}```\s{0,99
 
 
 def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments, list[str]]:
-    """Return the arguments with each value that does not fit replaced by what it can only mean, and notes on them.
+    """Return the arguments with invalid values repaired where only one reading is possible, and a note on each.
 
-    `schema` has no references, as `ToolDefinition.schema`.
+    `schema` must not contain references; `ToolDefinition.schema` has none.
     """
     properties, required = schema.get("properties", {}), schema.get("required", ())
     repaired: Arguments = {}

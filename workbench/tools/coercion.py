@@ -1,4 +1,4 @@
-"""Checks what goes into a tool and what comes out of it: arguments become its action, results its observation."""
+"""Validates the input and output of tools: arguments become an action, results an observation."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def observed(result: Any) -> Observation:
         return Observation.from_text("Done.")
     try:
         return Observation.from_text(to_json(result, fallback=str).decode())
-    except ValueError:  # it contains itself, bytes that are no text, or too much inside one another
+    except ValueError:  # it contains itself, bytes that are not text, or too much inside one another
         return Observation.from_text(well_formed(str(result)))
 
 

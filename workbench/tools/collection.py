@@ -166,8 +166,8 @@ class ToolCollection:
         return self.add_tools(tool)
 
     def add_tools(self, *tools: Toolish | Sequence[Toolish]) -> ToolCollection:
-        """Add several; if one cannot be added, none is. Tools that are there already stay; another tool of the same
-        name is left out with a warning.
+        """Add several tools, or none if one of them cannot be added. Tools that are already there stay; another tool
+        of the same name is left out with a warning.
         """
         sources = [_source(tool) for tool in _flat(tools)]
         with self._lock:
@@ -245,7 +245,7 @@ def _source(tool: Any) -> Any:
     if isinstance(tool, ToolDefinition | type):
         return check_tool(tool)
     if not callable(tool):
-        raise TypeError(f"{tool!r} is no tool: give a ToolDefinition, its class, a name, a Tool or a function.")
+        raise TypeError(f"{tool!r} is not a tool: give a ToolDefinition, its class, a name, a Tool or a function.")
     return tool_from_function(tool)
 
 
@@ -279,7 +279,7 @@ def _check(tool: ToolDefinition, others: MutableMapping[str, ToolDefinition]) ->
     if tool.name in others:
         raise UsageError(f"Two tools are called {tool.name!r}; a name belongs to one tool.")
     if not is_name(tool.name):
-        raise UsageError(f"{tool.name!r} is no name for a tool: letters, digits, `_` and `-`, at most 64.")
+        raise UsageError(f"{tool.name!r} is not a name for a tool: letters, digits, `_` and `-`, at most 64.")
     if not stands_in(tool):
         raise UsageError(f"The name {tool.name!r} belongs to a built-in tool, which is rated by it; choose another.")
     json.dumps(tool.to_openai_tool())

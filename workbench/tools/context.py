@@ -54,7 +54,7 @@ class Delegated:
     is_error: bool = False
     session: str = ""
     agent: str = ""
-    """Its name, which is that of its kind if it has one."""
+    """Its name: the name of its kind, if it has one."""
     definition: str = ""
     """Where its kind is defined, and what it has; empty without a kind."""
 

@@ -36,7 +36,7 @@ _ESCAPED: Final = {
 def literal(text: str) -> Any:
     """Return the list or object that a text writes. Raises ValueError if it is none that has one reading."""
     if len(text) > LONGEST or text.lstrip()[:1] not in _CLOSERS:
-        raise ValueError("this is no list and no object, or too long")
+        raise ValueError("this is not a list or an object, or it is too long")
     try:
         return json.loads(" ".join(_as_json(list(_tokens(text)))), object_pairs_hook=_each_once)
     except RecursionError:
@@ -62,7 +62,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_json(tokens: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the tokens as JSON, which is invalid if they are no literal. Raises ValueError."""
+    """Yield the tokens as JSON, which is invalid if they are not a literal. Raises ValueError."""
     opened: list[tuple[str, int]] = []  # each open bracket, and the position of the last comma in it
     before = ""
     for at, (kind, token) in enumerate(tokens):
@@ -90,7 +90,7 @@ def _bracket(token: str, before: str, opened: list[tuple[str, int]]) -> str:
     """Return the sign in JSON, where a tuple is a list. Raises ValueError for a call, and for brackets that differ."""
     if token in _CLOSERS:
         if token == "(" and before not in ("", "[", "(", ",", ":"):
-            raise ValueError("a call is no literal")
+            raise ValueError("a call is not a literal")
         opened.append((token, -1))
     elif token in _CLOSERS.values():
         opening, comma = opened.pop() if opened else ("", -1)
@@ -101,7 +101,7 @@ def _bracket(token: str, before: str, opened: list[tuple[str, int]]) -> str:
 
 def _word(token: str) -> str:
     if token not in _WORDS:
-        raise ValueError(f"{token[:40]} is no literal")
+        raise ValueError(f"{token[:40]} is not a literal")
     return _WORDS[token]
 
 
@@ -116,5 +116,5 @@ def _unescaped(match: re.Match[str]) -> str:
     if escape[1] == "u" and len(escape) > 2:
         return str(json.loads(f'"{escape}"'))
     if escape[1] not in _ESCAPED:
-        raise ValueError(f"{escape} is no escape")
+        raise ValueError(f"{escape} is not an escape")
     return _ESCAPED[escape[1]]

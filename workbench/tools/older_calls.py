@@ -97,9 +97,9 @@ class AmbiguousCall(ValueError):
 
 
 def inferred(tool: str, arguments: Arguments) -> tuple[Arguments, list[str]]:
-    """Return the arguments with what a call of this tool leaves out or writes in another form, and notes on it.
+    """Return the arguments with omitted and differently written ones inferred, and a note on each.
 
-    Raises AmbiguousCall if it may mean several things.
+    Raises AmbiguousCall if the call can be read in several ways.
     """
     infer = _INFERRED.get(tool)
     return infer(arguments) if infer else (arguments, [])

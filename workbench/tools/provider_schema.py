@@ -1,4 +1,4 @@
-"""Conversion of the schemas of tools to the forms that single providers accept.
+"""Conversion of tool schemas to the forms that individual providers accept.
 
 Gemini's function declarations have a subset, the schema object of an older OpenAPI: one type for a value, `nullable`,
 `enum` for strings, `items` for lists and `anyOf`. Anything else fails the whole request. What a schema says beyond that

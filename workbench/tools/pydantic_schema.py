@@ -89,5 +89,5 @@ def _field(value: BaseModel, name: str) -> dict[str, Any]:
     try:
         return value.model_dump(mode="json", include={name}, fallback=str)
     except Exception:  # noqa: BLE001 - as above
-        logger.warning("%s: the field `%s` is not recorded, because it is no JSON", type(value).__name__, name)
+        logger.warning("%s: the field `%s` is not recorded, because it is not JSON", type(value).__name__, name)
         return {}

@@ -137,7 +137,7 @@ def check_tool(tool: object) -> Registrable:
     if isinstance(tool, ToolDefinition):
         return tool.as_executable()
     if not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):
-        raise TypeError(f"{tool!r} is no ToolDefinition, no subclass of ToolBase and no factory.")
+        raise TypeError(f"{tool!r} is not a ToolDefinition, a subclass of ToolBase or a factory.")
     if isinstance(tool, type) and (tool is ToolDefinition or getattr(tool.create, "__isabstractmethod__", False)):
         raise TypeError(f"{tool.__name__} is abstract: a subclass says with `create` which tools there are.")
     return tool

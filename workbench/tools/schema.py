@@ -52,7 +52,7 @@ def model_from_schema(name: str, schema: dict[str, Any] | bool, base: type[Model
             raise ValueError(f"{name}: the schema must describe an object.")
         return cast(type[ModelT], _Builder(base).model(name, plain, 0))
     except (TypeError, AttributeError, RecursionError, SchemaError, PydanticUserError) as error:
-        raise ValueError(f"{name}: this is no usable JSON schema ({error}).") from error
+        raise ValueError(f"{name}: this is not a usable JSON schema ({error}).") from error
 
 
 def _lists_properties(schema: dict[str, Any]) -> bool:

@@ -74,7 +74,7 @@ class RepairedSchema(NamedTuple):
 
 
 def repaired(schema: Any) -> RepairedSchema:
-    """Return the repaired schema of a tool's arguments. Never raises; what is no schema at all is left out."""
+    """Return the repaired schema of a tool's arguments. Never raises; what is not a schema at all is left out."""
     if not isinstance(schema, dict):
         is_open = schema is True or schema is None
         return RepairedSchema({}, [], "" if is_open else "it describes no object")
@@ -138,7 +138,7 @@ class _Repair:
             return _NOTHING
         unknown = next((each for each in names if each not in _TYPES), "")
         if unknown != "":
-            self.fault = self.fault or (f"{unknown!r} is no type" if isinstance(unknown, str) else "")
+            self.fault = self.fault or (f"{unknown!r} is not a type" if isinstance(unknown, str) else "")
             # The unknown type may be any, which the others would forbid.
             return self._omit(_join(path, name), "the type is unknown")
         kinds = list(dict.fromkeys(names))
@@ -149,14 +149,14 @@ class _Repair:
         if value == []:
             return {}  # as PHP writes an empty object
         if not isinstance(value, dict):
-            return self._omit(_join(path, name), "it is no object")
+            return self._omit(_join(path, name), "it is not an object")
         result: Node = {}
         for key, part in value.items():
             where = _join(path, key if name == "properties" else f"{name}.{key}")
             if not self._is_json and not _is_json(key):
                 self._omit(well_formed(where), _NOT_JSON)
             elif name == "patternProperties" and not _is_pattern(key):
-                self._omit(where, "it is no regular expression")
+                self._omit(where, "it is not a regular expression")
             elif part is False and name in ("properties", "patternProperties"):
                 self._omit(where, "no value is allowed there")
             else:
@@ -173,7 +173,7 @@ class _Repair:
         if part is False:
             return {"not": {}}
         if part is not True:
-            self._omit(path, "it is no schema")
+            self._omit(path, "it is not a schema")
         return {}
 
     def single(self, name: str, value: Any, path: str, depth: int) -> Any:
@@ -192,7 +192,7 @@ class _Repair:
         """Repair a keyword that has a list of schemas; one that says nothing is left out without a notice."""
         parts = [value] if isinstance(value, dict) else value
         if not isinstance(parts, list):
-            return self._omit(_join(path, name), "it is no list")
+            return self._omit(_join(path, name), "it is not a list")
         if name == "prefixItems":
             return [self.schema(part, f"{path}[{at}]", depth) for at, part in enumerate(parts)] or _NOTHING
         if name != "allOf" and any(part is True or part == {} for part in parts):
@@ -206,13 +206,13 @@ class _Repair:
         """Repair a numeric limit; booleans are the exclusive limits of draft 4."""
         if isinstance(value, bool) and name.startswith("exclusive"):
             return _NOTHING
-        return value if _is_number(value) else self._omit(_join(path, name), "it is no number")
+        return value if _is_number(value) else self._omit(_join(path, name), "it is not a number")
 
     def count(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Repair a limit of lengths."""
         if _is_number(value) and 0 <= value <= _MOST_COUNT and value == int(value):
             return int(value)
-        return self._omit(_join(path, name), "it is no number")
+        return self._omit(_join(path, name), "it is not a number")
 
     def nothing(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Leave the keyword out without a notice."""
@@ -220,7 +220,7 @@ class _Repair:
 
     def string(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Keep a string."""
-        return value if isinstance(value, str) else self._omit(_join(path, name), "it is no text")
+        return value if isinstance(value, str) else self._omit(_join(path, name), "it is not text")
 
     def boolean(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Keep a boolean."""
@@ -229,13 +229,13 @@ class _Repair:
     def pattern(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Keep a valid regular expression."""
         is_valid = isinstance(value, str) and _is_pattern(value)
-        return value if is_valid else self._omit(_join(path, name), "it is no regular expression")
+        return value if is_valid else self._omit(_join(path, name), "it is not a regular expression")
 
     def values(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Keep a list of values that is not empty."""
         if isinstance(value, list):
             return value or _NOTHING
-        return _NOTHING if value is None else self._omit(_join(path, name), "it is no list")
+        return _NOTHING if value is None else self._omit(_join(path, name), "it is not a list")
 
     def required(self, name: str, value: Any, path: str, depth: int) -> Any:
         """Keep the names; true, from drafts 3 and 4, is for the schema around this one."""
@@ -316,7 +316,7 @@ def _draft_4_limits(schema: Node, result: Node) -> None:
 
 
 def _type_name(value: Any) -> Any:
-    """Return the type that a name means; None for a value that is no name."""
+    """Return the type that a name means; None for a value that is not a name."""
     if not isinstance(value, str):
         return None
     lower = value.strip().lower()

@@ -108,7 +108,7 @@ def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
         elif takes_any:
             checked[name] = value
         else:
-            raise UsageError(f"{name} is no parameter{_instead(name, hints)}")
+            raise UsageError(f"{name} is not a parameter{_instead(name, hints)}")
     return checked
 
 

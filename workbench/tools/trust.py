@@ -114,7 +114,7 @@ def fingerprint(workspace: Path) -> str:
 
 
 def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
-    """Return whether the user agreed to the current files of this directory; a path alone is no agreement."""
+    """Return whether the user agreed to the current files of this directory; a path alone is not an agreement."""
     marks = {each for each in trusted if each.startswith(_MARK)}
     return bool(marks) and fingerprint(workspace) in marks
 

@@ -54,7 +54,7 @@ def find_own(
     names = set(taken)
     for own in (*announced(), *(tools_in_workspace(workspace) if is_free else ())):
         if own.name in names or resolve_alias(own.name) != own.name or not is_name(own.name):
-            why = "that is no name for a tool" if not is_name(own.name) else "the name belongs to another tool"
+            why = "that is not a name for a tool" if not is_name(own.name) else "the name belongs to another tool"
             notices.append(f"the tool {own.name} of {own.source} is ignored: {why}")
             continue
         tools[own.name] = own

@@ -112,7 +112,7 @@ def _clash(name: str, spec: str, bound: Mapping[str, Bound], keys: Mapping[str, 
         if other.id == name or not _together(bound[name], other):
             continue
         taken = _split(keys.get(other.id, other.binding.key))
-        # A key that both have by default is no clash: the binding nearer to the focus gets it.
+        # A key that both have by default is not a clash: the binding nearer to the focus gets it.
         meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}
         both = next((key for key in _split(spec) if key in taken and key not in meant), None)
         if both is not None:

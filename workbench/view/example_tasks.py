@@ -127,7 +127,7 @@ def _text_of(top: Path, path: str) -> str:
 
 
 def _opened(name: str, parent: int) -> int:
-    """Return a descriptor of an entry that is no link; opening a pipe does not block. Closes `parent` if it fails."""
+    """Return a descriptor of an entry, not of a link; opening a pipe does not block. Closes `parent` if it fails."""
     try:
         return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
     except OSError:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def fallback_line(answer: ModelResponded, named: set[str]) -> str:
-    """Return which model answered in place of which and why; empty if the session's own did, or if `named` has it.
+    """Return a line on which fallback model answered and why; empty if the session's own did, or if `named` has it.
 
     `named` holds the fallback models that were named in this run, and gets this one.
     """

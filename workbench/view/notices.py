@@ -123,7 +123,7 @@ def nudge_notice(event: AgentNudged) -> NoticeItem:
 
 
 def condensed_notice(event: HistoryCondensed) -> NoticeItem:
-    """Return the notice of which events were compacted; the summary is its detail."""
+    """Return the notice about a compaction, naming the events; the summary is its detail."""
     text = f"Compacted events {event.first} to {event.last}: {_WHY_CONDENSED[event.reason]}"
     return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
 

@@ -25,7 +25,7 @@ _KINDS: Final = {"reads": "ok", "changes": "waiting", "can delete files": "faile
 
 @dataclass(frozen=True)
 class ToolRow:
-    """One tool; `standing` holds the icon of its state in this session, the state in words, and the icon's style."""
+    """One tool; `standing` contains the icon of its state in this session, the state as text, and the icon's style."""
 
     name: str
     origin: str
@@ -70,7 +70,7 @@ def tool_rows(
 
 
 def counted_tools(rows: Sequence[ToolRow]) -> str:
-    """Return how many tools are on and how many there are; kinds of sub-agents are no tools."""
+    """Return how many tools are on and how many there are; kinds of sub-agents are not tools."""
     tools = [row for row in rows if row.origin != AGENTS]
     return f"{sum(row.standing[0] == '●' for row in tools)} of {len(tools)} on"
 

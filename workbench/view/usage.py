@@ -17,7 +17,7 @@ from workbench.view.wrapping import Line, Piece, clip, line_width, pad, spread
 
 Scope: TypeAlias = Literal["session", "today", "week", "all"]
 SCOPES: Final[dict[Scope, str]] = {"session": "this session", "today": "today", "week": "7 days", "all": "all"}
-"""The scopes in the order in which Tab goes through them, with their names."""
+"""The scopes in Tab order, with their names."""
 _PARTS: Final = {"system": "instructions", "tools": "tools", "messages": "messages", "tool_output": "tool output"}
 _MOST_ROWS, _MOST_OUTPUTS = 12, 3
 _CHARACTERS: Final = 4

@@ -180,7 +180,7 @@ def checked_url(url: str) -> httpx.URL:
         parsed = httpx.URL(url.strip())
         port_of(parsed)
     except (httpx.InvalidURL, ValueError, TypeError) as error:
-        raise Unreachable(f"{url[:200]!r} is no address ({error}).") from None
+        raise Unreachable(f"{url[:200]!r} is not an address ({error}).") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise Unreachable(f"{str(parsed)[:200]} cannot be read: give an address that starts with https:// or http://.")
     if parsed.userinfo:

@@ -89,7 +89,7 @@ class NetworkPolicy:
         except ValueError:
             if not named.strip() or "/" in named:
                 raise UsageError(
-                    f"private contains {named!r}, which is no host and no network such as 10.0.0.0/8"
+                    f"private contains {named!r}, which is neither a host nor a network such as 10.0.0.0/8"
                 ) from None
             self._hosts.add(named.strip().lower())
 
@@ -174,4 +174,4 @@ async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
 
 
 def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or "it is no valid name"
+    return (error.strerror if isinstance(error, OSError) else "") or "it is not a valid name"

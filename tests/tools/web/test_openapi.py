@@ -206,7 +206,7 @@ def test_references_into_files_beside_the_document_are_followed_and_no_others(tm
     assert list(api.tools) == ["api_inside"]
     assert api["inside"].schema["properties"]["kind"]["enum"] == ["cat", "dog"]
     assert len(api.notices) == 2
-    assert "the operation web is ignored: http://127.0.0.1:9/x.yaml#/Name leads nowhere" in api.notices[1]
+    assert "the operation web is ignored: http://127.0.0.1:9/x.yaml#/Name cannot be resolved" in api.notices[1]
 
 
 def test_broken_operations_are_named_and_the_rest_works(tmp_path, site):
@@ -228,9 +228,9 @@ def test_broken_operations_are_named_and_the_rest_works(tmp_path, site):
     assert sorted(api.tools) == ["api_answers", "api_good"]
     assert not api.call("good").is_error
     notices = "\n".join(api.notices)
-    assert "the operation schema is ignored: #/components/schemas/Missing leads nowhere" in notices
-    assert "the operation deep is ignored: #/components/schemas/Missing leads nowhere" in notices
-    assert "the operation parameter is ignored: #/components/parameters/None leads nowhere" in notices
+    assert "the operation schema is ignored: #/components/schemas/Missing cannot be resolved" in notices
+    assert "the operation deep is ignored: #/components/schemas/Missing cannot be resolved" in notices
+    assert "the operation parameter is ignored: #/components/parameters/None cannot be resolved" in notices
     assert "the operation unsaid is ignored: its path names id" in notices
     assert "the operation odd is ignored" in notices
     assert "2 more are ignored" in notices
@@ -417,9 +417,9 @@ def test_changed_remote_document_is_not_used_before_approval(tmp_path, site, mon
     [
         ("swagger: '2.0'", "version 2.0"),
         ("{'a: [", "neither JSON nor YAML"),
-        ("just words", "no OpenAPI document"),
+        ("just words", "not an OpenAPI document"),
         ("openapi: 3.1.0", "no paths"),
-        ("", "no OpenAPI document"),
+        ("", "not an OpenAPI document"),
         ("\x00\x01", "neither JSON nor YAML"),
     ],
 )

@@ -205,9 +205,9 @@ def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
     try:
         arguments = json.loads(function.get("arguments") or "{}")
     except (ValueError, RecursionError) as error:
-        raise FunctionCallConversionError(f"The arguments of `{function['name']}` are no JSON: {error}") from error
+        raise FunctionCallConversionError(f"The arguments of `{function['name']}` are not JSON: {error}") from error
     if not isinstance(arguments, dict):
-        raise FunctionCallConversionError(f"The arguments of `{function['name']}` are no JSON object.")
+        raise FunctionCallConversionError(f"The arguments of `{function['name']}` are not a JSON object.")
     return write_call(function["name"], arguments, table.get(function["name"], Parameters()))
 
 

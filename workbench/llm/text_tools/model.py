@@ -159,7 +159,7 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
     except FunctionCallConversionError as error:
         opening = _BEGINNING.search(response.text)
         text = response.text[: opening.start()].rstrip() if opening else response.text
-        # The arguments are no JSON, so that nothing else runs it either.
+        # The arguments are not JSON, so that nothing else runs it either.
         written = response.text[opening.start() :] if opening else response.text
         unread = (ToolCall("", opening["name"] if opening else "", written, error=str(error)),)
         return replace(response, text=text, tool_calls=() if response.incomplete else unread)

@@ -242,7 +242,7 @@ def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _tree(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the script of a runner, then the tree of a build, of which not every file will run."""
+    """Add the script of a runner, then the tree of a build, although not every file of it will run."""
     for word in filter(_SCRIPT_NAME.fullmatch, rest[:20] if program in {*table.RUNNERS, "go"} else ()):
         finder.program(word, bases, depth, "other")
     if is_tree_program(program, rest):

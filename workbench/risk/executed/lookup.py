@@ -24,7 +24,7 @@ _MOST_DIRECTORIES: Final = 12
 _MOST_MATCHES: Final = 60
 _MOST_ENTRIES: Final = 1_000
 _MOST_WALKED: Final = 2_000
-"""How many directory entries are examined for a name of which a part is not known."""
+"""How many directory entries are examined for a partly unknown name."""
 _ALWAYS_THERE: Final = frozenset({"", ".", ".."})
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
 VARIABLE_DIRECTORY: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")

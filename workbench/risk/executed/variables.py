@@ -65,7 +65,7 @@ def startup_files(text: str) -> Iterator[str]:
 
 
 def as_mounted(text: str) -> str:
-    """Return the text with paths inside a container's mount replaced with the paths outside it."""
+    """Return the text with paths inside a container replaced by the host's paths, as its mounts map them."""
     for outside, inside in _MOUNT.findall(text):
         text = re.sub(rf"(?<![\w.:]){re.escape(inside)}/(?=[\w.])", f"{outside}/", text)
     return text

@@ -82,7 +82,7 @@ def _formats(call: Call) -> None:
 
 def _name_recognized(call: Call, words: list[Word]) -> None:
     if any(UNKNOWN in word.text for word in words):
-        call.raise_to("HIGH", "sets or looks at a variable that is not known before")
+        call.raise_to("HIGH", "sets or reads a variable only known at run time")
 
 
 def _names(call: Call) -> None:

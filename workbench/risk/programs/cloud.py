@@ -64,7 +64,7 @@ _docker_verb = subcommands(_DOCKER, _RUNS, "-H --host -c --context --config -f -
 def _docker(call: Call) -> None:
     strings = [word.text for word in call.words]
     if any(text in _OPENS or text.partition("=")[0] in _OPENS for text in strings) or "host" in strings:
-        call.raise_to("HIGH", "opens this machine to the container")
+        call.raise_to("HIGH", "lets the container access this machine")
     if {"-H", "--host"} & set(strings[:1]):
         call.raise_to("HIGH", "works on another machine")
     for at, text in enumerate(strings):
@@ -133,7 +133,7 @@ def _mounted(call: Call, mount: str) -> None:
     fields = dict(part.partition("=")[::2] for part in mount.split(","))
     source = fields.get("source") or fields.get("src") or mount.partition(":")[0]
     if "docker.sock" in mount:
-        call.raise_to("HIGH", "opens this machine to the container")
+        call.raise_to("HIGH", "lets the container access this machine")
     elif source.startswith(("/", ".", "~")) or "\0" in source:
         word = Word(source, source)
         call.use(word, "deep")

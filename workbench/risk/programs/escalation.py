@@ -29,7 +29,7 @@ _FINE_SETTING: Final = re.compile(
 )
 _ELSEWHERE: Final = "runs code from outside the workspace"
 _AT_URL: Final = "runs or installs what is at an address"
-_TO_ANYWHERE: Final = "opens a connection to anywhere"
+_TO_ANYWHERE: Final = "connects to any host"
 _OPEN_PORT: Final = "opens a port to other machines"
 
 
@@ -239,7 +239,7 @@ def _reached(call: Call, row: Reach, word: Word) -> None:
 
 def _runs_python(call: Call, word: Word) -> None:
     if UNKNOWN in word.text:
-        call.raise_to("HIGH", "runs code that is not known before")
+        call.raise_to("HIGH", "runs code only known at run time")
     else:
         call.runs_python(word.text)
 

@@ -28,7 +28,7 @@ def _rm(call: Call) -> None:
     if any(flag.startswith("--no-p") for flag in names):
         call.raise_to("HIGH", "deletes the root of the file system")
     if call.piped and call.name == "xargs" and not operands:
-        call.raise_to("HIGH", "deletes what is not known before")
+        call.raise_to("HIGH", "deletes files only known at run time")
     for word in operands:
         _deleted(call, word, deep=deep)
     if not operands:
@@ -38,7 +38,7 @@ def _rm(call: Call) -> None:
 def _deleted(call: Call, word: Word, *, deep: bool) -> None:
     path = call.scan.absolute(word)
     if path is None:
-        call.raise_to("HIGH", "deletes a path that is not known before it runs")
+        call.raise_to("HIGH", "deletes a path only known at run time")
         call.unplaced = True
         call.takes_away(word)
         return

@@ -96,7 +96,7 @@ def _predicate(call: Call, query: FindQuery, rest: list[Word]) -> list[Word]:
         call.use(rest[1], "read")
         return rest[2:]
     elif not rest[0].is_literal and rest[0].runs:
-        call.raise_to("HIGH", "a predicate that is not known before it runs")
+        call.raise_to("HIGH", "a predicate only known at run time")
     return rest[1:]
 
 

@@ -228,7 +228,7 @@ _CHECKS_OUT = words(
 )
 """Verbs that overwrite or delete files of the work tree."""
 _SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
-_by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
+_by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "unknown git command", operands="text"))
 _RECOGNIZED = frozenset(name.partition(" ")[0] for name in _TABLE | MORE)
 _BEFORE = Spec(
     values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
@@ -266,7 +266,7 @@ def _git(call: Call) -> None:
     beside(call, verb)
     call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
     if inner := destroys(call.words[1:]) if call.opaque else "":
-        call.raise_to("HIGH", f"a command of git that is not known here, run with {inner.lstrip('-')[:20]}")
+        call.raise_to("HIGH", f"unknown git command, run with {inner.lstrip('-')[:20]}")
     _by_verb(call)
 
 

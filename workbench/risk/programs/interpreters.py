@@ -14,14 +14,14 @@ from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.written_files import run_embedded, run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
-UNKNOWN_CODE = "runs code that is not known before"
+UNKNOWN_CODE = "runs code only known at run time"
 _MODULES_HIGH = {
     "pty": "starts a shell",
     "code": "starts a shell",
     "asyncio": "starts a shell",
     "smtpd": "opens a port",
     "pyftpdlib": "opens a port",
-    **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "opens a connection to anywhere"),
+    **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "connects to any host"),
     **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program unseen"),
     **dict.fromkeys(("keyring", "pickle"), "exposes what is stored, or runs it"),
     "ensurepip": "changes what Python is made of",
@@ -38,7 +38,7 @@ def run_script(call: Call, script: Word) -> None:
     call.raise_to("MEDIUM", "runs a script of the project")
     path = call.scan.absolute(script)
     if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
-        call.raise_to("HIGH", "runs a script that is not known before")
+        call.raise_to("HIGH", "runs a script only known at run time")
         return
     call.paths.append(path)
     run_written(call, path)
@@ -364,7 +364,7 @@ def _data_base(call: Call) -> None:
         for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
             file = call.scan.absolute(word)
             call.raise_to(
-                *(call.scan.rating(file, "read") if file is not None else ("MEDIUM", "a file not known before"))
+                *(call.scan.rating(file, "read") if file is not None else ("MEDIUM", "a file only known at run time"))
             )
     text = " ".join(word.text for word in call.words).casefold()
     if re.search(
@@ -448,7 +448,7 @@ def _tmux(call: Call) -> None:
 def _cmd(call: Call) -> None:
     """Rate cmd: with `/` flags it is the Windows shell, otherwise an unknown program of that name."""
     is_shell = any(word.text.startswith("/") for word in call.words)
-    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", "a command that is not known here")))
+    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", "unknown command")))
 
 
 _JAVA = Spec(

@@ -89,9 +89,9 @@ def _curl(call: Call) -> None:
         if url.text.casefold().startswith("file:"):
             call.use(Word(url.text[5:].lstrip("/").join(("/", "")), url.raw), "read")
         elif re.match(r"(?!https?:|ftps?:)[a-z]+://", url.text, re.I):
-            call.raise_to("HIGH", "opens a connection to anywhere")
+            call.raise_to("HIGH", "connects to any host")
         elif UNKNOWN in url.text:
-            call.raise_to("MEDIUM", "downloads from a place that is not known before")
+            call.raise_to("MEDIUM", "downloads from a place only known at run time")
 
 
 def _asked(call: Call, method: str, *, local: bool) -> None:
@@ -186,7 +186,7 @@ def _httpie(call: Call) -> None:
         if sign:
             call.use(Word(path.partition(";")[0], item.raw), "read")
     if UNKNOWN in url.text or not url.text:
-        call.raise_to("HIGH", "sends to a place that is not known before")
+        call.raise_to("HIGH", "sends to a place only known at run time")
 
 
 _SSH = Spec(
@@ -267,7 +267,7 @@ def _asks_names(call: Call) -> None:
         if use and option.value:
             call.use(option.value, use)
     if any(UNKNOWN in word.text for word in call.words):
-        call.raise_to("HIGH", "sends what is not known before to another machine")
+        call.raise_to("HIGH", "sends data only known at run time to another machine")
 
 
 _KEYS = Spec("HIGH", "makes or reads keys", operands="text")
@@ -294,7 +294,7 @@ _NETWORK: dict[str, Rule] = {
     **dict.fromkeys(words("ping ping6 dig delv nslookup host traceroute mtr whois drill getent"), _asks_names),
     **always(
         "HIGH",
-        "opens a connection to anywhere",
+        "connects to any host",
         "socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
         "lt localtunnel bore zerotier-cli "
         "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
@@ -309,7 +309,7 @@ _NETWORK: dict[str, Rule] = {
         "works on keys or certificates",
         operands="text",
         paths=uses("read", "-in -key -inkey") | uses("write", "-out -keyout"),
-        flags=flags("HIGH", "opens a connection to anywhere", "-connect"),
+        flags=flags("HIGH", "connects to any host", "-connect"),
     ),
 }
 
@@ -462,7 +462,7 @@ def _nc(call: Call) -> None:
         local = bool(_LOCAL_HOST.fullmatch(operands[0].text))
         call.raise_to("MEDIUM", "asks whether a port of this machine answers" if local else "asks another machine")
     else:
-        call.raise_to("HIGH", "opens a connection to anywhere")
+        call.raise_to("HIGH", "connects to any host")
 
 
 _SETS = words(

@@ -158,7 +158,7 @@ def _pip(call: Call) -> None:
         call.raise_to("MEDIUM", "installs or removes packages")
         _pip_install(call, rest[1:])
     else:
-        call.raise_to("MEDIUM", "a command of pip that is not known here")
+        call.raise_to("MEDIUM", "unknown pip command")
 
 
 def _pip_install(call: Call, packages: list[Word]) -> None:
@@ -200,9 +200,7 @@ _UV_TABLE: dict[str, Spec] = {
     "self": PUBLISH,
 }
 _QUIET = words("-q --quiet -v --verbose --offline --no-progress --no-cache -n")
-_uv_verb = subcommands(
-    _UV_TABLE, Spec("MEDIUM", "a command that is not known here", operands="text"), "--directory --project"
-)
+_uv_verb = subcommands(_UV_TABLE, Spec("MEDIUM", "unknown command", operands="text"), "--directory --project")
 
 
 def _uv(call: Call) -> None:

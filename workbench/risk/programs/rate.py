@@ -89,7 +89,7 @@ def recognizes(name: str) -> bool:
 def judge(call: Call, name: Word) -> None:
     """Rate a call by its program's rule: MEDIUM for an unknown program, HIGH if its name is not literal."""
     if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
-        call.raise_to("HIGH", "the name of the command is not known before it runs")
+        call.raise_to("HIGH", "the name of the command is only known at run time")
         call.opaque = "*"
         return
     if not _PLAIN_NAME.match(name.raw) or not name.text.isascii():
@@ -255,13 +255,13 @@ def _versioned(program: str) -> Rule | None:
 
 
 def _unknown(call: Call) -> None:
-    call.raise_to("MEDIUM", "a command that is not known here")
+    call.raise_to("MEDIUM", "unknown command")
     if any_holds_command(call.words):  # a function in this command or an earlier one may use it in arithmetic
         call.raise_to("HIGH", RUNS)
     _may_be_function(call)
     verb = "" if asks_help(call.words) else destroys(call.words) or destroys_by_name(call.name)
     if verb:
-        call.raise_to("HIGH", f"a command that is not known here, run with {verb.lstrip('-')[:20]}")
+        call.raise_to("HIGH", f"unknown command, run with {verb.lstrip('-')[:20]}")
     if changes_data(call.words):
         call.raise_to("HIGH", "changes or deletes data")
     _may_run(call)
@@ -270,7 +270,7 @@ def _unknown(call: Call) -> None:
     before = ""
     for word in call.words:
         if word.runs:
-            call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
+            call.raise_to("MEDIUM", "unknown command, with the output of another one")
         if word.names_secret:
             call.use(word, "text")
         _may_touch(call, word, before, writes=edits)
@@ -304,7 +304,7 @@ def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
     if before in _MESSAGE_FLAGS and " " in value:
         return
     if "://" in value and (word.runs or UNKNOWN in value):
-        call.raise_to("HIGH", "sends what is not known before to another machine")
+        call.raise_to("HIGH", "sends data only known at run time to another machine")
     elif "://" in value and flag in OUTPUTS and not _THIS_MACHINE.match(value):
         call.raise_to("HIGH", "writes to another machine")
     elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
@@ -336,7 +336,7 @@ def _program_at_path(call: Call, name: Word) -> None:
         call.raise_to("HIGH", "runs what is at an address")
     path = call.scan.absolute(name)
     if path is None:
-        call.raise_to("HIGH", "runs a program at a place that is not known")
+        call.raise_to("HIGH", "runs a program at an unknown path")
         return
     call.paths.append(path)
     run_written(call, path)

@@ -83,13 +83,13 @@ def _qdbus(call: Call) -> None:
 
 def _crontab(call: Call) -> None:
     lists = [word.text for word in call.words] == ["-l"]
-    call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "changes what the clock starts")))
+    call.raise_to(*(("MEDIUM", "lists scheduled jobs") if lists else ("HIGH", "changes what runs on a schedule")))
 
 
 def _at(call: Call) -> None:
     """Rate at: MEDIUM for `at -l` and `atq`, which list jobs, and `-c`, which shows one; otherwise HIGH."""
     lists = call.name == "atq" or [word.text for word in call.words[:1]] in (["-l"], ["-c"], ["-V"])
-    call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "runs a command later, unseen")))
+    call.raise_to(*(("MEDIUM", "lists scheduled jobs") if lists else ("HIGH", "runs a command later")))
 
 
 def _flagged(reason: str, looks: str) -> Rule:
@@ -237,7 +237,7 @@ RULES: dict[str, Rule] = {
     "defaults": _acts(_PREFERENCES, "read read-type domains find help"),
     "crontab": _crontab,
     **dict.fromkeys(words("at batch atq"), _at),
-    "schtasks": _acts("changes what the clock starts", "/query /Query /QUERY"),
+    "schtasks": _acts("changes what runs on a schedule", "/query /Query /QUERY"),
     **dict.fromkeys(words("sv s6-rc rc-update chkservice monit circusctl"), _acts(_SERVICES, "status check list")),
     **always(
         "HIGH", _LATER, "atrm atd update-rc.d chkconfig fcrontab incrontab anacron runsvdir svc s6-svc svscan s6-svscan"
@@ -319,11 +319,11 @@ def _kill(call: Call) -> None:
         or "-u" in strings
         or any(not word.is_literal and not _ONE_PROGRAM.match(word.raw) for word in call.words)
     ):
-        call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+        call.raise_to("HIGH", "ends processes only known at run time, or all of them")
     if any(_is_service(port) for word in call.words for port in _LISTENS.findall(word.raw)):
         call.raise_to("HIGH", "ends a service or a data base")
     if call.name in {"killall5", "skill", "xkill"}:
-        call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+        call.raise_to("HIGH", "ends processes only known at run time, or all of them")
     if call.name != "kill" and any(_WORKBENCH.search(text) for text in strings):
         call.raise_to("HIGH", "ends the workbench itself")
     by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(strings)

@@ -145,7 +145,7 @@ def _m4(call: Call) -> None:
         for command in commands:
             call.run_text(literal(command))
         if text.count("syscmd") > len(commands):
-            call.raise_to("HIGH", "m4 runs a command that is not known before")
+            call.raise_to("HIGH", "m4 runs a command only known at run time")
 
 
 RULES |= {
@@ -212,7 +212,7 @@ def _sed(call: Call) -> None:
 def _created_here(call: Call, script: Word) -> None:
     """Rate a script that another command prints as HIGH: `-f <(command)`, `-f -`."""
     if script.text.startswith("/dev/") or script.text == "-" or UNKNOWN in script.text:
-        call.raise_to("HIGH", "runs a script that is not known before")
+        call.raise_to("HIGH", "runs a script only known at run time")
 
 
 def _sed_script(call: Call, script: Word) -> None:
@@ -220,7 +220,7 @@ def _sed_script(call: Call, script: Word) -> None:
     if not _is_harmless_sed(text):
         call.raise_to("MEDIUM", "a script of sed that is not known to be harmless")
     if UNKNOWN in text:
-        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
+        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script only known at run time")
     for match in _SUBSTITUTION.finditer(text):
         marks, _, target = match[2].partition("w")
         if "e" in marks:
@@ -286,7 +286,7 @@ def _short_awk_script(call: Call, script: Word) -> None:
     tokens = _awk_tokens(script.text)
     plain, characters = "".join(tokens), {token for token in tokens if not token.startswith('"')}
     if UNKNOWN in script.text:
-        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
+        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script only known at run time")
     if characters & {"|", "|&", "@", "system"} or "/inet" in script.text:
         call.raise_to("HIGH", "awk runs a command")
     reads = tokens.count("getline") > len(_AWK_READS.findall(plain))
@@ -299,7 +299,7 @@ def _short_awk_script(call: Call, script: Word) -> None:
         if target.startswith('"'):
             call.use(Word(target.strip('"'), target), "write")
     if ">" in plain and _AWK_WRITES_ANYWHERE.search(plain):
-        call.raise_to("HIGH", "awk writes a file whose name is not known before")
+        call.raise_to("HIGH", "awk writes a file whose name is only known at run time")
 
 
 def _awk_tokens(script: str) -> list[str]:
@@ -344,7 +344,7 @@ def _awk_reads(call: Call, plain: str, names_files: Word | None) -> None:
         if match[1].startswith('"') and plain[match.end() :].lstrip()[:1] in {"", ")", ";", "}", "\n", ">", "&", "|"}:
             call.use(Word(match[1].strip('"'), match[1]), "read")
         else:
-            call.raise_to("HIGH", "awk reads a file whose name is not known before")
+            call.raise_to("HIGH", "awk reads a file whose name is only known at run time")
 
 
 RULES |= {"sed": _sed, "gsed": _sed, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk}

@@ -134,7 +134,7 @@ def _arch(call: Call) -> None:
 
 _OF_A_FILE = "runs a command with the variables that a file sets"
 _ANOTHER = wrapper(risk="HIGH", reason="acts with the rights of another user", skip=1)
-_HIDES = wrapper("-f", risk="HIGH", reason="opens a connection to anywhere")
+_HIDES = wrapper("-f", risk="HIGH", reason="connects to any host")
 
 
 RULES: dict[str, Rule] = {
@@ -328,7 +328,7 @@ def _filled_in(call: Call, template: list[Word], word: Word) -> None:
     if UNKNOWN not in put:
         call.run_text(Word(put, call.text))
     elif not template:
-        call.raise_to("HIGH", "runs commands that are not known before")
+        call.raise_to("HIGH", "runs commands only known at run time")
     else:
         call.run_words([each._replace(text=each.text.replace("{}", word.text)) for each in template] + [word])
 

@@ -33,7 +33,7 @@ def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
     """Rate a call if the function's name is known; return whether it is."""
     special = _SPECIAL.get(name) or (_of_ipython if name.startswith("get_ipython().") else None)
     if UNKNOWN in name:
-        judge.report(call, "HIGH", f"calls something of {name.partition('.')[0]} that is not known before")
+        judge.report(call, "HIGH", f"calls something of {name.partition('.')[0]} only known at run time")
     elif special is not None:
         special(judge, call)
     elif name in table.FILES:
@@ -112,7 +112,7 @@ def _code(judge: Judge, call: ast.Call) -> None:
         return
     for text in strings(judge.reading.values(first)) if first is not None else [UNKNOWN]:
         if not text.isprintable() and re.search("[\0-\2]", text):
-            judge.report(call, "HIGH", "runs code that is not known before")
+            judge.report(call, "HIGH", "runs code only known at run time")
         else:
             judge.used.add(text)
             judge.report(call, "MEDIUM", "runs code from a string")
@@ -136,7 +136,7 @@ def _source(judge: Judge, node: ast.expr | None) -> Values | None:
 def _imports(judge: Judge, call: ast.Call) -> None:
     names = strings(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]
     if any(UNKNOWN in name for name in names):
-        judge.report(call, "HIGH", "imports what is not known before")
+        judge.report(call, "HIGH", "imports what is only known at run time")
 
 
 def _hides_import(judge: Judge, call: ast.Call) -> None:

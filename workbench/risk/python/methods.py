@@ -108,7 +108,7 @@ def _connects(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     if any(
         isinstance(value, Items) and len(value.items) == 2 for value in argument(judge, call, Use("url", 0, "address"))
     ):
-        judge.report(call, "HIGH", "opens a connection to anywhere")
+        judge.report(call, "HIGH", "connects to any host")
 
 
 def _system(judge: Judge, call: ast.Call, of: ast.expr) -> None:

@@ -107,12 +107,12 @@ class Judge:
         does = _DOES.get(kind, "changes")
         everything = (f"{self.around.context.workspace}{ANY}",)
         if does == "reads":
-            self.report(node, "MEDIUM", "reads a path that is not known before it runs")
+            self.report(node, "MEDIUM", "reads a path only known at run time")
         elif does == "deletes":
-            self.report(node, "HIGH", "deletes a path that is not known before it runs", deletes=everything)
+            self.report(node, "HIGH", "deletes a path only known at run time", deletes=everything)
         else:
             lost = () if kind == "keep" else everything
-            self.report(node, "HIGH", f"{does} a path that is not known before it runs", changes=lost)
+            self.report(node, "HIGH", f"{does} a path only known at run time", changes=lost)
 
     def _use(self, node: ast.expr, path: str, kind: Kind, *, is_open: bool, is_listed: bool) -> None:
         context = self.around.context
@@ -133,7 +133,7 @@ class Judge:
             and reason == "deletes"
             and not is_regenerable(path.replace(ENTRY, "x"))
         ):
-            risk, reason = "HIGH", "deletes files that are not known before it runs"
+            risk, reason = "HIGH", "deletes files only known at run time"
         shares = kind == "write" and context.shares(path)
         lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
         self.report(
@@ -151,7 +151,7 @@ class Judge:
         self.used.add(text)
         text = text.replace(PLAIN, "1")
         if _OPEN.search(text):
-            self.report(node, "HIGH", "runs a command into which values are put that are not known before")
+            self.report(node, "HIGH", "runs a command that contains values only known at run time")
             if re.search(r"\brm\b|\bmv\b|\bcp\b|\bgit\b", text):
                 everything = f"{self.around.context.workspace}{ANY}"
                 self.parts[-1] = self.parts[-1]._replace(deletes=(everything,))
@@ -193,7 +193,7 @@ class Judge:
             self.used.add(text)
             for path in self.paths_of(text):
                 risk: Risk = "HIGH"
-                reason = "runs code that is not known before"
+                reason = "runs code only known at run time"
                 if path is not None and not _OPEN.search(text):
                     risk, reason = self.around.context.reading(path)
                     outside = risk != "LOW" or path.startswith(("/tmp/", "/dev/", "/var/tmp/"))
@@ -247,7 +247,7 @@ def asks(judge: Judge, call: ast.Call, urls: Values) -> None:
         if CONTENT in text or _carries_content(judge, call):
             judge.report(call, "HIGH", "sends what it read to another machine")
         elif text.startswith(UNKNOWN):
-            judge.report(call, "MEDIUM", "reads from an address that is not known before it runs")
+            judge.report(call, "MEDIUM", "reads from an address only known at run time")
         elif text.startswith("file:"):
             judge.uses(call, (re.sub(r"\Afile:/*", "/", text),), "read")
         elif not re.match(r"[a-z+]+:", text, re.I):

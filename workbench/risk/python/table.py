@@ -112,9 +112,9 @@ ASKS_BY_METHOD: Final = words(
 )
 """Functions whose arguments are the HTTP method and then the URL."""
 
-_CONNECTS = "opens a connection to anywhere"
-_RAW = "reaches below Python, where nothing is read here"
-_LOADS = "unpickles what is not known before, which runs code"
+_CONNECTS = "connects to any host"
+_RAW = "uses Python internals that cannot be analyzed"
+_LOADS = "unpickles data only known at run time, which may run code"
 ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(words("os.fork os.forkpty"), "starts a process beside this one"),
     **dict.fromkeys(
@@ -131,7 +131,7 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
             "types.FunctionType types.CodeType types.LambdaType code.interact "
             "code.InteractiveConsole codeop.compile_command"
         ),
-        "makes code out of what is not known before",
+        "builds code from values only known at run time",
     ),
     **dict.fromkeys(words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"), "changes how all code runs"),
     **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), "runs what is at an address"),

@@ -100,11 +100,11 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
     if node.type == "unset_command" and "[" in word.raw:
         scan.origins.reckon(word.raw.partition("[")[2])
     if UNKNOWN in name.partition("[")[0]:
-        says(scan, word.raw, "sets a variable that is not known before")
+        says(scan, word.raw, "sets a variable only known at run time")
     elif (equals or node.type == "unset_command") and not is_open(word):
         set_variable(scan, name, Word(value or UNKNOWN, word.raw), value)
     elif UNKNOWN in word.text or is_open(word) or _SUBSCRIPT.search(word.text):
-        says(scan, word.raw, "sets a variable that is not known before")
+        says(scan, word.raw, "sets a variable only known at run time")
     elif name.isidentifier():
         _without_value(scan, name, marks)
         result = poisons(name, "") if _CHANGES.intersection(marks.replace("local", "")) else None
@@ -136,7 +136,7 @@ def _without_value(scan: Scan, name: str, marks: str) -> None:
 def _declaration(scan: Scan, node: Node) -> None:
     raw = scan.reader.raw(node)
     if _REFERS.match(raw) and any(UNKNOWN in scan.reader.word(child).text for child in _values_in(node)):
-        says(scan, raw, "reckons with a value that is not known before")
+        says(scan, raw, "does arithmetic with a value only known at run time")
     if quotes_command(raw):
         says(scan, raw, RUNS)
     if _PRINTS.fullmatch(raw):

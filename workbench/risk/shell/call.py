@@ -325,7 +325,7 @@ class Call:
         path = self.scan.absolute(word)
         if path is None:
             self.unplaced = True
-            opaque = "a path that is not known before it runs"
+            opaque = "a path only known at run time"
             reads = use not in {"write", "delete"}
             unsure: Risk = "MEDIUM" if reads and not self.scan.names_secret(word) else "HIGH"
             self.raise_to(unsure, f"{'reads' if reads else 'changes'} {opaque}")
@@ -382,7 +382,7 @@ class Call:
     def run_text(self, word: Word) -> None:
         """Rate a word that is a command line."""
         if UNKNOWN in word.text:
-            self.raise_to("HIGH", "runs a command that is not known before")
+            self.raise_to("HIGH", "runs a command only known at run time")
             self.opaque = "*"
             self.runs_code(word.text)
             return

@@ -1,4 +1,4 @@
-"""Find the files at which `[ … ]`, `[[ … ]]` and `test` look; rules on paths count them as read."""
+"""Find the files that `[ … ]`, `[[ … ]]` and `test` examine; rules on paths count them as read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROGRAM = re.compile(r'"?\$\((?:command -v|which|type -[pP]) [\w.+-]+(?: 2>\s*/
 
 
 def files_tested(scan: Scan, words: Sequence[Word]) -> tuple[tuple[str, ...], bool]:
-    """Return the paths at which a test with these words looks, and whether it looks at any that is not known."""
+    """Return the paths that a test with these words examines, and whether it examines any unknown path."""
     paths = [scan.absolute(word) for word in _files(words) if not _PROGRAM.fullmatch(word.raw)]
     return tuple(path for path in paths if path is not None), None in paths
 

@@ -99,7 +99,7 @@ def _doubt(scan: Scan, node: Node, before: Mapping[str, str], values: Mapping[st
 
 
 def as_if_not_gone(scan: Scan, root: Node, start: LineStart, at: int) -> None:
-    """Rate the line again, assuming that one or all of its changes of directory fail."""
+    """Rate the line again, assuming that one or all of its `cd` commands fail."""
     single = min(scan.moves, 3) if root.descendant_count < _FEW_NODES else 0
     for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
         other = scan.child()

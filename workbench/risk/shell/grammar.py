@@ -40,7 +40,7 @@ _ANY_NAME: Final = re.compile(r"\*|\?.*\?")
 _QUOTABLE: Final = re.compile(r"-[\w-]{1,30}\Z", re.ASCII)
 _PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read", "n": "list"}
 _ALWAYS: Final = ("--help", "--version")
-_UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be an option"
+_UNKNOWN_WORD: Final = "has a word only known at run time, which may be an option"
 _SEVERAL_WORDS: Final = "has a word that may become several, in places where they mean something else"
 
 
@@ -162,7 +162,7 @@ class _Proof:
         self._skips = False
         self._deep = self._follows = False
         self._names: list[Word] = []
-        """Words after `--`, which are no options whatever they become."""
+        """Words after `--`, which are not options whatever they become."""
 
     def run(self, words: list[Word]) -> None:
         rest = iter(words)

@@ -14,7 +14,7 @@ from workbench.risk.shell.words import DIGITS, NUMBERS, ansi_text, without_count
 from workbench.risk.word import UNKNOWN, Word
 
 FROM_OUTSIDE = "reckons with a value from outside, which may run as code"
-UNKNOWN_VALUE = "reckons with a value that is not known here, which may run as code"
+UNKNOWN_VALUE = "does arithmetic with an unknown value, which may run as code"
 ARGUMENTS = "@"
 """The name that stands for all arguments of functions and of the shell."""
 

@@ -208,7 +208,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
         result: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
         lost = () if takes else (scan.paths_inside(target),)
-        why = f"{result[1]} a path that is not known before"
+        why = f"{result[1]} a path only known at run time"
         scan.parts.append(Part(text, result[0], why, changes=lost, unplaced=True, is_redirect=True))
         return
     reads = operator.startswith("<") and ">" not in raw[:4]

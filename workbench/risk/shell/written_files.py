@@ -225,7 +225,7 @@ def run_written(call: Call, path: str) -> None:
     elif call.name in _OTHER_LANGUAGES:
         _run_code(call, text, is_program=True)
     elif UNKNOWN in text:
-        call.raise_to("HIGH", "runs a script that is not known before")
+        call.raise_to("HIGH", "runs a script only known at run time")
     else:
         call.run_text(Word(text, text))
 
@@ -266,7 +266,7 @@ def _run_code(call: Call, text: str, *, is_program: bool) -> None:
     if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
         call.raise_to("HIGH", "runs code that changes files outside the workspace")
     if is_program and _RUNS_ANY.search(text):
-        call.raise_to("HIGH", "runs code that runs a command that is not known before")
+        call.raise_to("HIGH", "runs code that runs a command only known at run time")
     call.raise_to(*rated_statements(call.name, text))
     run_embedded(call, text)
 

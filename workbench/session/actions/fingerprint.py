@@ -95,7 +95,7 @@ def _difference(before: str, after: str) -> str:
     (content, _, _), (now, _, real) = before.partition(" "), after.partition(" ")
     if content != now:
         return "changed"
-    return f"leads to {visible_path(real)} now" if real else "is no link any more"
+    return f"leads to {visible_path(real)} now" if real else "is no longer a link"
 
 
 def _on_disk(path: str, is_stacked: bool) -> list[Any]:

@@ -186,6 +186,6 @@ def _is_written_by_an_engine(session: Path) -> bool:
 
 
 def change_of_record(path: str, *, is_new: bool = False) -> PathChange:
-    """Return the change of a record, of which no content is kept."""
+    """Return the change of a record; its content is not kept."""
     before, after = (PathState("file", 0, digest, None, (), is_settled=False) for digest in (b"before", b"after"))
     return PathChange(path, None if is_new else before, after, path)

@@ -1,4 +1,4 @@
-"""Notices that a file shown in an open question has changed on disk, so that the question is asked about the new one.
+"""Watches the files shown in open questions; if one changes on disk, the question is asked again about the new content.
 
 What an approval is bound to is compared again before the action starts, so this is for the user's eyes, not for safety.
 """

@@ -272,7 +272,7 @@ def index_words(db: sqlite3.Connection, event: Event) -> None:
 
 
 def text_of(event: Event) -> str:
-    """Return the text under which an event is indexed."""
+    """Return the text of an event for the search index."""
     match event:
         case UserMessage(text=text) | ModelResponded(text=text):
             return text

@@ -50,7 +50,7 @@ def _cut(store: Store, end: int, least: int) -> int:
 
 
 def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
-    """Update `untold`: actions of which, going backwards, a later event was seen but not yet the first."""
+    """Update `untold`: the actions whose later events were seen while going backwards, but not yet the first."""
     if kind in ("action_proposed", "person_command"):
         untold.discard(action_id or "")
     elif action_id:
@@ -92,7 +92,7 @@ SELECT
   group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
 """All values in one pass over the rows, since the pass is the slow part."""
 _BEGUN: Final = f"""
-SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is no step of the agent's
+SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is not a step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
   coalesce(json_extract(json, '$.event.tool'), json_extract(json, '$.tool'), '') {_ROWS} WHERE {_ACTION} ORDER BY seq"""
 _STARTED: Final = """

@@ -37,7 +37,7 @@ _UNSPARED: Mapping[Spares, tuple[str, ...]] = {
     "X": ("--others", "--ignored", "--exclude-standard"),
     "m": ("--modified", "--others", "--exclude-standard"),
 }
-"""Options with which `git ls-files` lists the files that a command does not spare."""
+"""Options of `git ls-files` that list the files that a command does not spare."""
 _MOST_TREES = 3
 _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
 """The state from which each git subcommand takes its files if the command names none."""
@@ -138,7 +138,7 @@ def _fate(deletions: Sequence[Deletion]) -> str:
 
 
 def _of_any(loss: Deletion, root: Path) -> str:
-    line = f"{_verb([loss])} files in {_name(Path(loss.path), root)} that are not known before it runs"
+    line = f"{_verb([loss])} files in {_name(Path(loss.path), root)} only known at run time"
     if loss.why_not:
         return _with(line, [_failed(loss.why_not)])
     undone = "can be undone: " if loss.can_be_brought_back else ""

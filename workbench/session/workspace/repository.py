@@ -395,7 +395,7 @@ def _is_real(directory: str) -> bool:
 def _object(name: str) -> str:
     """Return an id, or the beginning of one. Raises SnapshotError for anything else: logs may hold git options."""
     if not _NAME.fullmatch(name):
-        raise SnapshotError(f"{name!r} is no version")
+        raise SnapshotError(f"{name!r} is not a version")
     return name
 
 

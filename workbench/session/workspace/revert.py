@@ -87,7 +87,7 @@ class _CheckedFile:
 def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _CheckedFile:
     """Return the current file. Raises RevertError if its content is not what was shown."""
     if not Path(file.path).is_absolute():
-        raise RevertError(f"{_name(file)} is no absolute path")
+        raise RevertError(f"{_name(file)} is not an absolute path")
     try:
         stored = _stored(file, versions)
         if file.cut:
@@ -123,7 +123,7 @@ def _changed(file: FileDelta) -> RevertError:
 
 
 def _is_content(content: str | None, raw: bytes, blob: str) -> bool:
-    """Return whether a delta's content is that of these bytes: either its stand-in line or its text matches."""
+    """Return whether a delta's content equals these bytes: either its stand-in line or its text matches."""
     return stands_for(content, blob) or (content is not None and reading_as(raw, content) is not None)
 
 

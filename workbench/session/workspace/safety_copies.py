@@ -96,7 +96,7 @@ class SafetyCopies:
         descriptor = os.open(self._file, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         return os.fdopen(descriptor, "ab" if flags & os.O_APPEND else "rb")
 
     def restore(self, name: str, paths: Collection[str] = (), *, force: bool = False) -> RestoredCount:

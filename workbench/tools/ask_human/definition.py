@@ -61,7 +61,7 @@ class AskHumanExecutor(ToolExecutor[AskHumanAction, AskHumanObservation]):
         self._ask = ask
 
     def __call__(self, action: AskHumanAction) -> AskHumanObservation:
-        """Return the answer, or an error if there is nobody to ask."""
+        """Return the answer, or an error if there is no user to ask."""
         if self._ask is None:
             return AskHumanObservation.from_text(_NOBODY, is_error=True)
         return AskHumanObservation.from_text(self._ask(action))

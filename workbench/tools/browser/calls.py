@@ -41,7 +41,7 @@ class BrowserCall:
 def _element(value: Any) -> str:
     match = _ID.fullmatch(str(value).strip())
     if match is None:
-        raise CallError(f"{value!r} is no id of an element; ids look like e12 and are in the tree as [ref=e12]")
+        raise CallError(f"{value!r} is not the id of an element; ids look like e12 and are in the tree as [ref=e12]")
     return match[1]
 
 
@@ -83,7 +83,7 @@ def _url(value: Any) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise CallError(f"{value!r} is no address") from None
+        raise CallError(f"{value!r} is not an address") from None
     if url == "about:blank":
         return url
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
@@ -128,7 +128,7 @@ def parse_calls(code: str) -> list[BrowserCall]:
 def _call(statement: ast.stmt) -> BrowserCall:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise CallError(f"line {statement.lineno} is no plain call; nothing else than calls is understood, one a line")
+        raise CallError(f"line {statement.lineno} is not a plain call; write only calls, one per line")
     name = call.func.id
     if name not in CALLS:
         raise CallError(f"there is no call {name}; there are {', '.join(CALLS)}")

@@ -93,7 +93,7 @@ def _why(message: str, url: str) -> str:
     if "ERR_UNSAFE_PORT" in message:
         return f"{url} cannot be opened safely: browsers do not open pages at that port"
     if "Download is starting" in message or "ERR_ABORTED" in message:
-        return "it is no page: it is downloaded, or the page stopped its own loading"
+        return "it is not a page: it is downloaded, or the page stopped its own loading"
     return "it did not answer in time" if "Timeout" in message else message
 
 

@@ -170,7 +170,7 @@ class PromptReader:
                 time.sleep(_POLL_INTERVAL)
 
     def expect(self, count: int) -> None:
-        """Consider bash waiting only after it has read `count` more bytes than now."""
+        """Consider bash to be waiting only once it has read `count` more bytes."""
         self._expected = self._bytes_read() + count
 
     def waits(self, *, has_read: bool = True) -> bool:

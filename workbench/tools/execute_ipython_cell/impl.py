@@ -247,7 +247,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         return self._report(cell, end, answer, lead)
 
     def _ready(self, action: ExecuteIPythonCellAction, lead: list[str]) -> RpcWorker:
-        """Return the running interpreter or a new one, for which a line is added to `lead`."""
+        """Return the running interpreter, or start a new one and add a line about that to `lead`."""
         worker = self._kernels.current
         if self._later is not None:
             self._await_interrupted(worker)
@@ -292,8 +292,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         if end == "answer":
             return f"[{why}. {_STAYS}]"
         if end == "stop":
-            return f"[{why}. The cell does not heed it yet; in {_AFTER_TIME:g} seconds its interpreter is ended.]"
-        return f"[{why}, and ended since it did not heed that. {_GONE}]"
+            return f"[{why}. The cell has not reacted yet; in {_AFTER_TIME:g} seconds its interpreter is ended.]"
+        return f"[{why}, and ended because it did not react. {_GONE}]"
 
     def _report(self, cell: _Cell, end: End, answer: dict[str, Any], lead: list[str]) -> ExecuteIPythonCellObservation:
         was_stopped = cell.was_stopped

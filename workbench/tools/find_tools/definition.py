@@ -18,7 +18,7 @@ _SHORT = "Find more tools by what they do; those found can be called from your n
 
 
 class FindToolsAction(Action):
-    """A query in words, and the most tools to add."""
+    """A query in plain words, and the maximum number of tools to add."""
 
     query: str = Field(min_length=1, description="What the tool should do, or its name: `create an issue`.")
     most: int = Field(5, ge=1, le=20, description="How many tools to add at most.")

@@ -103,7 +103,7 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
             query = _read_query(action, self._workspace)
         except GlobError as error:
             pattern = visible(action.pattern, lines=False)
-            return GlobObservation.from_text(f"`{pattern}` is no pattern: {error}.", is_error=True)
+            return GlobObservation.from_text(f"`{pattern}` is not a pattern: {error}.", is_error=True)
         except SearchRootError as error:
             return GlobObservation.from_text(str(error), is_error=True)
         with self._searches.one() as stop:

@@ -140,5 +140,5 @@ def _class(inside: str) -> str:
     try:
         re.compile(expression)
     except re.error as error:
-        raise GlobError(f"`[{inside}]` is no class: {error.msg}") from error
+        raise GlobError(f"`[{inside}]` is not a class: {error.msg}") from error
     return expression

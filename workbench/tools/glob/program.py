@@ -141,7 +141,7 @@ def _chunks(output: int, is_blocked: Callable[[], bool]) -> Iterator[bytes]:
         if not was_asked and not _is_readable(output):
             was_asked = True
             if is_blocked():
-                raise ProgramError("it waits for a file that is no regular one")
+                raise ProgramError("it waits for a file that is not a regular one")
         chunk = os.read(output, _CHUNK)
         if not chunk:
             return

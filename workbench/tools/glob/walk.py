@@ -38,7 +38,7 @@ class Level:
         self._rules = {name: tuple(_rules(f"{directory}/{name}")) for name in _NAMES if _has(directory, name, names)}
 
     def simplest(self) -> Level | None:
-        """Return this level, or its parent level if this one has no rules and is no repository."""
+        """Return this level, or its parent level if this one has no rules and is not a repository."""
         return self if self._rules or self._is_repository or self._above is None else self._above
 
     def verdict(self, path: str, is_directory: bool) -> bool | None:

@@ -180,7 +180,7 @@ def _read_task(action: GrepAction, workspace: str) -> _Task:
         pattern = read_pattern(action.pattern, action.ignore_case)
     except PatternError as error:
         escaped = visible(action.pattern[:200], lines=False)
-        raise SearchError(f"`{escaped}` is no regular expression that can be searched for: {error}.") from error
+        raise SearchError(f"`{escaped}` is not a regular expression that can be searched for: {error}.") from error
     include = None
     if action.include:
         include = action.include.removeprefix("./")
@@ -188,7 +188,7 @@ def _read_task(action: GrepAction, workspace: str) -> _Task:
         try:
             glob_regex(include)
         except GlobError as error:
-            raise SearchError(f"`include` {visible(include, lines=False)!r} is no pattern: {error}.") from error
+            raise SearchError(f"`include` {visible(include, lines=False)!r} is not a pattern: {error}.") from error
     return _Task(locate(action.path, workspace), pattern, include, action.output == "files")
 
 

@@ -60,7 +60,7 @@ def _yaml(text: str) -> Any:
 def checked(document: Any) -> dict[str, Any]:
     """Return the document if it is OpenAPI 3.0 or 3.1. Raises BadDocument."""
     if not isinstance(document, dict):
-        raise BadDocument("it is no OpenAPI document")
+        raise BadDocument("it is not an OpenAPI document")
     version = str(document.get("openapi") or document.get("swagger") or "")
     if not _VERSIONS.fullmatch(version):
         problem = f"it is written for version {version[:20]}" if version else "it names no version"
@@ -205,7 +205,7 @@ def _says_the_same(old: bytes, new: bytes) -> bool:
 _SECONDS = 10.0
 """The time limit, in seconds, for fetching a document; the start of a session waits for it."""
 _FRESH = 86_400
-"""Seconds for which a copy is used without fetching the document again."""
+"""Seconds until a cached copy is fetched again."""
 _CHANGED = (
     "it has changed since it was agreed to; what was agreed to is used until you have looked at the difference: "
     "ohw openapi changes {name}"

@@ -124,17 +124,18 @@ class Reader:
                 try:
                     yield self._operation(name, method, str(path), node, shared)
                 except (_Unusable, Broken) as error:
-                    why = (
-                        f"{self._references.relative(str(error))} leads nowhere" if isinstance(error, Broken) else error
-                    )
+                    why = self._unresolved(error) if isinstance(error, Broken) else error
                     self.warnings.append(f"the operation {name} is ignored: {why}")
+
+    def _unresolved(self, error: Broken) -> str:
+        return f"{self._references.relative(str(error))} cannot be resolved"
 
     def _methods(self, path: str, item: Any) -> Iterator[tuple[str, dict[str, Any], tuple[Any, str]]]:
         """Yield the method and node of each operation of a path item, with the item itself and its URI."""
         try:
             node, base_uri = self._references.followed(item, self._references.root)
         except Broken as error:
-            self.warnings.append(f"the path {path} is ignored: {self._references.relative(str(error))} leads nowhere")
+            self.warnings.append(f"the path {path} is ignored: {self._unresolved(error)}")
             return
         for method in METHODS if isinstance(node, dict) else ():
             if isinstance(node.get(method), dict):
@@ -179,12 +180,12 @@ class Reader:
         for node in nodes:
             plain, there = self._references.followed(node, base_uri)
             if not isinstance(plain, dict):
-                raise _Unusable("a parameter is no object")
+                raise _Unusable("a parameter is not an object")
             if not (plain.get("in") == "header" and str(plain.get("name")).lower() in _IGNORED):
                 nodes_by_key[str(plain.get("name")), str(plain.get("in"))] = (plain, there)
         unsaid = set(re.findall(r"\{([^{}]+)\}", path)) - {name for name, where in nodes_by_key if where == "path"}
         if unsaid:
-            raise _Unusable(f"its path names {', '.join(sorted(unsaid))}, which is no parameter")
+            raise _Unusable(f"its path names {', '.join(sorted(unsaid))}, which is not a parameter")
         names = Counter(_argument(name) for name, _ in nodes_by_key)
         return [self._parameter(node, there, names) for node, there in nodes_by_key.values()]
 

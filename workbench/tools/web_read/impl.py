@@ -123,9 +123,10 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
 
 
 def _no_text(got: Fetched, notes: list[str]) -> str:
-    kind = got.content_type.partition(";")[0].strip() or "of no kind that is known"
+    kind = got.content_type.partition(";")[0].strip() or "unknown type"
     why = f"; {notes[0]}" if notes else ""
-    return f"{got.url} is no text to read ({kind}, {len(got.content):,} bytes{why}). HTML, PDF and texts can be read."
+    what = f"{got.url} cannot be read as text ({kind}, {len(got.content):,} bytes{why})."
+    return f"{what} HTML, PDF and plain text can be read."
 
 
 def _failed(action: WebReadAction, text: str) -> WebReadObservation:

@@ -29,7 +29,7 @@ _AROUND: Final = 4
 """Rows for the border, the gap and the keys."""
 _LAB_ROWS: Final = 7
 _TALL: Final = 30
-"""Rows of a terminal from which all sessions are searched too."""
+"""On terminals with at least this many rows, all sessions are searched too."""
 _MOST: Final = 9
 
 

@@ -137,7 +137,7 @@ class DecisionKeys:
         """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
 
         A key during the quiet time restarts it and decides nothing; words typed then go to the prompt, as do those that
-        begin with a letter that is no key here. `action` is the action that the key is bound to.
+        begin with a letter that is not a key here. `action` is the action that the key is bound to.
         """
         is_accepted = self._quiet.accepts(event)
         if is_accepted and self.fields.claim(event):

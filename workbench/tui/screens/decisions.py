@@ -217,7 +217,7 @@ class DecisionsScreen(ModalScreen[None]):
 
     @on(Input.Submitted)
     async def on_submitted(self, event: Input.Submitted) -> None:
-        """Go back to the rows, and write the file if the line was for that."""
+        """Go back to the rows; write the file if that is what the line was opened for."""
         event.stop()
         is_export, name = self._line_kind == "export", event.value.strip()
         self.action_rows()

@@ -59,7 +59,7 @@ def comments_waiting(count: int, key: str) -> str:
 _COMPARED_AT_ONCE: Final = 300_000
 """Maximum number of characters, old and new text together, that are compared without a thread."""
 _MANY: Final = 10
-"""Minimum number of files for which the hints include the key that reverts all of them."""
+"""With at least this many files, the hints include the key that reverts all of them."""
 _MOST_READ: Final = 16
 """Maximum number of files whose texts, read from the file versions, are kept."""
 _HINTS: Final = (

@@ -58,7 +58,7 @@ class ModelTests:
 
 
 DEMO: Final = Way("scripted/demo", "no key needed", title="Demo")
-"""The result with which the screen is dismissed for the demo."""
+"""The result of the screen if the user chooses the demo."""
 _INTRO: Final = "Welcome to ohw. Connect a model:"
 _INTRO_IN_SESSION: Final = "The model of this session needs another API key:"
 _SEARCHING: Final = "● Looking for API keys and local servers …"

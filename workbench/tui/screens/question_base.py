@@ -115,7 +115,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
     @abstractmethod
     def no_answer(self) -> ResultT:
-        """Return the result with which the screen is dismissed if it was not answered."""
+        """Return the result of the screen if it is dismissed without an answer."""
 
     def on_mount(self) -> None:
         """Restart the quiet time when the window gets the focus, because the click that focuses it is not an answer."""

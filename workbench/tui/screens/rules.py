@@ -43,7 +43,7 @@ _SCOPES: Final = (
 )
 _NONE: Final = "There are no rules yet."
 _TALL: Final = 36
-"""Rows of a terminal from which the list stays in sight while a rule is tried."""
+"""On terminals with at least this many rows, the list stays visible while a rule is tried."""
 
 
 class RulesScreen(ModalScreen[None]):

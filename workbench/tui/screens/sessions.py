@@ -402,7 +402,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     @on(Input.Submitted)
     def on_submitted(self, event: Input.Submitted) -> None:
-        """Go back to the rows, and rename or export the session if the line was for that."""
+        """Go back to the rows; rename or export the session if that is what the line was opened for."""
         event.stop()
         kind, row = self._line_kind, self._rows.current
         self.action_rows()

@@ -28,7 +28,7 @@ _KEYS: Final = "Tab Scope   ↑↓ Scroll   Esc Close"
 
 
 class UsagePage(Static):
-    """Lines that are fitted to its width."""
+    """A page of lines, fitted to the widget's width."""
 
     def __init__(self) -> None:
         super().__init__(id="usage-page")

@@ -47,12 +47,12 @@ class Way:
 
     @property
     def provider(self) -> str:
-        """The provider; empty if it is not known."""
+        """The provider; empty if unknown."""
         return self.model.partition("/")[0]
 
     @property
     def name(self) -> str:
-        """The model without the provider; empty if it is not known."""
+        """The model without the provider; empty if unknown."""
         name = self.model.partition("/")[2]
         return "" if name == _UNNAMED else name
 
@@ -63,7 +63,7 @@ class OpenForm:
 
     way: Way
     error: str
-    """The error with which the key was rejected."""
+    """The error that the provider gave for the rejected key."""
     typed: Callable[[str], None] | None = None
     """Set if the form opens on its own: what the user types before it has been in sight for a moment closes it, and is
     passed on.
@@ -118,7 +118,7 @@ def is_offered_first(way: Way) -> bool:
 
 
 def way_of(name: str, settings: Settings, api_base: str = "") -> Way:
-    """Return the way to a model that a session uses, by its name in the settings, to be given another key.
+    """Return the way to a model that a session uses, by its name in the settings, so that its key can be replaced.
 
     `api_base` is the URL with which the session began; a saved model has its own.
     """

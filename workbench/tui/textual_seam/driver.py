@@ -73,7 +73,7 @@ class TerminalDriver(LinuxDriver):
         self._writer_thread = None
 
     def _sigcont_application(self, *_: object) -> None:
-        """Take over the terminal again after a stop, even after a SIGSTOP, for which no process can prepare."""
+        """Take over the terminal again after a stop, even after a SIGSTOP, which no process can catch."""
         if self._auto_restart:
             self.start_application_mode()
             self._app.call_later(self._repaint_all)

@@ -13,7 +13,7 @@ from workbench.view.diff.rows import DiffRow, FoldId, LineId
 from workbench.view.diff.search import Match
 
 WIDE = 140
-"""The screen width in columns from which a diff is shown side by side."""
+"""Screens with at least this many columns show a diff side by side."""
 
 
 class DiffLayout:

@@ -1,4 +1,4 @@
-"""The panel docked at the bottom of the screen in which the user is asked something, and its line of key hints."""
+"""The docked panel that asks the user something, at the bottom of the screen, and its line of key hints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.tui.widgets.strips import css_beside
 from workbench.view.formatting.question import KeyHint, fitting
 
 LOW: Final = 24
-"""The most rows of a screen on which a docked panel has no blank lines."""
+"""Screens with at most this many rows show a docked panel without blank lines."""
 LOWEST_DOCKED: Final = 18
-"""The fewest rows of a screen on which the conversation is shown above a docked panel."""
+"""Screens with at least this many rows show the conversation above a docked panel."""
 SIDES: Final = 4
 """Columns of the bar, the margins and the scrollbar of a text in a docked panel."""
 LEAST_ROWS: Final = 5

@@ -1,4 +1,4 @@
-"""The panel of the agent's current plan, from each task of which enter goes to the steps done for it."""
+"""The panel of the agent's current plan; Enter on a task goes to the steps done for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EMPTY = "No plan yet"
 
 
 class TaskPanel(LineList):
-    """One row for each task; enter goes to the first step done for it, further presses to the next ones."""
+    """One row for each task; Enter goes to the first step done for it, and each further press to the next one."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

@@ -1,4 +1,4 @@
-"""The text of the pager: any number of rows, of which only the visible ones are painted."""
+"""The text of the pager: any number of rows; only the visible ones are painted."""
 
 from __future__ import annotations
 

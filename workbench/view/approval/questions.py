@@ -29,9 +29,9 @@ class Asked(Struct, frozen=True):
     note: str = ""
     """The note that the user has written about it."""
     workspace: str = ""
-    """The directory of the session; an action's own directory is named in any case if it is another one."""
+    """The directory of the session; the question names an action's directory only if it differs."""
     news: str = ""
-    """What has become of the question that this one replaces; empty if it replaces none."""
+    """What happened to the question that this one replaces; empty if it replaces none."""
 
 
 class Decision(Struct, frozen=True):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 QUIET = 0.5
-"""Seconds for which a question must be visible without a key press before it takes an answer.
+"""Seconds that a question must be visible without a key press before it accepts an answer.
 
 Panels that confirm a deletion, a model call or the trust in a directory wait as long, so that keys typed ahead do not
 count.

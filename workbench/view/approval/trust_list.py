@@ -40,7 +40,7 @@ class TrustRow:
 
     @property
     def status(self) -> str:
-        """The state of the trust in words."""
+        """The state of the trust, as text for the user."""
         return _STANDINGS[self.standing]
 
     @property

@@ -23,7 +23,7 @@ from workbench.view.state import CHANGED_BACK, ActionItem
 from workbench.view.wrapping import Line, Piece, count_lines
 
 LEAST_TIME: Final = 0.1
-"""Seconds from which a row shows how long its action took."""
+"""A row shows how long its action took from this many seconds on."""
 LONGEST = 2_000
 """The most characters of an argument that are read for one line."""
 

@@ -58,7 +58,7 @@ def _choice(number: int, choice: AlwaysChoice, is_current: bool, width: int) -> 
 
 
 def _scope_line(scope: int, width: int) -> Line:
-    """Return the names of the scopes with the current one marked, and what it means if there is space for that."""
+    """Return the names of the scopes with the current one marked, and, if there is room, what it means."""
     line = [Piece(f"{'Applies to':<{_LABEL_WIDTH}}", "dim")]
     for number, (_, label, _) in enumerate(SCOPES):
         is_current = number == scope

@@ -1,4 +1,4 @@
-"""The text of a question: what will run, why it is asked, what the model says; used by the approval screen.
+"""The text of a question: what will run, why it needs approval, what the model says; used by the approval screen.
 
 All text is safe to show: each line has passed through `paint_line`, so hidden characters appear as escapes or dots.
 """
@@ -200,7 +200,7 @@ RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 
 
 def all_of(items: Sequence[ActionItem], excluded: int = 0) -> list[StyledLine]:
-    """Return everything that these actions would run and write, and why each is asked; notes how many are excluded."""
+    """Return everything that these actions would run and write, why each needs approval, and how many are excluded."""
     lines: list[StyledLine] = []
     if excluded:
         them = (

@@ -274,7 +274,7 @@ class KeyHint(NamedTuple):
     key: str
     words: str
     rank: int = 0
-    """The place in the order in which hints are left out when they do not fit: the highest goes first."""
+    """The order in which hints are left out if they do not fit, highest first."""
     is_possible: bool = True
     """Whether the key has an effect now; if not, it is dim."""
 
