@@ -190,9 +190,8 @@ async def test_older_parts_are_loaded_on_scrolling_up(long_log):
 
         conversation = screen.query_one(Conversation)
         conversation.focus()
-        await pilot.press("home")
         for _ in range(60):
-            await pilot.press("home")
+            await pilot.press("pageup")
             await pilot.pause(0.02)
             if app.state.first_seq < first:
                 break
@@ -211,6 +210,25 @@ async def test_older_parts_are_loaded_on_scrolling_up(long_log):
         await pilot.press("down")
         assert await wait_until(pilot, lambda: number_of(timeline.rows.at(timeline.cursor)) == 1)
         assert len(app.state.actions) == whole.action_count
+
+
+@pytest.mark.parametrize("focus", ["prompt", "conversation"])
+async def test_one_press_loads_the_session_and_goes_to_its_start(long_log, focus):
+    events, path = long_log
+    app = workbench_app(FileClient(path, 150))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.last_seq == len(events) and app.state.items)
+        conversation = app.screen.query_one(Conversation)
+        assert app.state.first_seq > 1
+        app.screen.query_one(f"#{focus}").focus()
+        await pilot.press("ctrl+home" if focus == "prompt" else "home")
+        await wait_until(
+            pilot, lambda: app.state.first_seq == 1 and conversation.first_in_sight() is app.state.items[0]
+        )
+        assert conversation.scroll_y == 0
+        assert not conversation.follows
+        await pilot.press("ctrl+end")
+        await wait_until(pilot, lambda: conversation.follows and conversation.is_vertical_scroll_end)
 
 
 async def test_search_and_filter_cover_the_whole_session(long_log):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -68,11 +69,15 @@ class ViewChanged(Message):
 
 
 class EarlierRequested(Message):
-    """The part of the session before the loaded one is needed, or with `all_of_it` all earlier parts."""
+    """The part of the session before the loaded one is needed, or with `all_of_it` all earlier parts.
 
-    def __init__(self, *, all_of_it: bool = False) -> None:
+    `then` is called once all of them are loaded.
+    """
+
+    def __init__(self, *, all_of_it: bool = False, then: Callable[[], object] = lambda: None) -> None:
         super().__init__()
         self.all_of_it = all_of_it
+        self.then = then
 
 
 class FileChosen(Message):

@@ -104,10 +104,14 @@ class Conversation(FollowingScroll):
         self._clean_up_later()
 
     def action_scroll_home(self) -> None:
-        """Scroll to the top of the mounted items; there, load older ones with each press."""
-        if self.scroll_y <= 0:
-            self._load_older()
-        super().action_scroll_home()
+        """Ask for the whole session, and go to its start."""
+        self.post_message(EarlierRequested(all_of_it=True, then=self.show_start))
+
+    def show_start(self) -> None:
+        """Go to the first item of what has been read, and stop following the end."""
+        self.release_anchor()
+        self.mounted.show_start()
+        self.scroll_home(animate=False)
 
     def action_scroll_end(self) -> None:
         """Scroll to the very end, and follow it."""

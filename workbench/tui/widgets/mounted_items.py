@@ -163,6 +163,14 @@ class MountedItems:
         self._panel.anchor()
         self._panel.call_after_refresh(self.fill)
 
+    def show_start(self) -> None:
+        """Mount the first items of what has been read, once no other chunk is being mounted."""
+        if self.is_loading:
+            self._panel.call_after_refresh(self.show_start)
+        elif self.window.first > 0:
+            self._replace(self.window.around(0, len(self._items)))
+            self._panel.scroll_home(animate=False)
+
     def fill(self) -> None:
         """Mount older items while the mounted ones, such as folded cards, are fewer rows than the terminal has."""
         panel = self._panel

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAX_EVENTS: Final = 4_000
 """Number of events to keep while the end is followed; with small steps they take about 3 MB."""
+ALL_EARLIER: Final = "all-earlier"
+"""The group of the worker that loads all earlier parts."""
 RETRY: Final = 1_000
 """Number of new events after which trimming is tried again."""
 
@@ -56,12 +58,19 @@ class SessionFeed:
         """Read the history and follow the session."""
         self._start_worker(self._follower.run(), name="follower")
 
-    def load(self, *, everything: bool) -> None:
-        """Load the part before the first loaded event, or all parts; a repeated request loads them only once."""
+    def load(self, *, everything: bool, then: Callable[[], object] = lambda: None) -> None:
+        """Load the part before the first loaded event, or all parts; a repeated request loads them only once.
+
+        `then` is called when all parts are loaded.
+        """
         if everything:
-            self._start_worker(self.load_until(lambda: False), group="all-earlier", exclusive=True)
+            self._start_worker(self._load_all(then), group=ALL_EARLIER, exclusive=True)
         elif not self._follower.is_reading:
             self._start_worker(self._follower.read_earlier(), group="earlier")
+
+    async def _load_all(self, then: Callable[[], object]) -> None:
+        await self.load_until(lambda: False)
+        then()
 
     async def load_until(self, is_enough: Callable[[], bool]) -> None:
         """Load one earlier part after another until `is_enough()` is true or there are no more."""

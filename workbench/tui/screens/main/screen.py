@@ -270,7 +270,7 @@ class MainScreen(LowLatencyScreen):
         self.view.scroll_pages(pages)
 
     def action_ends(self, last: bool) -> None:
-        """Go to the end of the conversation and follow it, or to the start of what is loaded."""
+        """Go to the end of the conversation and follow it, or load all of it and go to its start."""
         self.view.scroll_to_end(last=last)
 
 

@@ -14,9 +14,15 @@ from textual.widget import Widget
 
 from workbench.client.client import Client
 from workbench.tui.focus import focus_now
-from workbench.tui.messages import EarlierRequested, ItemRequested, RowRequested, StepRequested, ViewChanged
+from workbench.tui.messages import (
+    EarlierRequested,
+    ItemRequested,
+    RowRequested,
+    StepRequested,
+    ViewChanged,
+)
 from workbench.tui.screens.main.borders import PanelBorders
-from workbench.tui.screens.main.event_feed import SessionFeed
+from workbench.tui.screens.main.event_feed import ALL_EARLIER, SessionFeed
 from workbench.tui.screens.main.search import SessionSearch
 from workbench.tui.widgets.changes_panel import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
@@ -150,8 +156,9 @@ class SessionView(Horizontal):
         self.scroll_conversation(pages * max(1, self.conversation.size.height - 2))
 
     def scroll_to_end(self, *, last: bool) -> None:
-        """Go to the end of the conversation and follow it or, if not `last`, to the start of the loaded part."""
+        """Go to the end of the conversation and follow it or, if not `last`, load all of it and go to its start."""
         if last:
+            self.workers.cancel_group(self, ALL_EARLIER)
             self.conversation.action_scroll_end()
         else:
             self.conversation.action_scroll_home()
@@ -188,7 +195,7 @@ class SessionView(Horizontal):
     @on(EarlierRequested)
     def on_earlier_requested(self, message: EarlierRequested) -> None:
         """Load the part of the session before the first loaded event, or all of it."""
-        self._feed.load(everything=message.all_of_it)
+        self._feed.load(everything=message.all_of_it, then=message.then)
 
     @on(ViewChanged)
     def on_view_changed(self, message: ViewChanged) -> None:
