@@ -89,7 +89,9 @@ class TerminalSettings:
     clipboard: bool = setting(
         True, Switch(), "Clipboard", "Copy to the system clipboard with a program of the system too.", takes_effect=NOW
     )
-    vim: bool = setting(False, Switch(), "Vim keys", "The prompt has vim's keys, with a normal and an insert mode.")
+    keymap: str = setting(
+        "default", OneOf("default", "vim", "emacs"), "Keymap", "Keys of the prompt; `vim = true` is the older form."
+    )
     motion: bool = setting(
         True, Switch(), "Animations", "Smooth movement and a blinking cursor.", takes_effect=NEXT_START
     )
@@ -102,7 +104,11 @@ def read_terminal(values: object) -> TerminalSettings:
     """Return the settings in the table `[terminal]`. Raises a UsageError that names an invalid key or value."""
     if not isinstance(values, Mapping):
         raise UsageError("terminal must be a table: [terminal]")
-    return TerminalSettings(**checked_table(TerminalSettings, "terminal", values))
+    entries = dict(values)
+    if "vim" in entries:  # the name of this setting before there was a third keymap
+        is_vim = Switch().check("terminal.vim", entries.pop("vim"))
+        entries.setdefault("keymap", "vim" if is_vim else "default")
+    return TerminalSettings(**checked_table(TerminalSettings, "terminal", entries))
 
 
 CALLS = ("auto", "native", "text")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -68,8 +68,8 @@ class UserKeymap:
         self._file = file
 
     async def begin(self) -> None:
-        """Apply the keys from the settings, then report all problems in one notice."""
-        if self._app.settings.keys:
+        """Apply the keys from the settings and the keymap, then report all problems in one notice."""
+        if self._app.settings.keys or self._keys_of_the_keymap():
             await self.read()
         self._app.problems.notify()
 
@@ -77,12 +77,21 @@ class UserKeymap:
         """Check the keys from the settings and apply the valid ones."""
         from workbench.tui.keys import read_keymap
 
-        app, keys = self._app, self._app.settings.keys
+        app, usual = self._app, self._keys_of_the_keymap()
+        keys = {**usual, **app.settings.keys}
         keymap = await in_daemon(lambda: read_keymap(keys, self._file))
         app.problems.replace("keys", keymap.problems)
-        app.keymap = keymap.usable
-        app.set_keymap(dict(keymap.usable))
+        app.keymap = {**usual, **keymap.usable}
+        app.set_keymap(dict(app.keymap))
         app.switcher.main.show(Changed())  # hints and advice were painted with the unchecked keys
+
+    def _keys_of_the_keymap(self) -> Mapping[str, str]:
+        """Return the keys that bindings of the program get, because the prompt has theirs."""
+        if self._app.terminal.settings.keymap != "emacs":
+            return {}
+        from workbench.tui.widgets.emacs_prompt import EMACS_KEYS
+
+        return EMACS_KEYS
 
 
 class QuitGuard:

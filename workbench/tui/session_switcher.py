@@ -76,8 +76,10 @@ class SessionSwitcher:
         arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
         offers = ServerOffers(lambda: app.settings, session.workspace)
         commands = CustomCommands(lambda: app.settings, session.workspace, Locations.from_environment())
-        vim = app.terminal.settings.vim
-        composer = Composer(session.workspace, self._history, arguments, offers=offers, commands=commands, vim=vim)
+        keymap = app.terminal.settings.keymap
+        composer = Composer(
+            session.workspace, self._history, arguments, offers=offers, commands=commands, keymap=keymap
+        )
         screen = MainScreen(session, app.state, composer, self.begin_in_shell)
         screen.add_class(*_size_classes(app), update=False)
         return screen

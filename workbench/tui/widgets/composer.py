@@ -71,16 +71,16 @@ class Composer(Vertical):
         *,
         offers: ServerOffers,
         commands: CustomCommands,
-        vim: bool = False,
+        keymap: str = "default",
     ) -> None:
         """`history` is the file of sent messages; `arguments` holds possible arguments by the name of their command.
 
         `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts; `commands` the
-        custom commands.
+        custom commands. `keymap` is a value of the setting `terminal.keymap`.
         """
         super().__init__(id="composer")
         self._directory = directory
-        self._has_vim_keys = vim
+        self._keymap = keymap
         self._images: list[str] = []
         self.past = PromptHistory(history)
         self.offers = offers
@@ -98,11 +98,15 @@ class Composer(Vertical):
         )
 
     def _kind_of_prompt(self) -> type[Prompt]:
-        if not self._has_vim_keys:
-            return Prompt
-        from workbench.tui.widgets.vim_prompt import VimPrompt
+        if self._keymap == "vim":
+            from workbench.tui.widgets.vim_prompt import VimPrompt
 
-        return VimPrompt
+            return VimPrompt
+        if self._keymap == "emacs":
+            from workbench.tui.widgets.emacs_prompt import EmacsPrompt
+
+            return EmacsPrompt
+        return Prompt
 
     def compose(self) -> ComposeResult:
         """Yield the list, the queue, the images and the prompt."""

@@ -1,4 +1,4 @@
-"""The prompt with vim keys, used if `terminal.vim` is set; its border shows the mode."""
+"""The prompt with vim keys, used if `terminal.keymap` is "vim"; its border shows the mode."""
 
 from __future__ import annotations
 
