@@ -60,6 +60,23 @@ class Text(Kind):
         return value.strip()
 
 
+class Template(Text):
+    """The template of the status line: text with fields in braces; empty for the default."""
+
+    fields = ("directory", "branch", "context", "model", "cost", "mode")
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the template. Raises UsageError for an unknown field or a single brace."""
+        template = super().check(name, value)
+        for field in re.findall(r"\{([^{}]*)\}", template):
+            if field not in self.fields:
+                names = ", ".join(f"{{{each}}}" for each in self.fields)
+                raise UsageError(f"{name} has no field {{{field}}}; known are {names}{near(field, self.fields)}")
+        if re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", template)):
+            raise UsageError(f"{name}: write a field as {{model}}, without other braces")
+        return template
+
+
 class RegularExpression(Text):
     """A regular expression."""
 

@@ -29,6 +29,7 @@ from workbench.config.setting_kinds import (
     Strings,
     Switch,
     Table,
+    Template,
     Text,
     Url,
     VariableName,
@@ -92,6 +93,7 @@ class TerminalSettings:
     keymap: str = setting(
         "default", OneOf("default", "vim", "emacs"), "Keymap", "Keys of the prompt; `vim = true` is the older form."
     )
+    status_line: str = setting("", Template(), "Status line", "Template of the first line; see the guide.")
     motion: bool = setting(
         True, Switch(), "Animations", "Smooth movement and a blinking cursor.", takes_effect=NEXT_START
     )

@@ -37,7 +37,7 @@ _REASONS = {
     "Unescaped": "write a backslash twice, or put the text in single quotes",
 }
 """Beginnings of `tomllib` messages, each with the text to show the user instead."""
-_TABLES = ("tools", "models", "agents", "mcpServers")
+_TABLES = ("tools", "models", "terminal", "agents", "mcpServers")
 """The tables whose entries are checked one by one, so that an invalid entry leaves the others in effect."""
 
 

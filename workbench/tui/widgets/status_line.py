@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from workbench.view.state import ActionItem, Changed, SessionState
 
 _GAP = 2
 _NEARLY_FULL = 0.8
+_NOT_SAVED = "✗ not saved"
+_NOT_SAVED_STYLE = "bold $sign-failed"
 _PAUSE = 1.0
 """Minimum seconds between two checks of the working tree."""
 
@@ -33,6 +36,7 @@ class StatusLine(Widget):
 
     def __init__(self, state: SessionState, workspace: Path) -> None:
         super().__init__(id="status")
+        self._template = ""
         self._state = state
         self._workspace = workspace
         self._branch = ""
@@ -47,7 +51,9 @@ class StatusLine(Widget):
         await self.run_action("app.page('usage')")
 
     def on_mount(self) -> None:
-        """Read the branch."""
+        """Read the user's template and the branch."""
+        terminal = getattr(self.app, "terminal", None)
+        self._template = terminal.settings.status_line if terminal is not None else ""
         self.show()
 
     def on_resize(self) -> None:
@@ -61,7 +67,11 @@ class StatusLine(Widget):
 
     def _fit(self) -> None:
         branch = f"{self._branch}*" if self._branch and self._is_dirty else self._branch
-        line = status_text(self._state, self._workspace, branch, max(10, self.size.width - _GAP))
+        width = max(10, self.size.width - _GAP)
+        if self._template:
+            line = filled_template(self._template, self._state, self._workspace, branch, width)
+        else:
+            line = status_text(self._state, self._workspace, branch, width)
         if line != self._line:
             self._line = line
             self.refresh()
@@ -94,6 +104,22 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """Return the line."""
         return self._line
+
+
+def filled_template(template: str, state: SessionState, workspace: Path, branch: str, width: int) -> Content:
+    """Return the user's own line, cut to `width` cells; "not saved" follows it, whatever the template contains."""
+    fields = {
+        "directory": Content(visible_path(from_home(workspace))),
+        "branch": Content.styled(branch, "$secondary"),
+        "context": Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
+        "model": _model(state),
+        "cost": Content.styled(_cost(state), "$dim"),
+        "mode": _mode(state),
+    }
+    parts = re.split(r"\{(\w+)\}", template)
+    line = Content.assemble(*(fields[part] if at % 2 else Content(part) for at, part in enumerate(parts)))
+    unsaved = Content.styled(f"  {_NOT_SAVED}", _NOT_SAVED_STYLE) if state.unsaved else Content("")
+    return Content.assemble(line.truncate(max(1, width - unsaved.cell_length), ellipsis=True), unsaved)
 
 
 def status_text(state: SessionState, workspace: Path, branch: str, width: int) -> Content:
@@ -142,7 +168,7 @@ def _session_parts(state: SessionState) -> list[Content]:
     if state.scripted:
         parts[1:2] = [Content.styled("scripted model", "bold $secondary")]
     if state.unsaved:
-        parts.append(Content.styled("✗ not saved", "bold $sign-failed"))
+        parts.append(Content.styled(_NOT_SAVED, _NOT_SAVED_STYLE))
     return [part for part in parts if part.plain]
 
 
