@@ -1,6 +1,7 @@
 """execute_ipython_cell: lasting variables, pictures, short errors, and nothing left when it ends."""
 
 import base64
+import re
 import subprocess
 import sys
 import textwrap
@@ -103,12 +104,31 @@ def test_pip_installs_for_this_session_not_for_the_workbench(tool, place):
     seen = run(tool, "import tiny_of_test\nprint(tiny_of_test.VALUE)\ntiny_of_test.__file__")
     assert seen.text.startswith("42\n"), seen.text
     assert "/cells/packages/" in seen.text or "ohw-cells-" in seen.text
+    for command in ("uninstall", "uninstall -y", "-q uninstall"):  # only ever what the session itself installed
+        seen = run(tool, f"%pip {command} --dry-run tiny-of-test ipython-pygments-lexers")
+        assert "- ipython-pygments-lexers" not in seen.text
 
 
-@pytest.mark.parametrize("words", ["--version", "-V", "", "--help", "list", "freeze", "show pytest", "-q list"])
-def test_pip_answers_what_it_has_to_say_of_itself(tool, words):
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        *((words, "uv |pip ") for words in ("--version", "-V", "-q --version", "-v -V", "--timeout 5 --version")),
+        *((words, "Usage|usage") for words in ("", "--help", "-h", "help", "install --help")),
+        *((words, "(?i)install packages") for words in ("help install", "-q help install", "--log f help install")),
+        *((words, "(?i)ipython") for words in ("list", "freeze", "show ipython", "-q list", "-v list")),
+    ],
+)
+def test_pip_answers_what_it_has_to_say_of_itself(tool, words, answer):
     seen = run(tool, f"%pip {words}")
     assert not seen.is_error, seen.text
+    assert re.search(answer, seen.text), seen.text
+
+
+@pytest.mark.parametrize("words", ["config list", "cache list", "index install", "download install", "--log list x"])
+def test_pip_takes_its_command_from_the_first_word(tool, words):
+    seen = run(tool, f"%pip {words}")
+    assert seen.is_error, seen.text
+    assert words.split()[-2 if "--log" not in words else -1] in seen.text.split("cell, line")[0]
 
 
 BACKEND = """

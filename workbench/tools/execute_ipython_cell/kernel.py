@@ -34,8 +34,15 @@ _LARGEST_PICTURE, _MOST_PICTURES = 5_000_000, 8
 _TRANSFORMS_OFF = {"classic_prompt", "ipython_prompt"}
 """Input transformers that would change lines that look like prompts."""
 
-_PIP_COMMANDS = ("install", "uninstall", "list", "show", "freeze", "check", "tree")
+_PIP_COMMANDS = ("install", "uninstall", "sync", "list", "show", "freeze", "check", "tree")
 """The commands of `%pip` that need to know the interpreter."""
+_PIP_CHANGES = ("install", "uninstall", "sync")
+"""The commands of `%pip` that change an environment."""
+_PIP_VALUE_OPTIONS = (
+    *("--python", "--log", "--log-file", "--proxy", "--retries", "--timeout", "--exists-action", "--trusted-host"),
+    *("--cert", "--client-cert", "--cache-dir", "--use-feature", "--use-deprecated", "--keyring-provider"),
+)
+"""Options that may stand before pip's command and whose value is the next word."""
 
 
 class Channel:
@@ -160,19 +167,33 @@ def _pip(shell: CellShell, line: str) -> None:
 
 def _pip_command(words: list[str]) -> list[str]:
     """Return the command of `%pip WORDS`. Options before pip's own command are moved behind it, where uv takes them."""
-    at = next((at for at, word in enumerate(words) if word in _PIP_COMMANDS), None)
-    if at is not None:
-        private = os.environ.get("OHW_CELL_PACKAGES", "") if words[at] == "install" else ""
-        words = [words[at], *(["--target", private] if private else []), *words[:at], *words[at + 1 :]]
-    if importlib.util.find_spec("pip") is not None:
+    at = _command_at(words)
+    command = words[at] if at < len(words) else ""
+    private = os.environ.get("OHW_CELL_PACKAGES", "") if command in _PIP_CHANGES else ""
+    has_pip = importlib.util.find_spec("pip") is not None
+    if has_pip and private and command != "install":
+        raise RuntimeError("pip can only install here, because this is the interpreter of the workbench")
+    if command in _PIP_COMMANDS:
+        words = [command, *(["--target", private] if private else []), *words[:at], *words[at + 1 :]]
+    if has_pip:
         return [sys.executable, "-m", "pip", *words]
     if not shutil.which("uv"):
         raise RuntimeError("this interpreter has no pip and there is no uv; `python -m ensurepip` may help")
-    if words[:1] in (["--version"], ["-V"]):
+    if not command and {"--version", "-V"} & {*words}:
         return ["uv", "--version"]
-    if at is None:
-        return ["uv", "pip", *(words or ["--help"])]
-    return ["uv", "pip", words[0], "--python", sys.executable, *words[1:]]
+    if command == "help" or not words:
+        return ["uv", "pip", *words[at + 1 :], "--help"]
+    if command in _PIP_COMMANDS:
+        return ["uv", "pip", command, "--python", sys.executable, *words[1:]]
+    return ["uv", "pip", *words]
+
+
+def _command_at(words: list[str]) -> int:
+    """Return the index of pip's command, which is the first word that is no option and no option's value."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _PIP_VALUE_OPTIONS else 1
+    return at
 
 
 def error_text(error: BaseException | None) -> str:
