@@ -178,6 +178,27 @@ def test_private_addresses_are_not_reached_even_by_redirects(tool, site):
     assert "This address may not be reached" in seen.text
 
 
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        ("http://localhost:{port}/", "goto('http://localhost:{port}/…') opens it by its address"),
+        ("http://[::1]:{port}/", "goto('http://[::1]:{port}/…') opens it by its address"),
+        ("https://127.0.0.1:{port}/", "; goto opens it by its address"),  # never the address with another scheme
+        ("http://nothing.localhost:{port}/", ""),  # a name that leads nowhere is not opened by goto either
+    ],
+)
+def test_what_is_proposed_after_a_refusal_can_be_opened(tool, site, target, hint):
+    port = free_port()
+    target, hint = target.format(port=port), hint.format(port=port)
+    site.pages["/on"] = lambda visit: visit.send_on(target)
+    text = use(tool, f"goto('{site.url('/on')}')").text
+    assert "was not reached" in text
+    assert (hint in text) if hint else ("opens it" not in text)
+    again = use(tool, f"goto('{target}')").text
+    assert "goto('http" not in again.partition(f"goto('{target}')")[2]
+    assert "only its own pages" not in again
+
+
 def test_where_a_redirect_was_refused_the_call_failed(tool, site):
     seen = use(tool, f"goto('{site.url('/to-private')}')")
     assert seen.is_error
@@ -198,9 +219,31 @@ def test_what_is_no_id_is_not_suggested_as_one(tool, bid):
     assert "did you mean" not in str(refused.value)
 
 
+EMBEDDED = [
+    b"<embed src='/doc.pdf' type='application/pdf'>",
+    b"<object data='/doc.pdf' type='application/pdf'></object>",
+    b"<p>Text</p><iframe src='/doc.pdf'></iframe>",
+]
+
+
 def test_a_page_without_elements_names_its_type(tool, site):
-    assert "this is a PDF" in use(tool, f"goto('{site.url('/doc.pdf')}')").text
+    assert "(this is a PDF" in use(tool, f"goto('{site.url('/doc.pdf')}')").text
     assert "(the page is empty)" in use(tool, f"goto('{site.url('/blank')}')").text
+    for body in EMBEDDED:
+        site.pages["/embedded"] = page(body)
+        text = use(tool, f"goto('{site.url('/embedded')}')").text
+        assert f"({site.url('/doc.pdf')} is a PDF" in text
+        assert ("Text" in text) == (b"Text" in body)
+        assert "is empty" not in text
+
+
+@pytest.mark.parametrize("kind", ["image/svg+xml", "image/png", "video/mp4"])
+def test_a_document_that_has_no_elements_keeps_its_tab(tool, site, kind):
+    site.pages["/other"] = page(b'<svg xmlns="http://www.w3.org/2000/svg"></svg>', kind)
+    seen = use(tool, f"goto('{site.url()}')", f"goto('{site.url('/other')}')")
+    assert f"(this is {kind} and has no elements to read)" in seen.text
+    assert "closed" not in seen.text
+    assert use(tool, "go_back()").title == "Order"
 
 
 REACHING = """<title>{title}</title><h1>{title}</h1><img src="{to}/img"><iframe src="{to}/frame"></iframe>

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from workbench.web.network import HostRefused, NetworkPolicy, unused_note
+from workbench.web.network import HostRefused, NetworkPolicy, Unresolved, unused_note
 
 _LONGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
@@ -69,7 +69,7 @@ class Gate:
 
     def refusal_of(self, url: str) -> str:
         """Return why the URL's server was not reached; empty if it was not blocked."""
-        start = _not_reached(*_endpoint(url))
+        start = _not_reached(_endpoint(url))
         return next((words for words in self.refused if words.startswith(start)), "")
 
     def expect(self, url: str) -> None:
@@ -108,7 +108,8 @@ class Gate:
             is_asked = await self._is_asked((host, port), rest, is_tunnel)
             there, back = await self._connected((host, port), is_asked)
         except HostRefused as why:
-            self._refuse(writer, host, port, str(why))
+            hint = "" if isinstance(why, Unresolved) else self._hint((host, port), is_tunnel)
+            self._refuse(writer, (host, port), f"{str(why).rstrip('.')}{hint}" if str(why) else "")
             return
         except OSError:
             note = unused_note(f"{'https' if is_tunnel else 'http'}://{host}:{port}")
@@ -174,17 +175,29 @@ class Gate:
         if words and len(self.refused) < _MOST_REFUSALS:
             self.refused[words] = None
 
-    def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
-        hint = ""
-        if _is_own(host) and (host, port) not in self._going:
-            own_goto = f"goto('http://{host}:{port}/…') opens it by its address"
-            hint = f"; {'only its own pages reach it' if (host, port) in self._named else own_goto}"
-        self._note_refusal(f"{_not_reached(host, port)}{why.rstrip('.')}{hint}" if why else "")
+    def _hint(self, endpoint: Endpoint, is_tunnel: bool) -> str:
+        """Return how a server on this machine can be reached; empty if its address has just been opened in vain."""
+        if not _is_own(endpoint[0]) or endpoint in self._going:
+            return ""
+        if endpoint in self._named:
+            return "; only its own pages reach it"
+        # A tunnel is opaque: it is for https or for a WebSocket.
+        call = "goto" if is_tunnel else f"goto('http://{_written(endpoint)}/…')"
+        return f"; {call} opens it by its address"
+
+    def _refuse(self, writer: asyncio.StreamWriter, endpoint: Endpoint, why: str) -> None:
+        self._note_refusal(f"{_not_reached(endpoint)}{why}" if why else "")
         writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
 
 
-def _not_reached(host: str, port: int) -> str:
-    return f"{host}:{port} was not reached: "
+def _not_reached(endpoint: Endpoint) -> str:
+    return f"{_written(endpoint)} was not reached: "
+
+
+def _written(endpoint: Endpoint) -> str:
+    """Return the endpoint as a URL has it, an IPv6 address in brackets."""
+    host, port = endpoint
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _answer(status: int, reason: str, text: str) -> bytes:

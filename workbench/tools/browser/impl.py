@@ -148,7 +148,9 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         lines += [f"[{note}]" for note in answer["notes"]]
         lines += [f"Address: {self.url}", *([f"Title: {answer['title']}"] if answer.get("title") else [])]
         lines += ["Tabs:", *(f"  {number}. {each}" for number, each in enumerate(tabs, 1))] if len(tabs) > 1 else []
-        lines += ["", tree or _without_elements(str(answer.get("type", "")))]
+        pdfs = [_pdf("this" if url == self.url else url) for url in answer.get("pdfs", ())]
+        read = [*([tree] if tree else []), *pdfs]
+        lines += ["", *(read or [_without_elements(str(answer.get("type", "")))])]
         content: list[TextContent | ImageContent] = [TextContent(text="\n".join(lines))]
         if answer.get("picture"):
             content.append(ImageContent(data=answer["picture"], mime_type="image/jpeg"))
@@ -195,10 +197,12 @@ def _short_tmpdir() -> dict[str, str]:
     return {} if len(tempfile.gettempdir()) < _SHORT else {"TMPDIR": "/tmp"}
 
 
+def _pdf(name: str) -> str:
+    return f"({name} is a PDF, whose text the browser cannot read; web_read reads it by its address)"
+
+
 def _without_elements(media_type: str) -> str:
     """Return the text that stands for the elements of a page without any."""
-    if media_type.endswith("/pdf"):
-        return "(this is a PDF, whose text the browser cannot read; web_read reads it by its address)"
     if media_type and media_type not in ("text/html", "application/xhtml+xml"):
         return f"(this is {visible(media_type[:80], lines=False)} and has no elements to read)"
     return "(the page is empty)"

@@ -8,7 +8,7 @@ import contextlib
 import re
 from typing import Any, Final
 
-from playwright.async_api import Error, Page
+from playwright.async_api import Error, Frame, Page
 
 from workbench.tools.browser.tabs import Tabs
 
@@ -137,6 +137,7 @@ def _elsewhere(tree: str, values: list[str]) -> str:
 
 LONGEST_TREE = 16_000
 _PATIENCE = 5.0
+_MOST_PDFS = 5
 
 
 async def capture(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
@@ -151,19 +152,24 @@ async def capture(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
             await tabs.renew()
         return {"url": tabs.front.url, "title": "", "tabs": await _listed(tabs), "tree": "", "picture": ""}
     page_state = {"url": page.url, "title": title, "tabs": await _listed(tabs), "tree": tree, "picture": picture}
-    return page_state if tree else {**page_state, "type": await _content_type(page)}
+    if tree and "- iframe" not in tree:
+        return page_state
+    frames = page.frames
+    types = await asyncio.gather(*map(_content_type, frames))
+    pdfs = [frame.url for frame, media_type in zip(frames, types, strict=True) if media_type == "application/pdf"]
+    return {**page_state, "type": types[0], "pdfs": pdfs[:_MOST_PDFS]}
 
 
-async def _content_type(page: Page) -> str:
-    """Return the media type of the page's document; empty if it cannot be queried."""
+async def _content_type(frame: Frame) -> str:
+    """Return the media type of the frame's document; empty if it cannot be queried."""
     with contextlib.suppress(Error, TimeoutError):
-        return str(await asyncio.wait_for(page.evaluate("document.contentType"), _PATIENCE))
+        return str(await asyncio.wait_for(frame.evaluate("document.contentType"), _PATIENCE))
     return ""
 
 
 async def _tree(page: Page) -> str:
     """Return the page's elements with their IDs, with secret fields masked."""
-    if page.url == "about:blank":
+    if page.url == "about:blank" or not await _has_body(page):
         return ""
     tree = await masked(page, await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000))
     if len(tree) <= LONGEST_TREE:
@@ -172,14 +178,23 @@ async def _tree(page: Page) -> str:
     return f"{tree[:cut]}\n[… {tree[cut:].count(chr(10))} lines omitted; scroll does not bring them, other pages do …]"
 
 
+async def _has_body(page: Page) -> bool:
+    """Return False for a document such as an SVG image, for whose tree playwright would wait until its time is over."""
+    with contextlib.suppress(Error):
+        return bool(await page.evaluate("!!document.body"))
+    return True
+
+
 async def _picture(page: Page, enabled: bool) -> str:
-    """Return a screenshot of the visible part, as base64 JPEG."""
+    """Return a screenshot of the visible part, as base64 JPEG; empty if none can be taken."""
     if not enabled or page.url == "about:blank":
         return ""
-    data = await page.screenshot(
-        type="jpeg", quality=70, scale="css", timeout=_PATIENCE * 1000, animations="disabled", style=STYLE
-    )
-    return base64.b64encode(data).decode()
+    with contextlib.suppress(Error):
+        data = await page.screenshot(
+            type="jpeg", quality=70, scale="css", timeout=_PATIENCE * 1000, animations="disabled", style=STYLE
+        )
+        return base64.b64encode(data).decode()
+    return ""
 
 
 async def _listed(tabs: Tabs) -> list[str]:
