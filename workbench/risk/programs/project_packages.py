@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
 
 from workbench.risk.programs.packages import (
     ASKS,
@@ -44,7 +45,46 @@ _npm_verb = subcommands(_NPM_TABLE, BUILD, "--prefix -C --workspace -w --filter"
 _LOOKS = words("ls list ll la why explain root bin prefix outdated view info version")
 
 
+_WHERE = {
+    "npm": words("--prefix -C --workspace -w"),
+    "pnpm": words("--dir -C --filter -F"),
+    "yarn": words("--cwd"),
+    "bun": words("--cwd --filter -F"),
+}
+"""The options whose next word names a directory or workspace, and no package; `-w` of pnpm has none."""
+_DIRECTORIES = words("--prefix -C --dir --cwd")
+
+
+def without_where(program: str, original: Sequence[Word]) -> list[Word]:
+    """Return the words without the options of npm and the like that say where it works, and their values.
+
+    A value does not start with a dash: what does is an option of its own.
+    """
+    where = _WHERE.get(program, frozenset())
+    before = ("", *(word.text for word in original))
+    return [
+        word
+        for word, last in zip(original, before, strict=False)
+        if word.text not in where and (last not in where or word.text.startswith("-"))
+    ]
+
+
+def _enter_directories(call: Call) -> None:
+    for flag, directory in pairwise(call.words):
+        if flag.text in _DIRECTORIES & _WHERE.get(call.name, frozenset()):
+            call.use(directory, "read")
+
+
+def _npm_install(call: Call, packages: Sequence[Word]) -> None:
+    call.raise_to("MEDIUM", NEW if packages else DECLARED.reason)
+    remote = re.compile(r"(?:git|https?|file|github|gitlab)[:+]|[\w.-]+/[\w.-]+\Z|\.?/")
+    if any(remote.match(word.text) for word in packages):
+        call.raise_to("HIGH", "installs what is at an address")
+
+
 def _npm(call: Call) -> None:
+    _enter_directories(call)
+    call.words = without_where(call.name, call.words)
     rest = [word for word in call.words if not word.text.startswith("-")]
     verb = rest[0].text if rest else ""
     names = {word.text.partition("=")[0] for word in call.words}
@@ -64,11 +104,7 @@ def _npm(call: Call) -> None:
     }:
         call.raise_to("HIGH", "installs from another source, or to another place")
     if verb in {"install", "i", "add", "in"}:
-        call.raise_to("MEDIUM", NEW if len(rest) > 1 else DECLARED.reason)
-        if any(
-            re.match(r"(?:git|https?|file|github|gitlab)[:+]|[\w.-]+/[\w.-]+\Z|\.?/", word.text) for word in rest[1:]
-        ):
-            call.raise_to("HIGH", "installs what is at an address")
+        _npm_install(call, rest[1:])
         return
     if not verb and call.name in {"yarn", "pnpm", "bun"}:
         call.raise_to("MEDIUM", DECLARED.reason)
@@ -76,15 +112,12 @@ def _npm(call: Call) -> None:
         _npm_verb(call)
 
 
-_BEFORE = words("--prefix -C --dir --cwd --workspace -w --filter -F")
-
-
 def _npm_runs(call: Call) -> bool:
     """Rate `exec`, which runs a program, and `run` except npm's; return whether the verb is one of these."""
     rest = list(call.words)
     while rest and (rest[0].text.startswith("-") or rest[0].text in {"workspace", "workspaces", "foreach"}):
         flag = rest.pop(0).text
-        if rest and (flag in _BEFORE or flag == "workspace"):
+        if rest and flag == "workspace":
             rest.pop(0)
     verb = rest.pop(0).text if rest else ""
     if verb in {"exec", "x"} and call.name in {"npm", "bun"}:

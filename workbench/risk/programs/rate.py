@@ -133,7 +133,9 @@ def _judge_by_rule(call: Call, original: list[Word]) -> None:
     elif rule is not None:
         rule(call)
         if call.name in _HAVE_VERBS and call.risk != "HIGH":
-            for words_in_order in verb_first(original, keeps_front=call.name == "git"):
+            for words_in_order in verb_first(
+                project_packages.without_where(call.name, original), keeps_front=call.name == "git"
+            ):
                 call.words = words_in_order
                 rule(call)
     if call.name in ROWS or (call.risk == "LOW" and not call.is_proven):
