@@ -162,7 +162,7 @@ def show_panels(terminal: Terminal) -> None:
 
 def show_screens(terminal: Terminal) -> None:
     """Open every screen over the main one."""
-    with over(terminal, "f5", "Revert hunk", safe("new"), safe("line")):
+    with over(terminal, "f5", "m Reviewed", safe("new"), safe("line")):
         pass
     terminal.press("f2")
     terminal.wait_for("Enter Open")

@@ -22,7 +22,8 @@ def workbench_app(client: FakeClient | None, **more: Any) -> WorkbenchApp:
     """Return an app whose clock stands still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
     sources = SessionSources(**{name: more.pop(name) for name in SessionSources.__struct_fields__ if name in more})
-    session = AppSession(client, more.pop("directory", Path(WORKSPACE)), more.pop("message", ""))
+    directory, message, keep = more.pop("directory", Path(WORKSPACE)), more.pop("message", ""), more.pop("keep", None)
+    session = AppSession(client, directory, message, keep=keep)
     return WorkbenchApp(session, settings, sources, clock=more.pop("clock", lambda: 0.0), **more)
 
 

@@ -207,7 +207,7 @@ async def test_viewer_says_that_nothing_changed() -> None:
         empty = app.pushed.query_one("#viewer-empty")
         await until(pilot, lambda: empty.size.width > 0)
         assert empty.display
-        assert not app.pushed.query_one(DiffView).display
+        assert not app.pushed.query_one("#viewer-page").display
         await pilot.press("]", "j", "escape")
         await until(pilot, lambda: app.results == [None])
 

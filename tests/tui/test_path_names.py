@@ -82,7 +82,7 @@ SURFACES = {
     "timeline": lambda path: action_line(_edit(path), "/w"),
     "activity": lambda path: _action(_edit(path), "/w"),
     "changes": lambda path: "".join(piece.text for piece in file_line(FileState(path, "", "x"), "/w", 80)),
-    "diff viewer": lambda path: viewer_title("", compare(short_path(path, "/w"), "x", "y"), 0, 0, 1).plain,
+    "diff viewer": lambda path: viewer_title("", compare(short_path(path, "/w"), "x", "y"), 0).plain,
     "status line": lambda path: _directory_part(Path(path), "", 80).plain,
     "sessions": lambda path: details(SessionRow(SessionSummary("s", workspace=path))),
     "sessions, heading": lambda path: "".join(

@@ -13,6 +13,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
+from workbench.tui.widgets.diff_files import DiffFiles
 
 SERVER_BEFORE = '''"""Answers requests."""
 
@@ -95,11 +96,22 @@ async def taken_back(pilot, client, view):
 async def not_text(pilot, client, view):
     """Show a file without lines, and the reason."""
     await pilot.press("left_square_bracket")
-    await wait_until(pilot, lambda: "binary" in text_on(pilot.app))
+    await wait_until(pilot, lambda: DiffFiles(view).current == 3)
+
+
+async def reviewed(pilot, client, view):
+    """Show two reviewed files, the cursor on the next one, and how to answer a question that waits."""
+    await pilot.press("m", "m")
+    await wait_until(pilot, lambda: "2 of 4 files left" in text_on(pilot.app))
+    script = Script()
+    script.events, script.actions = session(), 1
+    script.ask("execute_bash", "MEDIUM", command="make release")
+    client.bring(*script.events[len(session()) :])
+    await wait_until(pilot, lambda: "1 action needs approval" in text_on(pilot.app))
 
 
 SHOWN = [
-    *((state, look) for state in (reviewing, taken_back, not_text) for look in LOOKS),
+    *((state, look) for state in (reviewing, reviewed, taken_back, not_text) for look in LOOKS),
     *((reviewing, Look(160, 45, theme)) for theme in ("ohw-dark", "ohw-light")),
 ]
 

@@ -189,7 +189,11 @@ async def test_key_cycles_the_scopes_and_the_title_names_the_current_one(tmp_pat
     async with harness.app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "this turn │ M a.txt  +1 −1" in harness.text_of("title"), "the turn")
         await pilot.press("full_stop")
-        await until(pilot, lambda: "whole session │ M a.txt  +2 −2" in harness.text_of("title"), "the session")
+        await until(
+            pilot,
+            lambda: "whole session │ 2 of 2 files left │ M a.txt  +2 −2" in harness.text_of("title"),
+            "the session",
+        )
         await pilot.press("full_stop")
         assert await until(pilot, lambda: "this turn" in harness.text_of("title"), "no git, so no scope of it")
 
@@ -267,7 +271,7 @@ async def test_comment_can_be_deleted_and_a_fold_accepts_none(harness: Harness) 
         await until(pilot, lambda: "✎ y" in painted(harness.view))
         await pilot.press("d")
         await until(pilot, lambda: "✎" not in painted(harness.view))
-        await pilot.press("end", "c")
+        await pilot.press("home", "c")
         await until(pilot, lambda: "Move to a line first" in harness.text_of("status"))
 
 
@@ -327,7 +331,7 @@ async def test_huge_file_is_compared_without_blocking_the_screen() -> None:
     before = "".join(f"value_{number} = {number}\n" for number in range(60_000))
     screen = DiffViewerScreen([FileState("/w/big.txt", before, before.replace("9 =", "8 ="))], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
-        await until(pilot, lambda: screen.query("#viewer-empty") and screen._diff is not None, "compared")
+        await until(pilot, lambda: screen.query("#viewer-empty") and screen._has_files, "shown")
         assert await until(pilot, lambda: "value_8" in painted(screen.query_one(AnnotatedDiff)))
 
 

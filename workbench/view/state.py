@@ -204,6 +204,8 @@ class FileState(Struct):
     """The version that holds the earlier file; empty if none is known."""
     note_before: str = ""
     """Why `before` is not the text of the earlier file; empty if it is."""
+    content_id: str = ""
+    """What differs with the content of a file whose texts are not here; empty if they or placeholders are."""
 
     @property
     def added(self) -> int:

@@ -1,4 +1,4 @@
-"""The full-screen diff viewer (F5): changed files on the left, the diff of the selected file on the right."""
+"""The full-screen diff viewer (F5): changed files on the left, their diffs as one page on the right."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.client.threads import in_daemon
-from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.tui.screens.diff_viewer_comments import ViewerComments
-from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus, viewer_title
+from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
+from workbench.tui.screens.diff_viewer_progress import FileComparer, ReviewProgress
 from workbench.tui.screens.diff_viewer_revert import Reverter
 from workbench.tui.screens.diff_viewer_search import ViewerSearch
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
+from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList
+from workbench.tui.widgets.hunk_ruler import HunkRuler
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.viewer_input import ViewerInput
-from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed, FileState
 
@@ -43,6 +44,7 @@ class DiffViewerScreen(ModalScreen[None]):
         Binding("full_stop", "scope", "Scope", id="viewer.scope"),
         Binding("slash", "search", "Search", id="viewer.search"),
         Binding("N", "again(-1)", "Previous match", id="viewer.previous-match"),
+        Binding("m", "reviewed", "Mark the file as reviewed", id="viewer.reviewed"),
         Binding("c", "comment", "Comment on the line", id="viewer.comment"),
         Binding("d", "drop", "Delete the comment", id="viewer.drop-comment"),
         Binding("ctrl+s", "send", "Send the comments", id="viewer.send-comments"),
@@ -50,6 +52,7 @@ class DiffViewerScreen(ModalScreen[None]):
         Binding("X", "revert(True)", "Revert the file", id="viewer.take-back-file"),
         Binding("R", "revert_all", "Revert every file", id="viewer.revert-all"),
         Binding("u", "undo", "Undo the revert", id="viewer.undo"),
+        Binding("f8", "answer", "Answer the waiting question", id="viewer.answer"),
         Binding("escape,q,f5", "close", "Close", id="viewer.close"),
     ]
 
@@ -70,27 +73,33 @@ class DiffViewerScreen(ModalScreen[None]):
         super().__init__()
         self._review = review
         self._path = chosen
-        """Path of the file to select once the files are loaded."""
+        """Path of the file under the cursor or, before files are shown, of the one to begin with."""
         self._scopes = review.scopes(action_id) if review else [Scope("", lambda: files)]
         self._scope = next((at for at, each in enumerate(self._scopes) if each.name == scope), 0)
-        self._diff: FileDiff | None = None
-        """The diff on screen, or None."""
-        self._title = Static(id="viewer-title")
+        self._action_id = action_id
+        self._has_files = False
+        """Whether files of the current scope are on screen."""
         self._view = AnnotatedDiff(id="viewer-diff")
         self._empty = Static(id="viewer-empty")
-        self._files = ChangedFiles(workspace, review)
+        self._page = DiffFiles(self._view)
+        self._ruler = HunkRuler(self._view, self._page)
+        self._files = ChangedFiles(workspace, review, self._page)
         self._list = FileList(self._files.row)
+        self._progress = ReviewProgress(self._files, self._page, self._list, self._ruler)
+        self._comparer = FileComparer(self, self._files, self._show_files)
         self._status = ViewerStatus(self, self._files, review)
-        self._search = ViewerSearch(self._files, self._view, self._status, self._open_file)
+        self._search = ViewerSearch(self._files, self._view, self._status, self._show_files)
         self._comments = ViewerComments(review, self._files, self._view, self._status)
         self._reverter = Reverter(review, self._files, self._view, self._status)
 
     def compose(self) -> ComposeResult:
         """Yield the title, the file list, the diff, the input line, the status line and the key hints."""
-        yield self._title
+        yield self._progress.title
         with Horizontal(id="viewer-body"):
             yield self._list
-            yield self._view
+            with Horizontal(id="viewer-page"):
+                yield self._view
+                yield self._ruler
             yield self._empty
         yield self._status.entry
         yield self._status.line
@@ -113,11 +122,12 @@ class DiffViewerScreen(ModalScreen[None]):
             self._search.matches = []
             self._load()
         self._reverter.follow(changed, refused)
+        self._status.show(self._status.text)
 
     def _load(self) -> None:
         scope = self._scopes[self._scope]
         if scope.is_slow:
-            if self._diff is None:
+            if not self._has_files:
                 self._show_nothing("Asking git …")
             self.run_worker(self._load_slow(scope), exclusive=True, group="scope")
         else:
@@ -128,66 +138,49 @@ class DiffViewerScreen(ModalScreen[None]):
         try:
             files = await in_daemon(scope.files)
         except WorkbenchError as error:
-            self._files.update((), None)
+            self._files.update(())
             self._show_nothing(visible(str(error)))
         else:
             self.update_files(files)
 
     def update_files(self, files: Sequence[FileState]) -> None:
-        """Replace the files; the selected file stays selected if it is still among them."""
-        current = self._files.current
-        path, self._path = self._path or (current.path if current is not None else None), None
-        self._files.update(files, path)
+        """Replace the files; the cursor stays in its file if that is still among them."""
+        self._files.update(files)
         self._list.display = len(self._files.files) > 1
         self._list.show(len(self._files.files))
         if self._files.files:
-            self._show_file()
+            self._show_files()
         else:
-            self._show_nothing("No changes yet." if not self._scopes[self._scope].name else "No changes here.")
+            self._show_nothing("No changes yet." if not self._scope_name else "No changes here.")
 
     def _show_nothing(self, reason: str) -> None:
-        self._diff = None
+        self._has_files = False
         self._empty.update(Content(reason))
-        self._empty.display, self._view.display = True, False
-        self._show_title()
+        self._page.show([])
+        self.set_class(True, "-empty")
+        self._progress.show_title(self._scope_name)
 
-    def _show_file(self) -> None:
-        file = self._files.files[self._files.chosen]
-        diff = self._files.quick_diff(file)
-        self._list.choose(self._files.chosen)
-        if diff is None:
-            self._show_nothing("Comparing …")
-            self.run_worker(self._compare(file), exclusive=True, group="compare")
-            return
-        self._empty.display, self._view.display = False, True
-        before, self._diff = self._diff, diff
-        if before is not None and before is not diff and before.path == diff.path:
-            self._view.update(diff)
-        elif before is not diff:
-            self._view.show([diff])
+    @property
+    def _scope_name(self) -> str:
+        return self._scopes[self._scope].name
+
+    def _show_files(self) -> None:
+        """Show what has been compared of the files, and compare the others in a thread."""
+        current = self._files.current if self._has_files else None
+        number = self._files.number_of(current.path if current is not None else self._path)
+        diffs = self._files.show(number)
+        if self._has_files:
+            self._page.update(diffs)
+        else:
+            self._has_files = True
+            self.set_class(False, "-empty")
+            self._page.show(diffs, number)
         if self.focused is None:
             self._view.focus()
         self._search.mark()
         self._comments.refresh()
-        self._show_title()
-
-    async def _compare(self, file: FileState) -> None:
-        await in_daemon(lambda: self._files.diff(file))
-        if self._files.current is file:
-            self._show_file()
-
-    def _show_title(self) -> None:
-        """Show in the title the scope, the file, the hunk, and who changed the file."""
-        file = self._files.current if self._diff is not None else None
-        hunk = self._view.current if file is not None else -1
-        files = self._files
-        title = viewer_title(self._scopes[self._scope].name, self._diff, hunk, files.chosen, len(files.files))
-        author = authorship(file) if file is not None else ""
-        self._title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
-
-    def _open_file(self, number: int) -> None:
-        self._files.chosen = number
-        self._show_file()
+        self._progress.show(self._scope_name)
+        self._comparer.start()
 
     def on_descendant_focus(self) -> None:
         """Show the keys of the focused widget."""
@@ -195,13 +188,17 @@ class DiffViewerScreen(ModalScreen[None]):
 
     @on(DiffView.Stepped)
     def on_stepped(self) -> None:
-        """Show the number of the current hunk in the title."""
-        self._show_title()
+        """Show the current file and hunk in the title, and the lines of a file that were not read or compared yet."""
+        if (file := self._files.current) is not None:
+            self._path = file.path
+        self._progress.show_title(self._scope_name)
+        if not self._files.is_current_compared:
+            self._comparer.start()
 
     @on(FileList.Chosen)
     def on_file_chosen(self, chosen: FileList.Chosen) -> None:
-        """Show the file that was clicked."""
-        self._open_file(chosen.index)
+        """Go to the file that was clicked."""
+        self._page.go_to(chosen.index)
 
     @on(ViewerInput.Written)
     def on_line_written(self, written: ViewerInput.Written) -> None:
@@ -224,15 +221,15 @@ class DiffViewerScreen(ModalScreen[None]):
         self._reverter.confirmation.hears(event.key, time.monotonic() - event.time)
 
     def action_file(self, by: int) -> None:
-        """Show the next or previous file, wrapping around at the ends."""
+        """Go to the next or previous file, wrapping around at the ends."""
         if self._files.files:
-            self._open_file((self._files.chosen + by) % len(self._files.files))
+            self._page.go_to((self._files.chosen + by) % len(self._files.files))
 
     def action_scope(self) -> None:
         """Show the next scope; the selected file stays selected if it is in that scope too."""
         if len(self._scopes) > 1:
             self._scope = (self._scope + 1) % len(self._scopes)
-            self._diff, self._status.text, self._search.matches = None, "", []
+            self._has_files, self._status.text, self._search.matches = False, "", []
             self._load()
 
     def action_search(self) -> None:
@@ -242,6 +239,15 @@ class DiffViewerScreen(ModalScreen[None]):
     def action_again(self, by: int) -> None:
         """Go to the next or previous match or, without matches, hunk."""
         self._search.step(by)
+
+    def action_reviewed(self) -> None:
+        """Mark the file as reviewed and go to the next one that is left, or drop its mark."""
+        self._progress.toggle(self._scope_name)
+
+    def action_answer(self) -> None:
+        """Open the question of the waiting action: the one whose change is shown, or else the next."""
+        if self._review is not None and self._review.state.waiting:
+            self._review.answer(self._action_id if self._scope_name == "this action" else "")
 
     def action_comment(self) -> None:
         """Ask for a comment on the line under the cursor."""

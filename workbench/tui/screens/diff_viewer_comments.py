@@ -5,7 +5,8 @@ from __future__ import annotations
 from workbench.text import counted
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
-from workbench.view.review.review import Comment, Review
+from workbench.view.diff.rows import LineId
+from workbench.view.review.review import Comment, Comments, Review
 
 
 class ViewerComments:
@@ -47,24 +48,25 @@ class ViewerComments:
             self.refresh()
 
     def refresh(self) -> None:
-        """Show the comments of the selected file below their lines, and the number of unsent ones."""
-        file = self._files.current
-        if file is not None:
-            diff = self._files.diff(file)
-            placed = self._review.comments.placed(diff.path, diff) if self._review else {}
-            self._view.remark({(0, side, line): comment.text for (side, line), comment in placed.items()})
+        """Show the comments below their lines, and the number of unsent ones."""
+        comments = self._review.comments if self._review else Comments()
+        by_line: dict[LineId, str] = {}
+        for number, diff in enumerate(self._files.diffs if len(comments) else ()):
+            for (side, line), comment in comments.placed(diff.path, diff).items():
+                by_line[number, side, line] = comment.text
+        self._view.remark(by_line)
         self._status.show(self._status.text)
 
     def _here(self) -> Comment | None:
         """Return the comment on the line under the cursor, or a new empty one; None without a line or a review."""
-        line, file = self._view.line, self._files.current
-        if self._review is None or file is None:
+        line = self._view.line
+        if self._review is None or not self._files.diffs:
             return None
         if line is None:
             self._status.show("Move to a line first (↑/↓)")
             return None
-        _, side, number = line
-        diff = self._files.diff(file)
+        file, side, number = line
+        diff = self._files.diffs[file]
         quoted = (diff.old if side == "old" else diff.new)[number].removesuffix("\n")
         existing = self._review.comments.placed(diff.path, diff).get((side, number))
         return existing or Comment(diff.path, side, number, quoted, "")

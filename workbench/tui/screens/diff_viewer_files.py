@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -14,25 +15,28 @@ from textual.widgets import Static
 
 from workbench.diff.hunks import FileDiff, compare
 from workbench.text import counted, visible
+from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.file_list import FileRow
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.viewer_input import ViewerInput
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.timeline_rows import authorship_sign
 from workbench.view.review.review import Review, is_stored
+from workbench.view.review.reviewed import ReviewedFiles, next_unreviewed
 from workbench.view.state import FileState
 
 
-def viewer_title(scope: str, diff: FileDiff | None, hunk: int, index: int, count: int) -> Content:
-    """Return the title: scope, file, counts, and the hunk's and the file's number; both indexes count from 0."""
+def viewer_title(scope: str, diff: FileDiff | None, hunk: int, rest: str = "") -> Content:
+    """Return the title: scope, `rest` (the files left to review), file, counts, and the hunk's number, from 0."""
     named = Content.assemble((f"{scope} ", "bold $panel-title-focus"), ("│ ", "$dim")) if scope else Content("")
     if diff is None:
         return named if scope else Content.styled("Changes", "bold $panel-title-focus")
+    if rest:
+        named = Content.assemble(named, (rest, "$primary"), (" │ ", "$dim"))
     path = PurePath(visible(diff.path, lines=False))
     directory = "" if str(path.parent) == "." else f"{path.parent}/"
     counts = () if diff.note else _counts(diff)
-    files = f"   file {index + 1} of {count}" if count > 1 else ""
-    where = ("" if diff.note else _hunks(hunk, len(diff.hunks))) + files
+    where = "" if diff.note else _hunks(hunk, len(diff.hunks))
     sign = "M" if diff.note else diff.sign
     parts = (f"{sign} ", "bold $primary"), (directory, "$dim"), (path.name, "bold"), *counts, (where, "$dim")
     return Content.assemble(named, *parts)
@@ -51,31 +55,36 @@ def _hunks(hunk: int, count: int) -> str:
     return f"   {counted(count, 'hunk')}"
 
 
-def comments_waiting(count: int, key: str) -> str:
-    """Return the line about unsent comments and the key that sends them; empty if there are none."""
-    return f"{counted(count, 'unsent comment')}   {key} Send" if count else ""
+def waiting_lines(comments: int, send_key: str, actions: int, answer_key: str) -> list[str]:
+    """Return what waits for the user, each with its key: actions to decide on, and unsent comments."""
+    verb = "needs" if actions == 1 else "need"
+    lines = [f"{counted(actions, 'action')} {verb} approval   {answer_key} Answer"] if actions else []
+    return [*lines, f"{counted(comments, 'unsent comment')}   {send_key} Send"] if comments else lines
 
 
 _COMPARED_AT_ONCE: Final = 300_000
 """Maximum number of characters, old and new text together, that are compared without a thread."""
-_MANY: Final = 10
-"""With at least this many files, the hints include the key that reverts all of them."""
+_MORE_AT_ONCE: Final = 100_000
+"""Maximum number of characters of all files but the first that are compared before anything is shown."""
+_MOST_COMPARED: Final = 10_000_000
+"""Maximum number of characters that are compared without being asked for; other files are compared at the cursor."""
+_SLICE: Final = 0.2
+"""Seconds of comparing after which the files compared so far are shown."""
+_COMPARING: Final = "comparing …"
+_UNREAD: Final = "its lines are read when you go here"
 _MOST_READ: Final = 16
 """Maximum number of files whose texts, read from the file versions, are kept."""
-_HINTS: Final = (
-    *(("diff.next", "Hunk"), ("viewer.next-file", "File"), ("viewer.scope", "Scope"), ("viewer.search", "Search")),
-    *(("viewer.comment", "Comment"), ("viewer.take-back", "Revert hunk"), ("viewer.close", "Close")),
-    *(("viewer.take-back-file", "Revert file"), ("diff.split", "Split"), ("diff.fold", "Expand context")),
-    *(("diff.wrap", "Wrap"), ("viewer.revert-all", "Revert all")),
+_MOVE_HINTS: Final = (("diff.next", "Hunk"), ("viewer.next-file", "File"))
+_DECIDE_HINTS: Final = (
+    ("viewer.answer", "Answer"),
+    ("viewer.reviewed", "Reviewed"),
+    ("viewer.comment", "Comment"),
+    ("viewer.take-back", "Revert"),
 )
-_NEED_REVIEW: Final = (
-    "viewer.scope",
-    "viewer.comment",
-    "viewer.take-back",
-    "viewer.take-back-file",
-    "viewer.revert-all",
-)
-_NEED_NO_FILE: Final = ("viewer.scope", "viewer.close")
+_VIEW_HINTS: Final = (("viewer.scope", "Scope"), ("viewer.search", "Search"), ("viewer.close", "Close"))
+_HINTS: Final = (*_MOVE_HINTS, *_DECIDE_HINTS, *_VIEW_HINTS)
+_NEED_REVIEW: Final = ("viewer.answer", "viewer.scope", "viewer.comment", "viewer.take-back")
+_NEED_NO_FILE: Final = ("viewer.answer", "viewer.scope", "viewer.close")
 _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
     ("viewer.line-keep", "Keep"),
     ("viewer.line-leave", "Cancel"),
@@ -84,34 +93,99 @@ _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
 
 
 class ChangedFiles:
-    """The files of a scope, the selected file, and their diffs, each computed only once for the same content.
+    """The files of a scope and their diffs, each computed only once for the same content.
 
-    Texts that are not in the log are read when a file is shown; the diffs of the last few such files are kept.
+    Texts that are not in the log are read when the cursor comes to a file; the diffs of the last few such files are
+    kept. A file that is not compared yet is shown as a title with the reason.
     """
 
-    def __init__(self, workspace: str, review: Review | None = None) -> None:
+    def __init__(self, workspace: str, review: Review | None, page: DiffFiles) -> None:
         self.workspace = workspace
         self._review = review
+        self._page = page
         self.files: list[FileState] = []
-        self.chosen = 0
+        self.diffs: list[FileDiff] = []
+        """What is shown of each file."""
+        self.reviewed = ReviewedFiles() if review is None else review.reviewed
         self._diffs: dict[str, tuple[FileState, FileDiff]] = {}
+        self._titles: dict[tuple[str, str], FileDiff] = {}
+        """Diffs without lines by path and reason."""
         self._read: dict[str, None] = {}
         """Paths of the files whose texts were read for their diffs, the oldest first."""
 
     @property
+    def chosen(self) -> int:
+        """The number of the file under the cursor, from 0."""
+        return self._page.current
+
+    @property
+    def hunk(self) -> int:
+        """The hunk under the cursor, counted from 0 in its file; -1 if there is none."""
+        return self._page.hunk
+
+    @property
     def current(self) -> FileState | None:
-        """The selected file, or None if there are no files."""
-        return self.files[self.chosen] if self.chosen < len(self.files) else None
+        """The file under the cursor, or None if there are no files."""
+        return self.files[self.chosen] if 0 <= self.chosen < len(self.files) else None
 
-    def update(self, files: Sequence[FileState], path: str | None) -> None:
-        """Replace the files, leaving out unchanged ones, and select the file at `path` or else the first."""
+    def update(self, files: Sequence[FileState]) -> None:
+        """Replace the files, leaving out unchanged ones."""
         self.files = [copy(file) for file in files if file.before != file.after or file.note]
-        self.chosen = next((at for at, file in enumerate(self.files) if file.path == path), 0)
 
-    def quick_diff(self, file: FileState) -> FileDiff | None:
-        """Return the diff if it is cached, or quick to compute from texts that need not be read; otherwise None."""
-        is_short = len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE
-        return self.diff(file) if is_short and not self.is_unread(file) else self._cached(file)
+    def number_of(self, path: str | None) -> int:
+        """Return the number, from 0, of the file at `path` or else of the first one that is not reviewed."""
+        number = next((number for number, file in enumerate(self.files) if file.path == path), -1)
+        if number < 0:
+            number = next_unreviewed(len(self.files), self.reviewed.numbers(self.files), -1)
+        return max(0, number)
+
+    def show(self, first: int) -> Sequence[FileDiff]:
+        """Return what to show of each file now, comparing file `first` and some others if that is quick."""
+        order = [first, *(number for number in range(len(self.files)) if number != first)]
+        diffs: dict[int, FileDiff] = {}
+        available = _COMPARED_AT_ONCE
+        for number in order:
+            file = self.files[number]
+            diff = self._cached(file)
+            if diff is None and not self.is_unread(file) and _size(file) < available:
+                diff = self.diff(file)
+                available = min(available, _MORE_AT_ONCE) - _size(file) * (number != first)
+            diffs[number] = diff or self._title(file, _UNREAD if self.is_unread(file) else _COMPARING)
+        self.diffs = [diffs[number] for number in range(len(self.files))]
+        return self.diffs
+
+    def _title(self, file: FileState, reason: str) -> FileDiff:
+        name = self.name(file)
+        if (name, reason) not in self._titles:
+            self._titles[name, reason] = replace(compare(name, None, None), note=reason)
+        return self._titles[name, reason]
+
+    @property
+    def is_current_compared(self) -> bool:
+        """Whether the file under the cursor, if any, is compared."""
+        return self.current is None or self._cached(self.current) is not None
+
+    @property
+    def not_compared(self) -> list[FileState]:
+        """The files to compare next: the one under the cursor, then the others up to a limit of their total size."""
+        current = self.current
+        pending = [current] if current is not None and self._cached(current) is None else []
+        total = 0
+        for file in self.files:
+            total += _size(file)
+            if total > _MOST_COMPARED:
+                break
+            if file is not current and not self.is_unread(file) and self._cached(file) is None:
+                pending.append(file)
+        return pending
+
+    def compare_some(self, files: Sequence[FileState]) -> None:
+        """Compare files, at least one, until a short time is over; safe to call in a thread."""
+        end = time.monotonic() + _SLICE
+        for file in files:
+            self.diff(file)
+            if time.monotonic() > end:
+                break
 
     def is_unread(self, file: FileState) -> bool:
         """Return whether the file's texts must be read before its lines can be shown."""
@@ -154,7 +228,11 @@ class ChangedFiles:
         file = self.files[index]
         sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
         added, removed = (-1, -1) if file.note else (file.added, file.removed)
-        return FileRow(sign, self.name(file), added, removed, authorship_sign(file))
+        return FileRow(sign, self.name(file), added, removed, authorship_sign(file), file in self.reviewed)
+
+
+def _size(file: FileState) -> int:
+    return len(file.before or "") + len(file.after or "")
 
 
 def _without_lines(path: str, file: FileState) -> FileDiff:
@@ -179,12 +257,18 @@ class ViewerStatus:
     def show(self, text: str) -> None:
         """Show a message, the number of unsent comments, and the active keys."""
         self.text = text
-        count = len(self._review.comments) if self._review else 0
-        unsent = comments_waiting(count, bound_keys(self._screen).get("viewer.send-comments", "ctrl+s"))
-        line = "   ".join(filter(None, (visible(text, lines=False), unsent)))
+        keys = bound_keys(self._screen)
+        comments = len(self._review.comments) if self._review else 0
+        send, answer = keys.get("viewer.send-comments", "Ctrl+S"), keys.get("viewer.answer", "F8")
+        waiting = waiting_lines(comments, send, self._waiting, answer)
+        line = "   ".join(filter(None, (visible(text, lines=False), *waiting)))
         self.line.update(Content(line))
         self.line.display = bool(line)
         self.show_keys()
+
+    @property
+    def _waiting(self) -> int:
+        return len(self._review.state.waiting) if self._review else 0
 
     def show_keys(self) -> None:
         """Show the active keys."""
@@ -195,7 +279,9 @@ class ViewerStatus:
         if self.entry.display:
             is_search = self.entry.asked == "search"
             return [hint for hint in _LINE_HINTS if is_search or hint[0] != "viewer.search-width"]
-        hints = [hint for hint in _HINTS if self._review or hint[0] not in _NEED_REVIEW]
-        if len(self._files.files) < _MANY:
-            hints = [hint for hint in hints if hint[0] != "viewer.revert-all"]
-        return hints if self._files.files else [hint for hint in hints if hint[0] in _NEED_NO_FILE]
+        hidden = {name for name in _NEED_REVIEW if self._review is None}
+        # With the key that answers, the others would not fit into 80 columns.
+        is_empty = not self._files.files
+        hidden |= {"viewer.next-file", "viewer.scope"} if self._waiting and not is_empty else set()
+        hidden |= set() if self._waiting else {"viewer.answer"}
+        return [hint for hint in _HINTS if hint[0] not in hidden and not (is_empty and hint[0] not in _NEED_NO_FILE)]

@@ -32,7 +32,7 @@ class Reverter:
         review, file = self._review, self._files.current
         if review is None or file is None:
             return
-        hunk = self._view.current
+        hunk = self._files.hunk
         problem = fixed or refusal(review.state, file, whole=whole_file)
         if not problem and not whole_file and hunk < 0:
             problem = "Move to a hunk first (j/k)"

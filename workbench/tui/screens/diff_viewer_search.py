@@ -15,12 +15,13 @@ class ViewerSearch:
     """Searches the lines of all files or of the selected one, and steps through the matches."""
 
     def __init__(
-        self, files: ChangedFiles, view: AnnotatedDiff, status: ViewerStatus, open_file: Callable[[int], None]
+        self, files: ChangedFiles, view: AnnotatedDiff, status: ViewerStatus, show_compared: Callable[[], None]
     ) -> None:
+        """`show_compared` shows the lines of the files that were compared for the search."""
         self._files = files
         self._view = view
         self._status = status
-        self._open_file = open_file
+        self._show_compared = show_compared
         self.matches: list[Match] = []
         self._current = -1
         self._unread = 0
@@ -42,6 +43,7 @@ class ViewerSearch:
             return [match for number, file in read for match in find(needle, self._files.diff(file), number)]
 
         self.matches = (await in_daemon(search))[:MOST_MATCHES]
+        self._show_compared()
         self._current = self._first_from_cursor() - 1
         if self.matches:
             self.step(1)
@@ -56,9 +58,7 @@ class ViewerSearch:
             return
         self._current = (self._current + by) % len(self.matches)
         match = self.matches[self._current]
-        if match.file != self._files.chosen:
-            self._open_file(match.file)
-        self._view.mark_matches([other for other in self.matches if other.file == match.file], match)
+        self._view.mark_matches(self.matches, match)
         more = "+" if len(self.matches) >= MOST_MATCHES else ""
         position = f"match {self._current + 1} of {len(self.matches)}{more}{self._unsearched()}"
         self._status.show(f"{position} · n/N Next/Previous   Esc End")
@@ -67,8 +67,8 @@ class ViewerSearch:
         return f" ({counted(self._unread, 'file')} not searched: not opened yet)" if self._unread else ""
 
     def mark(self) -> None:
-        """Mark the matches of the selected file."""
-        self._view.mark_matches([match for match in self.matches if match.file == self._files.chosen], None)
+        """Mark the matches."""
+        self._view.mark_matches(self.matches, None)
 
     def end(self) -> bool:
         """Drop the matches; return whether there were any."""
@@ -79,6 +79,8 @@ class ViewerSearch:
         return had_matches
 
     def _first_from_cursor(self) -> int:
+        if self._files.chosen < 0:
+            return 0
         old, new = self._view.geometry.lines_from(self._view.marks.cursor)
         for index, match in enumerate(self.matches):
             is_after = match.file == self._files.chosen and match.line >= (old if match.side == "old" else new)

@@ -90,6 +90,12 @@ class QuestionOpener:
         self._show(action_id, waiting, is_called=True, note=renewed.note, news=renewal_news(proposal, lost))
         return True
 
+    def open_above(self, action_id: str = "") -> None:
+        """Open the question of this action, or of the next waiting one, on top of whatever screen is shown."""
+        waiting = self._waiting()
+        if waiting:
+            self.open(action_id if action_id in waiting else waiting[0])
+
     def open_next(self) -> None:
         """Open the next waiting question, even one that was postponed."""
         self._queue.call()

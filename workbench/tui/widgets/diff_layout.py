@@ -29,6 +29,8 @@ class DiffLayout:
         self.skipped: Collection[int] = ()
         """The hunks shown as one row, counted across all files."""
         self.context = CONTEXT
+        self.cursor_file = -1
+        """The file under the cursor; -1 if there is no cursor."""
         self.is_numbered = False
         """Whether the hunks are numbered at the left."""
         self._last_layout: LayoutOptions | None = None
@@ -70,12 +72,17 @@ class DiffLayout:
         return row.kind == "fold"
 
     def toggle_folds(self, geometry: Geometry, hunk: int) -> None:
-        """Unfold the unchanged lines around a hunk (all of them for -1); if none is folded, fold all again."""
-        folds = geometry.folds_around(hunk) if hunk >= 0 else geometry.rows.folds()
+        """Unfold the lines around a hunk (for -1, of the cursor's file or all files); if none is folded, fold again."""
+        file = self.cursor_file
+        if hunk >= 0:
+            file = geometry.rows[geometry.hunk_row(hunk)].file
+            folds = geometry.folds_around(hunk)
+        else:
+            folds = geometry.rows.folds(*geometry.rows_of_file(file) if file >= 0 else ())
         if folds:
             self.opened.update(folds)
         else:
-            self.opened.clear()
+            self.opened = {(number, line) for number, line in self.opened if number != file >= 0}
 
 
 def next_hunk(geometry: Geometry, current: int, top: int, by: int) -> int:
@@ -114,13 +121,21 @@ def scroll_to_row(geometry: Geometry, index: int, top: int, height: int) -> int 
     return None if top <= y < top + max(1, height) else max(0, y if y < top else y - max(1, height) + 1)
 
 
+def row_in_view(geometry: Geometry, cursor: int, top: int, height: int) -> int:
+    """Return the row in view that is nearest to the cursor's; -1 if the cursor is in view, or there are no rows."""
+    line, bottom = geometry.top_of(max(0, cursor)) if geometry.height else 0, top + max(1, height) - 1
+    if top <= line <= bottom or not geometry.height:
+        return -1
+    return geometry.at(min(max(line, top), bottom, geometry.height - 1))[0]
+
+
 def top_of_hunk(geometry: Geometry, hunk: int) -> int:
     """Return the screen line at which a hunk begins; 0 for -1, no hunk."""
     return geometry.top_of(geometry.hunk_row(hunk)) if hunk >= 0 else 0
 
 
 def search_marks(marks: Marks, matches: Collection[Match], here: Match | None) -> Marks:
-    """Return the marks with the matches of a search in the first file, and with the current match."""
+    """Return the marks with the matches of a search, and with the current match."""
     by_line: dict[LineId, list[tuple[int, int]]] = {}
     for match in matches:
         by_line.setdefault(line_of_match(match), []).append((match.start, match.end))
@@ -128,5 +143,5 @@ def search_marks(marks: Marks, matches: Collection[Match], here: Match | None) -
 
 
 def line_of_match(match: Match) -> LineId:
-    """Return the line of a match in the first file."""
-    return 0, match.side, match.line
+    """Return the line of a match."""
+    return match.file, match.side, match.line

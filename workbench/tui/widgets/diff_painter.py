@@ -161,12 +161,13 @@ class Painter:
 
     def _file_text(self, row: DiffRow) -> str:
         diff = self.geometry.document.files[row.file]
+        path = visible(diff.path, lines=False)
+        reviewed = " · ✓ reviewed" if row.file in self.marks.reviewed else ""
+        if diff.note:
+            return f"M {path}  {visible(diff.note, lines=False)}{reviewed}"
         binary = " · binary" if diff.is_binary else ""
         empty = " · empty" if not diff.old and not diff.new else ""
-        counts = f"+{diff.added} −{diff.removed}"
-        if diff.note:
-            return f"M {visible(diff.path, lines=False)}  {visible(diff.note, lines=False)}"
-        return f"{diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
+        return f"{diff.sign} {path}  +{diff.added} −{diff.removed} · {_STATES[diff.sign]}{binary}{empty}{reviewed}"
 
     def _fold_text(self, row: DiffRow) -> str:
         if not self.geometry.lead:

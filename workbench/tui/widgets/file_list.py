@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -17,20 +18,25 @@ from workbench.view.wrapping import clip, pad
 
 
 class FileRow(NamedTuple):
-    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 if unknown), and who changed it."""
+    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 if unknown), who changed it, and
+    whether the user has reviewed it.
+    """
 
     sign: str
     path: str
     added: int
     removed: int
     owner: str = " "
+    is_reviewed: bool = False
 
 
 class FileList(ScrollView, can_focus=False):
     """One row for each file; the selected one is highlighted with a mark and a color."""
 
     DEFAULT_CSS = css_beside(__file__)
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"file--chosen", "file--sign", "file--added", "file--removed"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"file--{part}" for part in ("chosen", "sign", "added", "removed", "reviewed")
+    }
 
     class Chosen(Message):
         """Posted when a file was clicked; `index` counts from 0."""
@@ -70,15 +76,17 @@ class FileList(ScrollView, can_focus=False):
             base += self.get_component_rich_style("file--chosen", partial=True)
         added = f" +{row.added}" if row.added > 0 or not row.removed else ""
         removed = f" −{row.removed} " if row.removed > 0 else " "
-        space = max(4, width - 4 - len(added) - len(removed))
+        space = max(4, width - 5 - len(added) - len(removed))
         path = row.path if len(row.path) <= space else "…" + row.path[-(space - 1) :]
         sign = self.get_component_rich_style("file--sign", partial=True)
+        done = self.get_component_rich_style("file--reviewed", partial=True) if row.is_reviewed else Style()
         segments = [
             Segment("▌" if index == self._chosen else " ", base + sign),
             Segment(f"{row.sign}{row.owner}", base + sign),
-            Segment(pad(clip(path, space), space + 1), base),
+            Segment(pad(clip(path, space), space + 1), base + done),
             Segment(added, base + self.get_component_rich_style("file--added", partial=True)),
             Segment(removed, base + self.get_component_rich_style("file--removed", partial=True)),
+            Segment("✓" if row.is_reviewed else " ", base + sign),
         ]
         return Strip(segments).adjust_cell_length(self.size.width, base)
 

@@ -108,9 +108,10 @@ def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
     comment.
     """
     commented = Rows()
+    files = {file for file, _, _ in heights}
     for _, head, count in rows.runs():
         begun = 0
-        for step in _commented(head, count, heights):
+        for step in _commented(head, count, heights) if head.file in files else ():
             commented.add(head.after(begun), step + 1 - begun)
             _add_remarks(commented, head.after(step), heights)
             begun = step + 1
@@ -196,25 +197,69 @@ class PlainCells(Sequence[int]):
         return max(max(map(len, self._lines)) - 1, len(self._lines[-1].removesuffix("\n")))
 
 
+class DocumentFile:
+    """What is cached about the lines of one compared file; later documents with the same comparison share it."""
+
+    def __init__(self, diff: FileDiff) -> None:
+        self.diff = diff
+        self.standing = Standing(diff)
+        self.is_plain = lru_cache(None)(self._is_plain)
+        self.cells = lru_cache(None)(self._cells)
+        self.lexed = lru_cache(None)(self._lexed)
+
+    def lines(self, side: Side) -> list[str]:
+        """Return the lines of one side."""
+        return self.diff.old if side == "old" else self.diff.new
+
+    def widest(self, side: Side) -> int:
+        """Return the width of the longest line of one side in cells; at least 1."""
+        cells = self.cells(side)
+        return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
+
+    def _text(self, side: Side) -> str | None:
+        return self.diff.before if side == "old" else self.diff.after
+
+    def _is_plain(self, side: Side) -> bool:
+        """Return whether every character of a side takes one cell."""
+        text = self._text(side)
+        return text is not None and text.isascii() and not text.encode().translate(None, _ONE_CELL)
+
+    def _cells(self, side: Side) -> Sequence[int]:
+        """Return how many cells each line of one side takes."""
+        lines = self.lines(side)
+        return PlainCells(lines) if self.is_plain(side) else [line_cells(line) for line in lines]
+
+    def _lexed(self, side: Side) -> Lexed:
+        return Lexed(self.diff.path, self._text(side))
+
+
 class DiffDocument:
     """One or more compared files as one long page."""
 
-    def __init__(self, files: Sequence[FileDiff]) -> None:
+    def __init__(self, files: Sequence[FileDiff], earlier: DiffDocument | None = None) -> None:
+        """Share what `earlier` has cached about the files that are compared there already."""
         self.files = tuple(files)
-        self._standing = [Standing(diff) for diff in self.files]
-        self._lexed: dict[tuple[int, Side], Lexed] = {}
+        cached: dict[int, DocumentFile] = (
+            {id(part.diff): part for part in earlier._parts} if earlier is not None else {}
+        )
+        self._parts: list[DocumentFile] = [cached.get(id(diff)) or DocumentFile(diff) for diff in self.files]
         self._pending: tuple[Lexed, int] | None = None
         self._partners = lru_cache(64)(self._pairs_of)
         self._changed = lru_cache(1_024)(self._words_of)
         self.painted = lru_cache(2_048)(self._painted)
-        self.cells = lru_cache(None)(self._cells)
-        self.is_plain = lru_cache(None)(self._is_plain)
         self._rows_of = lru_cache(4)(self._build_rows)
 
     def lines(self, file: int, side: Side) -> list[str]:
         """Return the lines of one side of a file."""
-        diff = self.files[file]
-        return diff.old if side == "old" else diff.new
+        return self._parts[file].lines(side)
+
+    def cells(self, file: int, side: Side) -> Sequence[int]:
+        """Return how many cells each line of one side of a file takes."""
+        return self._parts[file].cells(side)
+
+    def is_plain(self, file: int, side: Side) -> bool:
+        """Return whether every character of one side of a file takes one cell."""
+        return self._parts[file].is_plain(side)
 
     @property
     def most_lines(self) -> int:
@@ -224,12 +269,7 @@ class DiffDocument:
     def widest(self) -> int:
         """Return the width of the longest line in cells; at least 1."""
         sides: tuple[Side, Side] = ("old", "new")
-        every = (self._widest_of(file, side) for file in range(len(self.files)) for side in sides)
-        return max(every, default=1) or 1
-
-    def _widest_of(self, file: int, side: Side) -> int:
-        cells = self.cells(file, side)
-        return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
+        return max((part.widest(side) for part in self._parts for side in sides), default=1) or 1
 
     def rows(self, opened: Collection[FoldId], *, beside: bool, folds: Folds = DEFAULT_FOLDS) -> Rows:
         """Return the rows of the split form (`beside`) or the unified one; the last four results are cached."""
@@ -238,22 +278,9 @@ class DiffDocument:
     def _build_rows(self, folds: Folds, beside: bool) -> Rows:
         return _all_rows(self.files, folds, beside=beside)
 
-    def _is_plain(self, file: int, side: Side) -> bool:
-        """Return whether every character of a side takes one cell."""
-        text = self.files[file].before if side == "old" else self.files[file].after
-        return text is not None and text.isascii() and not text.encode().translate(None, _ONE_CELL)
-
-    def _cells(self, file: int, side: Side) -> Sequence[int]:
-        """Return how many cells each line of one side takes."""
-        lines = self.lines(file, side)
-        return PlainCells(lines) if self.is_plain(file, side) else [line_cells(line) for line in lines]
-
     def syntax(self, file: int, side: Side, line: int) -> list[SyntaxSpan]:
         """Return the syntax of one line; empty while the line is too far ahead of the lexed ones (see `work`)."""
-        lexed = self._lexed.get((file, side))
-        if lexed is None:
-            diff = self.files[file]
-            lexed = self._lexed[file, side] = Lexed(diff.path, diff.before if side == "old" else diff.after)
+        lexed = self._parts[file].lexed(side)
         if line - lexed.reached <= NEAR:
             lexed.reach(line)
         elif not lexed.is_done:
@@ -276,7 +303,7 @@ class DiffDocument:
         return self._pending is not None
 
     def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
-        return paint_line(self._standing[file].masked_line(side, line))
+        return paint_line(self._parts[file].standing.masked_line(side, line))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
         """Return the changed parts of a line that has a counterpart on the other side of its hunk, else nothing."""

@@ -62,6 +62,7 @@ class Geometry:
         self.rows = with_comments(rows, heights) if heights else rows
         self._hunk_tops = self.rows.hunk_tops()
         """The first row of each hunk."""
+        self._file_tops = self.rows.file_tops()
         widest = document.widest()
         self._starts = self._row_starts() if options.wrapped and widest > self.text_width else None
         self.overhang = 0 if options.wrapped else max(0, min(widest, LONGEST + 1) - self.text_width)
@@ -87,6 +88,10 @@ class Geometry:
         """Return the screen line on which a row begins."""
         return self._starts[row] if self._starts else row
 
+    def bottom_of(self, row: int) -> int:
+        """Return the last screen line of a row."""
+        return self._starts[row + 1] - 1 if self._starts else row
+
     def start_from(self, y: int) -> int:
         """Return the first screen line at or below `y` that begins a row."""
         row, part = self.at(y)
@@ -105,10 +110,37 @@ class Geometry:
         return bisect_left(self._hunk_tops, row)
 
     def folds_around(self, hunk: int) -> list[FoldId]:
-        """Return the folds directly above and below a hunk."""
+        """Return the folds directly above and below a hunk, in its file."""
+        top, end = self.rows_of_file(self.rows[self._hunk_tops[hunk]].file)
         first = self._hunk_tops[hunk - 1] if hunk else 0
-        end = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
-        return self.rows.folds(first, end)
+        after = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
+        return self.rows.folds(max(first, top), min(after, end))
+
+    def rows_of_file(self, file: int) -> tuple[int, int]:
+        """Return the first row of a file, and the first one below it."""
+        tops = self._file_tops
+        return tops[file], tops[file + 1] if file + 1 < len(tops) else len(self.rows)
+
+    def start_of_file(self, file: int) -> int:
+        """Return the row of a file's first hunk or, if it has none, its first row."""
+        top, end = self.rows_of_file(file)
+        hunk = self.hunk_from(top)
+        return self._hunk_tops[hunk] if hunk < self.hunk_count and self._hunk_tops[hunk] < end else top
+
+    def step_from(self, row: int, by: int) -> int:
+        """Return the first row of the next (`by` 1) or previous (-1) hunk or file without hunks; -1 if there is none.
+
+        From inside a hunk, the previous one is that before this hunk.
+        """
+        if not 0 <= row < len(self.rows):
+            return -1
+        hunk = self.hunk_at(row)
+        target = self.hunk_from(row + 1) if by > 0 else (hunk if hunk >= 0 else self.hunk_from(row)) - 1
+        stop = self._hunk_tops[target] if 0 <= target < self.hunk_count else -1
+        # Files between this one and that of the next hunk have no hunks.
+        file = self.rows[row].file + by
+        limit = self.rows[stop].file if stop >= 0 else len(self._file_tops) if by > 0 else -1
+        return self._file_tops[file] if (limit - file) * by > 0 else stop
 
     def row_of(self, line: LineId) -> int:
         """Return the row of a line, or of the fold that hides it; -1 if there is neither."""

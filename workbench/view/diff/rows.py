@@ -88,6 +88,16 @@ class Rows:
                 tops.append(start)
         return tops
 
+    def file_tops(self) -> list[int]:
+        """Return the first row of each file; every file has at least one."""
+        tops = []
+        file = -1
+        for start, head in zip(self._starts, self._heads, strict=True):
+            if head[1] != file:
+                file = head[1]
+                tops.append(start)
+        return tops
+
     def folds(self, first: int = 0, end: int | None = None) -> list[FoldId]:
         """Return the folds among rows `first` to `end`."""
         return [(head.file, head.old) for _, head, _ in self.runs(first, end) if head.kind == "fold"]
@@ -95,9 +105,12 @@ class Rows:
     def row_of(self, line: LineId) -> int:
         """Return the row of a line, or of the fold that hides it; -1 if there is neither."""
         file, side, number = line
-        for start, head, count in self.runs():
+        first = bisect_left(self._heads, file, key=lambda head: head[1])
+        for start, head, count in self.runs(self._starts[first] if first < len(self._starts) else self._size):
+            if head.file != file:
+                break
             at = head.old if side == "old" else head.new
-            if head.file == file and 0 <= at <= number:
+            if 0 <= at <= number:
                 if head.kind == "fold" and number < at + head.size:
                     return start
                 if number < at + count:
@@ -105,9 +118,12 @@ class Rows:
         return -1
 
     def lines_from(self, row: int) -> LineNumbers:
-        """Return the first old and the first new line at or below a row, -1 for a side that has none."""
-        old = new = -1
+        """Return the first old and the first new line of a file at or below a row, -1 for a side that has none."""
+        old = new = file = -1
         for start, head, _ in self.runs(max(0, row)):
+            if head.file != file >= 0:
+                break
+            file = head.file
             here = head.after(max(0, row - start))
             old, new = old if old >= 0 else here.old, new if new >= 0 else here.new
             if old >= 0 and new >= 0:

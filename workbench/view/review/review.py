@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,12 +16,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from workbench.client.client import Client
-from workbench.config.locations import private_directory
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import RevertFiles
 from workbench.protocol.stand_ins import READABLE, blob_named
 from workbench.view.diff.rows import Side
+from workbench.view.review.json_file import keep_json, read_json
+from workbench.view.review.reviewed import ReviewedFiles
 from workbench.view.state import Changed, FileState, NoticeItem, SessionState
 
 if TYPE_CHECKING:
@@ -83,16 +84,31 @@ def _file(path: Path, before: bytes | None) -> FileState:
     after, why = _on_disk(path)
     sizes = f"{_size(before)} → {_size(after)}"
     if why:
-        return FileState(str(path), None, None, note=why)
+        return FileState(str(path), None, None, note=why, content_id=_last_write(path))
     if max(len(before or b""), len(after or b"")) > LARGEST:
-        return FileState(str(path), None, None, note=f"too large to be compared here, {sizes}")
+        note = f"too large to be compared here, {sizes}"
+        return FileState(str(path), None, None, note=note, content_id=_content_id(before, after))
     from workbench.files.text_file import EditorError, decoded_versions
 
     try:
         return FileState(str(path), *decoded_versions(path, before, after))
     except EditorError:
-        same = before == after
-        return FileState(str(path), None, None, note="" if same else f"not text, {sizes}")
+        note = "" if before == after else f"not text, {sizes}"
+        return FileState(str(path), None, None, note=note, content_id=_content_id(before, after))
+
+
+def _content_id(before: bytes | None, after: bytes | None) -> str:
+    return " ".join(
+        "-" if content is None else blake2b(content, digest_size=16).hexdigest() for content in (before, after)
+    )
+
+
+def _last_write(path: Path) -> str:
+    """Return what identifies the content of a file that was not read."""
+    with suppress(OSError):
+        status = path.lstat()
+        return f"{status.st_mtime_ns} {status.st_size}"
+    return ""
 
 
 def _on_disk(path: Path) -> tuple[bytes | None, str]:
@@ -206,32 +222,17 @@ def _paragraph(comment: Comment) -> str:
 
 
 FILE = "comments.json"
-_LARGEST = 4 << 20
 
 
 def read_comments(directory: Path) -> list[Comment]:
     """Return the comments saved by an earlier screen, skipping invalid entries."""
-    path = directory / FILE
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= _LARGEST else []
-    except (OSError, ValueError):
-        return []
+    entries = read_json(directory / FILE)
     return [comment for each in entries if (comment := _comment(each))] if isinstance(entries, list) else []
 
 
 def keep_comments(directory: Path, comments: Sequence[Comment]) -> None:
     """Save the comments for the next screen, replacing the file atomically, or delete it if there are none."""
-    path = directory / FILE
-    beside = path.with_name(f"{FILE}.{os.getpid()}")
-    with suppress(OSError, WorkbenchError):  # if the disk is full, this screen keeps its comments
-        if not comments:
-            path.unlink(missing_ok=True)
-            return
-        private_directory(directory)
-        text = json.dumps([asdict(comment) for comment in comments])
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-        beside.replace(path)
+    keep_json(directory / FILE, [asdict(comment) for comment in comments])
 
 
 def _comment(data: object) -> Comment | None:
@@ -306,13 +307,19 @@ class Review:
         directory: Path,
         send: Callable[[str], None],
         keep: Callable[[str], Path] | None = None,
+        *,
+        answer: Callable[[str], None] = lambda action_id: None,
     ) -> None:
-        """`keep` returns the state directory of a session by its id; without it, comments are lost with the screen."""
+        """`keep` returns the state directory of a session by its id; without it, comments and marks are lost with the
+        screen. `answer` opens the question of a waiting action, or for "" the next one.
+        """
         self.client = client
         self.state = state
         self._keep = keep
         self._comments: Comments | None = None
         self._recalled = False
+        self._reviewed: ReviewedFiles | None = None
+        self.answer = answer
         self.watching: Watching | None = None
         self._directory = directory
         self._send = send
@@ -327,6 +334,14 @@ class Review:
             self._recalled = True
             self._comments.add(read_comments(directory))
         return self._comments
+
+    @property
+    def reviewed(self) -> ReviewedFiles:
+        """The files that the user has marked as reviewed, on this screen or on an earlier one."""
+        directory = self._state_directory()
+        if self._reviewed is None or self._reviewed.directory != directory:
+            self._reviewed = ReviewedFiles(directory)
+        return self._reviewed
 
     def _state_directory(self) -> Path | None:
         return self._keep(self.state.session_id) if self._keep is not None and self.state.session_id else None

@@ -74,8 +74,9 @@ class MainScreen(LowLatencyScreen):
         self.submitter = Submitter(
             self, session, client, state, composer=composer, begin_shell=begin_shell, show_pending=show
         )
-        self._review = Review(client, state, session.workspace, self.submitter.send, session.keep)
         self._questions, self._modes = QuestionOpener(self, client, state), ModeSwitch(self, client, state)
+        send, answer = self.submitter.send, self._questions.open_above
+        self._review = Review(client, state, session.workspace, send, session.keep, answer=answer)
         self._plan = PlanOpener(self, client, state, self._modes)
         self._rejected_key = RejectedKeyOpener(self, state)
         self._draft = Draft(self, state, session.keep, session.unsent)

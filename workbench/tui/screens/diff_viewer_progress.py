@@ -1,0 +1,86 @@
+"""The progress of a review in the diff viewer: which files are compared, which are reviewed, and the title."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+from textual.worker import WorkType
+
+from workbench.client.threads import in_daemon
+from workbench.tui.screens.diff_viewer_files import ChangedFiles, viewer_title
+from workbench.tui.widgets.diff_files import DiffFiles
+from workbench.tui.widgets.file_list import FileList
+from workbench.tui.widgets.hunk_ruler import HunkRuler
+from workbench.view.formatting.timeline_rows import authorship
+from workbench.view.review.reviewed import next_unreviewed, rest_text
+
+
+class FileComparer:
+    """Compares in a thread the files whose lines are not on the page yet."""
+
+    def __init__(self, screen: Screen[None], files: ChangedFiles, show: Callable[[], None]) -> None:
+        """`show` shows the lines of the files that have been compared; it starts the next part."""
+        self._screen = screen
+        self._files = files
+        self._show = show
+        self._is_busy = False
+
+    def start(self) -> None:
+        """Compare the next files, if any are left, the one under the cursor first."""
+        if self._files.not_compared and not self._is_busy:
+            self._is_busy = True
+            work: WorkType[None] = self._compare  # a coroutine would never be awaited if the screen closes now
+            self._screen.run_worker(work, group="compare")
+
+    async def _compare(self) -> None:
+        files = self._files.not_compared
+        try:
+            await in_daemon(lambda: self._files.compare_some(files))
+        finally:
+            self._is_busy = False
+        self._show()
+
+
+class ReviewProgress:
+    """Shows which files are reviewed, in the titles of the files, the list, the ruler and the title of the screen."""
+
+    def __init__(self, files: ChangedFiles, page: DiffFiles, file_list: FileList, ruler: HunkRuler) -> None:
+        self.title = Static(id="viewer-title")
+        self._files = files
+        self._page = page
+        self._list = file_list
+        self._ruler = ruler
+        self._reviewed: Sequence[int] = ()
+        """The reviewed files, counted from 0."""
+
+    def show(self, scope: str) -> None:
+        """Show which files are reviewed, and the title."""
+        self._reviewed = self._files.reviewed.numbers(self._files.files)
+        self._page.mark_reviewed(self._reviewed)
+        self._ruler.show(self._reviewed)
+        self._list.refresh()
+        self.show_title(scope)
+
+    def show_title(self, scope: str) -> None:
+        """Show in the title the scope, the files left, the current file and hunk, and who changed the file."""
+        files, file = self._files, self._files.current
+        if file is not None:
+            self._list.choose(files.chosen)
+        diff = files.diffs[files.chosen] if file is not None else None
+        title = viewer_title(scope, diff, files.hunk, rest_text(len(files.files), len(self._reviewed)))
+        author = authorship(file) if file is not None else ""
+        self.title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
+
+    def toggle(self, scope: str) -> None:
+        """Mark the current file as reviewed and go to the next one that is left, or drop its mark."""
+        file = self._files.current
+        if file is None:
+            return
+        is_reviewed = self._files.reviewed.toggle(file)
+        self.show(scope)
+        number = next_unreviewed(len(self._files.files), self._reviewed, self._files.chosen)
+        if is_reviewed and number >= 0:
+            self._page.go_to(number)
