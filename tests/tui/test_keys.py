@@ -1,5 +1,6 @@
 """The user's own keys: every binding has a name and can be given other keys, and every hint shows the current key."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
+from workbench.tui.key_names import key_name
 from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
@@ -72,6 +74,49 @@ def test_guide_names_existing_bindings():
     assert {"send", "mode", "diff", "question", "palette"} <= set(listed)
 
 
+PACKAGE = Path(__file__).parents[2] / "workbench"
+FIXED = {"y", "n", "a", "Y", "Enter", "Tab", "1"}
+"""Keys in hints that are the widgets' own or those of answers, and are no one's to change."""
+
+
+def strings(node: ast.AST):
+    """Yield the text of each string in a module, except docstrings; what an f-string inserts counts as a dash."""
+    docs = {id(each.value) for each in ast.walk(node) if isinstance(each, ast.Expr)}
+    inside = {id(part) for each in ast.walk(node) if isinstance(each, ast.JoinedStr) for part in each.values}
+    for each in ast.walk(node):
+        if isinstance(each, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "-" for part in each.values)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in docs | inside:
+            yield each.value
+
+
+def test_no_hint_names_a_key_that_the_user_may_have_changed():
+    key = r"(Esc|Enter|Tab|F\d+|(?:Ctrl|Alt)\+\w+|[a-zA-Z/.])"
+    hint = re.compile(rf"(?:^|   |· |/|; |Press ){key}(?: [A-Z/]| again| stops )")
+    found = []
+    for file in [*PACKAGE.glob("tui/**/*.py"), *PACKAGE.glob("view/**/*.py")]:
+        tree = ast.parse(file.read_text())
+        found += [(file.name, key) for text in strings(tree) for key in hint.findall(text) if key not in FIXED]
+        calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call) and each.args]
+        hints = [each.args[0] for each in calls if getattr(each.func, "id", "") == "KeyHint"]
+        named = [each.value for each in hints if isinstance(each, ast.Constant)]
+        found += [(file.name, key) for key in named if key[:1].isalpha() and key not in FIXED]
+    # `Esc` closes a question and its note without an answer: this key is fixed, as those of answers are.
+    assert sorted(found) == [("question.py", "Esc"), ("question.py", "Esc")]
+
+
+def test_hints_name_bindings_and_their_default_keys():
+    usual = {each.id: each.binding.key.split(",")[0] for each in all_bindings()}
+    named = []
+    for file in [*PACKAGE.glob("tui/**/*.py"), *PACKAGE.glob("view/**/*.py")]:
+        text = file.read_text()
+        named += re.findall(r"\{([a-z-]+(?:\.[a-z-]+)?)=(\w+(?:\+\w+)*)\}", text)
+        named += re.findall(r"""\bkey(?:_of\([\w.]+, |\()["']([a-z.-]+)["'], ["']([^"']+)["']\)""", text)
+    assert len(named) > 60
+    for name, key in named:
+        assert key_name(key).lower() == key_name(usual[name]).lower(), name
+
+
 async def test_footer_help_and_welcome_show_the_users_keys():
     keys = {"mode": "f7", "help": "ctrl+f1", "send": "ctrl+s", "palette": "f12"}
     app = workbench_app(FakeClient(Script().start().events), set={"keys": keys})
@@ -120,3 +165,32 @@ async def test_question_shows_the_users_keys():
         await wait_until(pilot, lambda: "w Edit" in text_on(app))
         assert "t Note" in text_on(app)
         await wait_until(pilot, lambda: "y Approve" in text_on(app))
+
+
+@pytest.mark.parametrize(
+    ("key", "keys", "hints"),
+    [
+        ("ctrl+o", {"sessions.new": "w", "sessions.search": "f11", "sessions.close": "q"}, ["w New", "F11 Search"]),
+        ("ctrl+o", {"sessions.new": "w,f12"}, ["w New", "/ Filter", "Esc Close"]),
+    ],
+)
+async def test_pages_show_the_users_keys(key, keys, hints):
+    app = workbench_app(FakeClient(Script().start().events), set={"keys": keys})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        await pilot.press(key)
+        await wait_until(pilot, lambda: all(hint in text_on(app) for hint in hints))
+        assert len(app.screen_stack) > 1
+
+
+async def test_changed_keys_of_a_question_have_no_effect_before_the_quiet_time():
+    script = Script().start().user("go")
+    script.ask("execute_bash", command="make")
+    app = workbench_app(FakeClient(script.events), set={"keys": {"approval.edit": "f11", "approval.note": "f12"}})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        for key in ("f11", "f12"):
+            await pilot.press(key)
+            assert isinstance(app.screen, ApprovalScreen)
+            assert app.screen.box.editor is None
+            assert not app.screen.box.is_writing

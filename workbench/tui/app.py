@@ -21,6 +21,7 @@ from textual.widgets import Input, TextArea
 
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
+from workbench.tui.key_names import with_keys
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.model_setup import ModelSetup
 from workbench.tui.open_screens import (
@@ -133,7 +134,10 @@ class QuitGuard:
 
     def _warn(self) -> None:
         self._warned_until = self._clock() + _QUIT_SECONDS
-        self._app.notify("Ctrl+C again to quit; Esc stops the agent", timeout=_QUIT_SECONDS)
+        self._app.notify(
+            with_keys(self._app, "{leave-app=ctrl+c} again to quit; {leave=escape} stops the agent"),
+            timeout=_QUIT_SECONDS,
+        )
 
 
 class WorkbenchApp(TerminalApp):

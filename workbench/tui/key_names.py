@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
@@ -25,12 +26,19 @@ _SYMBOLS: Final = {
     "pageup": "PgUp",
     "pagedown": "PgDn",
 }
+_HINTED_KEY: Final = re.compile(r"\{([a-z.-]+)=([a-zA-Z0-9_+]+)\}")
+"""A key in a line of hints: the id of a binding, and its default key."""
 
 
 def key_of(app: App[Any], name: str, usual: str) -> str:
     """Return the first key of the binding `name` as the screen shows it: the user's own key or the default, `usual`."""
     own: Mapping[str, str] = getattr(app, "keymap", {})
     return key_name(own.get(name, usual).split(",")[0].strip())
+
+
+def with_keys(app: App[Any], hints: str) -> str:
+    """Return a line of hints with the current key in place of each pair of a binding and its default in braces."""
+    return _HINTED_KEY.sub(lambda match: key_of(app, match[1], match[2]), hints)
 
 
 def key_name(key: str) -> str:

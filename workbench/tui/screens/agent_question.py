@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.dock import LOW, LOWEST_DOCKED, SIDES, ReservingPanel, docked_rows, hint_line
 from workbench.tui.widgets.markdown_stream import MarkdownStream
@@ -199,7 +200,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         choose = (KeyHint(f"1–{count}" if count > 1 else "1", "Choose", 1),) if count else ()
         ready = (*choose, KeyHint("Enter", "Send", 0)) if armed else (KeyHint("", "ready in 0.5s", 0),)
         scroll = (KeyHint("↑ ↓", "Scroll", 3),) if self._asked.max_scroll_y > 0 else ()
-        return (*ready, *scroll, KeyHint("Esc", "Not now", 2))
+        return (*ready, *scroll, KeyHint(key_of(self.app, "answer.later", "escape"), "Not now", 2))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the option that was clicked."""

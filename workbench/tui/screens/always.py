@@ -15,6 +15,7 @@ from textual.widgets import Static
 from workbench.config.locations import Locations
 from workbench.protocol.events import AlwaysChoice
 from workbench.rules.rule import parse_rule
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import DockedPanel, hint_line
 from workbench.tui.widgets.rule_lab import RuleLab
@@ -126,11 +127,11 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        keys = [KeyHint("Esc", "Back", 1)]
+        keys = [KeyHint(key_of(self.app, "always.back", "escape"), "Back", 1)]
         if self._choices:
             save = KeyHint("y", "Save the rule and approve") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
             breadth = [KeyHint("↑ ↓", "How broadly", 2)] if len(self._choices) > 1 else []
-            keys = [save, *breadth, KeyHint("Tab", "Where", 3), *keys]
+            keys = [save, *breadth, KeyHint(key_of(self.app, "always.scope", "tab"), "Where", 3), *keys]
         self._keys.update(hint_line(keys, self.size.width - _SIDES))
 
     def action_choose(self, index: int) -> None:

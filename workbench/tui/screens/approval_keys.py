@@ -26,11 +26,16 @@ from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.approval import on_one_line
 from workbench.view.formatting.detail import full_text
-from workbench.view.formatting.question import EDITING, KeyHint, Moment, answer_keys, writing_keys
+from workbench.view.formatting.question import KeyHint, Moment, answer_keys, editing_keys, writing_keys
 from workbench.view.state import ActionItem
 
-ANSWERS: Final = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right", "question_mark"})
-"""Keys that have no effect before the quiet time is over."""
+_ANSWERS: Final = frozenset(
+    (
+        *("approve", "approve_all", "note(True)", "note(False)", "always", "edit", "edit_outside", "toggle_hunk"),
+        *("turn(1)", "turn(-1)", "app.help"),
+    )
+)
+"""Actions that have no effect before the quiet time is over, whatever their keys."""
 _LETTERS: Final = frozenset("ynavdsjkeE ?")
 """Letters that are keys of the question: a single one, pressed too early, does not count as the start of a word."""
 _OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
@@ -117,7 +122,7 @@ class DecisionKeys:
         if self._box.is_writing:
             return writing_keys(rejecting=is_rejecting)
         if self._box.editor is not None:
-            return EDITING
+            return editing_keys(partial(key_of, app))
         diff = self._box.diff
         now = Moment(
             self._box.check_read(),
@@ -148,7 +153,7 @@ class DecisionKeys:
             if not self.fields.is_open and action in _OPEN_FIELD:
                 self.fields.expect()
             return True
-        if event.key in ANSWERS:
+        if action in _ANSWERS:
             event.stop()
         if event.is_printable and event.character and (text := self._overheard.hear(event.character)):
             event.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -13,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.config.modes import NEVER_MEANS
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.question_text import QuestionText
@@ -82,7 +84,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._is_read = True
-        hints = all_keys(self._count, is_read=self._is_read, armed=self.quiet.check())
+        hints = all_keys(self._count, is_read=self._is_read, armed=self.quiet.check(), key=partial(key_of, self.app))
         self._keys.update(hint_line(hints, self.size.width - 4))
 
     def action_approve(self) -> None:

@@ -18,6 +18,7 @@ from textual.widgets import Input, Static
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, first_line, visible
+from workbench.tui.key_names import with_keys
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
@@ -28,8 +29,10 @@ from workbench.view.formatting.decisions import decision_row
 from workbench.view.wrapping import Line, Piece
 
 _PLACEHOLDERS: Final = {"filter": HELP, "export": "File: .json .csv .md"}
-_KEYS: Final = "Enter Details   / Filter   Tab {other}   x Export   Esc Close"
-_SHORT_KEYS: Final = "/ Filter   Tab {other}   x Export   Esc Close"
+_OTHER: Final = "   {decisions.scope=tab} {other}"
+_SHORT_KEYS: Final = (
+    f"{{decisions.filter=slash}} Filter{_OTHER}   {{decisions.export=x}} Export   {{decisions.close=escape}} Close"
+)
 
 
 class DecisionLines(LineList):
@@ -182,9 +185,11 @@ class DecisionsScreen(ModalScreen[None]):
         reading = " · reading …" if decisions.is_reading else ""
         most = f" · the latest {MOST_ROWS:,}" if decisions.count >= MOST_ROWS else ""
         box.border_title = Content(f"Decisions · {scope} · {count}{most}{reading}")
-        keys = _KEYS if self.size.width >= len(_KEYS) + 14 else _SHORT_KEYS
-        keys = keys if decisions.has_session else keys.replace("   Tab {other}", "")
-        box.border_subtitle = Content(keys.format(other="This session" if decisions.is_all else "All sessions"))
+        keys = _SHORT_KEYS if decisions.has_session else _SHORT_KEYS.replace(_OTHER, "")
+        other = "This session" if decisions.is_all else "All sessions"
+        keys = with_keys(self.app, keys.replace("{other}", other))
+        long_keys = f"Enter Details   {keys}"
+        box.border_subtitle = Content(long_keys if self.size.width >= len(long_keys) + 9 else keys)
 
     def _show_note(self) -> None:
         row = self._lines.current

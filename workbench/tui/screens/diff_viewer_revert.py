@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from workbench.text import counted
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.approval.quiet_time import Confirmation
@@ -74,7 +75,8 @@ class Reverter:
             return
         if changed.changes and all(held_now(review.state, request) == request.target for request in requests):
             self._requested, self._undo = (), tuple(request.undone for request in requests)
-            self._status.show(f"{requests[0].verb} {_what(requests)}   u Undo")
+            undo = key_of(self._status.line.app, "viewer.undo", "u")
+            self._status.show(f"{requests[0].verb} {_what(requests)}   {undo} Undo")
         elif refused:
             self._requested = ()
             self._status.show(f"Not done: {refused}")

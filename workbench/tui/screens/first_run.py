@@ -22,7 +22,7 @@ from workbench.errors import WorkbenchError
 from workbench.llm.key_store import Storage
 from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import with_keys
 from workbench.tui.screens.form_early_input import FormEarlyInput
 from workbench.tui.screens.provider_form import ProviderForm
 from workbench.tui.settings.providers import OTHER, OpenForm, Way, is_offered_first, models_of, wrong_way
@@ -30,6 +30,8 @@ from workbench.tui.widgets.key_field import KeyField, StorageField
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
+
+_KEYS = "↑↓ Move   Enter Choose   {setup.rescan=ctrl+r} Rescan   {setup.close=escape} Not now   {help=f1} Help"
 
 
 class ModelTests:
@@ -113,8 +115,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             yield OptionList(id="first-rows")
             yield ProviderForm()
             yield Static(id="first-note")
-        scan, close = key_of(self.app, "setup.rescan", "ctrl+r"), key_of(self.app, "setup.close", "escape")
-        yield Static(Content(f"↑↓ Move   Enter Choose   {scan} Rescan   {close} Not now   F1 Help"), id="first-keys")
+        yield Static(Content(with_keys(self.app, _KEYS)), id="first-keys")
 
     @property
     def _form(self) -> ProviderForm:

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.processes.browser import open_in_browser
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import SIDES, DockedPanel, hint_line
 from workbench.tui.widgets.strips import css_beside, update_content
@@ -58,8 +59,9 @@ class LinkScreen(QuestionScreen[None]):
         self.show_keys()
 
     def on_key(self, event: events.Key) -> None:
-        """Stop `y` during the quiet time, which every key restarts."""
-        if not self.quiet.accepts(event) and event.key == "y":
+        """Stop the key that opens during the quiet time, which every key restarts."""
+        bound = self.active_bindings.get(event.key)
+        if not self.quiet.accepts(event) and bound is not None and bound.binding.action == "open":
             event.stop()
         self.call_after_refresh(self.show_keys)
 
@@ -71,8 +73,12 @@ class LinkScreen(QuestionScreen[None]):
         update_content(self._title, title)
         update_content(self._text, Content(self._urls[self._current]))
         others = (KeyHint("← →", "Others", 3),) if count > 1 else ()
-        ready = KeyHint("y", "Open") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
-        hints = (ready, KeyHint("c", "Copy", 2), *others, KeyHint("Esc", "Back", 1))
+        key, copy, back = (
+            key_of(self.app, name, usual)
+            for name, usual in (("link.open", "y"), ("link.copy", "c"), ("link.back", "escape"))
+        )
+        ready = KeyHint(key, "Open") if self.quiet.check() else KeyHint("", f"{key} (ready in 0.5s)")
+        hints = (ready, KeyHint(copy, "Copy", 2), *others, KeyHint(back, "Back", 1))
         update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
 
     def action_open(self) -> None:

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from workbench.client.client import Client
 from workbench.protocol.commands import SendMessage
+from workbench.tui.key_names import key_of
 from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.dock import LOW, SIDES, ReservingPanel, hint_line
@@ -81,7 +82,7 @@ class PlanScreen(QuestionScreen[str]):
             choices = self._choices.values()
             answers = [KeyHint(choice.key, choice.label, rank) for rank, choice in enumerate(choices)]
             answers.append(KeyHint("n", "Keep planning", 8))
-        hints = (*answers, KeyHint("Esc", "Not now", 7))
+        hints = (*answers, KeyHint(key_of(self.app, "plan.later", "escape"), "Not now", 7))
         update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
 
     def on_key(self, event: events.Key) -> None:

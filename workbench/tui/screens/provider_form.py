@@ -19,12 +19,13 @@ from textual.widgets import Input, OptionList, Static
 from workbench.llm.key_store import Storage
 from workbench.secrets.pasted_keys import split_key
 from workbench.text import counted, visible
+from workbench.tui.key_names import with_keys
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField
 
 _MOST_NAMES: Final = 200
 _MOVED: Final = "● That looked like an API key: it is in the field for keys now, and was shown nowhere."
-_KEYS: Final = "Enter Test and start   Tab Next field   Esc Back"
+_KEYS: Final = "Enter Test and start   Tab Next field   {setup.close=escape} Back"
 
 
 class PlainInput(Input):
@@ -89,7 +90,7 @@ class ProviderForm(Vertical):
         self._fitting: Sequence[str] = ()
         self._typed = ""
         self._asked: tuple[str, str] | None = None
-        self.border_subtitle = _KEYS
+        self.border_subtitle = with_keys(self.app, _KEYS)
 
     def compose(self) -> ComposeResult:
         """Yield the fields, the names of models, and the outcome."""

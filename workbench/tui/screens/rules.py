@@ -228,7 +228,7 @@ class RulesScreen(ModalScreen[None]):
             self._show_note(f"{rule.text} is a rule of the project; remove it from its .ohw/rules.toml")
         elif not self.confirmation.is_answered(rule):
             self.confirmation.ask(rule)
-            self._show_note(f"d again deletes: {rule.text}")
+            self._show_note(f"{key_of(self.app, 'rules.delete', 'd')} again deletes: {rule.text}")
         else:
             await self._drop(rule)
 

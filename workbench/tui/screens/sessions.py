@@ -23,6 +23,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.session_list import SearchMatch
 from workbench.text import visible
+from workbench.tui.key_names import key_of, with_keys
 from workbench.tui.widgets.grouped_list import GroupedList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
@@ -104,11 +105,16 @@ _PLACEHOLDERS: Final = {
 }
 """The placeholder of the input line, by what the line is used for."""
 _SUBMIT_HINTS: Final = {
-    "rename": "Enter Save the title   Esc Cancel",
-    "export": "Enter Write the file   Esc Cancel",
+    "rename": "Enter Save the title   {sessions.close=escape} Cancel",
+    "export": "Enter Write the file   {sessions.close=escape} Cancel",
 }
-_KEYS: Final = "Enter Open   n New   / Filter   s Search   r Rename   x Export   d Delete   Esc Close"
-_SHORT_KEYS: Final = "Enter Open   n New   / Filter   s Search   F1 Help"
+_SHORT_KEYS: Final = (
+    "Enter Open   {sessions.new=n} New   {sessions.filter=slash} Filter   {sessions.search=s} Search   "
+)
+_KEYS: Final = (
+    f"{_SHORT_KEYS}{{sessions.rename=r}} Rename   {{sessions.export=x}} Export   {{sessions.delete=d}} Delete   "
+    "{sessions.close=escape} Close"
+)
 
 
 class SessionQuery:
@@ -282,7 +288,8 @@ class SessionActions:
             self._note.show("Another process is working in this session; end it first")
         elif not self._confirmation.is_answered(row.entry.id):
             self._confirmation.ask(row.entry.id)
-            self._note.show(f'Delete "{title(row.entry)}" permanently? Press d again.')
+            key = key_of(self._rows.app, "sessions.delete", "d")
+            self._note.show(f'Delete "{title(row.entry)}" permanently? Press {key} again.')
         else:
             await self._run(partial(self._shelf.delete, row.entry.id), "Deleted")
 
@@ -347,7 +354,9 @@ class SessionsScreen(ModalScreen[str | None]):
 
     def on_resize(self) -> None:
         """Show the keys that fit."""
-        keys = _KEYS if self.size.width >= len(_KEYS) + 10 else _SHORT_KEYS
+        keys = with_keys(self.app, _KEYS)
+        if self.size.width < len(keys) + 10:
+            keys = with_keys(self.app, f"{_SHORT_KEYS}{{help=f1}} Help")
         self.query_one("#sessions-box").border_subtitle = Content(keys)
 
     def on_unmount(self) -> None:
@@ -386,7 +395,7 @@ class SessionsScreen(ModalScreen[str | None]):
             line.value = values[kind]
         line.cursor_position = len(line.value)
         self.set_focus(line)  # at once, because the next key is text
-        self._note.show(_SUBMIT_HINTS.get(kind, ""))
+        self._note.show(with_keys(self.app, _SUBMIT_HINTS.get(kind, "")))
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:

@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import key_of, with_keys
 from workbench.tui.problems import Problems
 from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile, section, setting_row
 from workbench.tui.settings.settings_model import SettingsModel
@@ -80,9 +80,6 @@ class SettingList(GroupedList):
         self.post_message(self.Moved())
 
 
-_KEYS = "Enter Change   / Filter   u Reset to default   Esc Close"
-
-
 class SettingsScreen(ModalScreen[None]):
     """Lists the settings of a `SettingsModel`; a change is saved at once."""
 
@@ -105,7 +102,11 @@ class SettingsScreen(ModalScreen[None]):
         """Yield the count of invalid settings, the filter, the rows, and the description of the current row."""
         with Vertical(id="settings-box") as box:
             box.border_title = "Settings"
-            box.border_subtitle = _KEYS
+            searches, resets, closes = (
+                key_of(self.app, name, key)
+                for name, key in (("settings.filter", "slash"), ("settings.usual", "u"), ("settings.close", "escape"))
+            )
+            box.border_subtitle = f"Enter Change   {searches} Filter   {resets} Reset to default   {closes} Close"
             line = Input(
                 placeholder="filter by name, value or description", select_on_focus=False, id="settings-filter"
             )
@@ -225,7 +226,9 @@ class SettingsScreen(ModalScreen[None]):
 
     def _remove(self, row: SettingRow) -> None:
         """Delete a whole saved model on the second press; the first one asks."""
-        warning = f"Delete saved model {row.value.text}? Press u again to confirm."
+        warning = (
+            f"Delete saved model {row.value.text}? Press {key_of(self.app, 'settings.usual', 'u')} again to confirm."
+        )
         if self._notice != (row.entry.path, warning) or not self.confirmation.is_answered(row.entry.path):
             self.confirmation.ask(row.entry.path)
             self._show_notice(warning)
@@ -273,7 +276,8 @@ class SettingEdit(ModalScreen[str | None]):
         entry = self._entry
         with Vertical(id="setting-box") as box:
             box.border_title = Content(visible(f"{entry.group} · {entry.title}", lines=False))
-            box.border_subtitle = "↑↓ Move   Enter Save   Esc Cancel" if entry.choices else "Enter Save   Esc Cancel"
+            move = "↑↓ Move   " if entry.choices else ""
+            box.border_subtitle = with_keys(self.app, f"{move}Enter Save   {{setting.close=escape}} Cancel")
             yield Static(Content(visible(entry.about, lines=False)), id="setting-words")
             if entry.choices:
                 yield OptionList(*(Option(self._option(*choice)) for choice in entry.choices), id="setting-choices")

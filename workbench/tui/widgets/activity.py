@@ -47,7 +47,7 @@ class Activity(Widget):
 
     def show(self) -> None:
         """Show the current state."""
-        what = activity_text(self._state, key_of(self.app, "question", "f8"))
+        what = activity_text(self._state, key_of(self.app, "question", "f8"), key_of(self.app, "send", "enter"))
         self._since = began(self._state) or (self._since if what == self._what else clock.now())
         self._what = what
         if self._timer is not None:
@@ -105,8 +105,11 @@ def began(state: SessionState) -> datetime | None:
     return None if state.call or (state.live and state.live.text) else state.thinks_since
 
 
-def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
-    """Return the current activity, as a sign and words, and its style; `answer` is the key that opens a question."""
+def activity_text(state: SessionState, answer: str = "F8", send: str = "Enter") -> tuple[str, str]:
+    """Return the current activity, as a sign and words, and its style.
+
+    `answer` is the key that opens a question, `send` the one that sends the prompt.
+    """
     if state.work == "lost" or state.stalled:
         reason = state.stalled or state.work_detail
         return f"✗ {first_line(reason, 200) or 'the engine is gone'}", "$error"
@@ -115,7 +118,7 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
     if state.unsaved:
         return f"✗ {first_line(state.work_detail, 200)}", "bold $sign-failed"
     if not is_working(state):
-        return "● starting" if state.work == "starting" else _next_step(state), "$dim"
+        return "● starting" if state.work == "starting" else _next_step(state, send), "$dim"
     return f"● {_work(state)}", "$sign-running"
 
 
@@ -129,11 +132,11 @@ def _work(state: SessionState) -> str:
     return "writing" if state.live and state.live.text else "thinking"
 
 
-def _next_step(state: SessionState) -> str:
-    """Return what enter does in the empty prompt after an error; otherwise an empty string."""
+def _next_step(state: SessionState, key: str) -> str:
+    """Return what `key` does in the empty prompt after an error; otherwise an empty string."""
     if not state.can_retry:
         return ""
-    return "Enter opens the form for another API key" if state.rejected_key else "Enter tries again"
+    return f"{key} opens the form for another API key" if state.rejected_key else f"{key} tries again"
 
 
 def _waiting(state: SessionState, key: str) -> str:

@@ -105,11 +105,12 @@ class MoreText(Static, can_focus=True):
         self.title = title
         self.text = text
 
-    def set_text(self, line: str, text: str) -> None:
+    def set_text(self, line: str, text: str, *, shows_key: bool = True) -> None:
         """Set the line and the text that it opens; an empty line hides it."""
         self.text = text
         self.display = bool(line)
-        update_content(self, Content(visible(line, lines=False)))
+        hint = f"   {key_of(self.app, 'conversation.open-text', 'enter')} Open" if shows_key else ""
+        update_content(self, Content(visible(f"{line}{hint}", lines=False)))
 
     def action_open(self) -> None:
         """Ask for the complete text to be shown."""
@@ -132,7 +133,7 @@ class OpenNotice(MoreText):
     def show_item(self) -> None:
         """Show the notice as it is now."""
         sign, _ = _NOTICE_STYLES[self.item.kind]
-        self.set_text(f"{sign} {self.item.text}   Enter Open", self.item.detail)
+        self.set_text(f"{sign} {self.item.text}", self.item.detail)
 
 
 class AgentText(Copying, Vertical, SingleLayoutPass):
@@ -189,7 +190,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._show_reasoning()
         item = self.item
         hidden_count = len(item.text) - len(head_of(item.text)) if not item.streaming else 0
-        lines = f"{item.text[-hidden_count:].count(chr(10)) + 1} lines more   Enter Open" if hidden_count else ""
+        lines = f"{item.text[-hidden_count:].count(chr(10)) + 1} lines more" if hidden_count else ""
         line = lines or ("… cut short" if item.incomplete else "")
         if line and self._more is None:
             self._more = MoreText("Message", "")
@@ -204,7 +205,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
             self._reasoning = MoreText("Reasoning", "")
             self._add_part(self._reasoning, before=self._body)
         if self._reasoning is not None:
-            self._reasoning.set_text(line, item.reasoning)
+            self._reasoning.set_text(line, item.reasoning, shows_key=bool(item.text) or not item.streaming)
         is_open = item.unfolded and bool(item.reasoning.strip())
         if is_open and self._thoughts is None:
             self._thoughts = Static(classes="thoughts")
@@ -245,7 +246,7 @@ class FinalText(Copying, Vertical):
         yield MarkdownStream(message)
         if hidden_count:
             more = MoreText("Message", message)
-            more.set_text("all of it   Enter Open", message)
+            more.set_text("all of it", message)
             yield more
 
     def show_item(self) -> None:
@@ -260,7 +261,7 @@ def _reasoning_line(item: AgentItem) -> str:
         last = item.reasoning[-400:].rstrip().rpartition("\n")[2]
         return f"{sign} reasoning … {first_line(last, 60)}"
     count = item.reasoning.strip().count("\n") + 1
-    return f"{sign} reasoning · {counted(count, 'line')}   Enter Open"
+    return f"{sign} reasoning · {counted(count, 'line')}"
 
 
 def _tail_of(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -281,7 +281,8 @@ class KeyHint(NamedTuple):
 
 MOST_HINTS: Final = 8
 """The most hints shown at once, besides the one that shows all."""
-EDITING: Final = (KeyHint("Ctrl+S", "Keep the text"), KeyHint("Esc", "Discard"))
+Key: TypeAlias = Callable[[str, str], str]
+"""Returns the key of a binding, given its id and default: the user's own key or the default."""
 
 
 @dataclass(frozen=True)
@@ -302,8 +303,12 @@ class Moment:
     """Whether more would be seen on the whole screen."""
     is_full: bool = False
     """Whether the question takes the whole screen."""
-    key: Callable[[str, str], str] = lambda name, usual: usual
-    """Returns the key of a binding, given its id and default: the user's own key or the default."""
+    key: Key = lambda name, usual: usual
+
+
+def editing_keys(key: Key) -> tuple[KeyHint, ...]:
+    """Return the keys that are active while the proposal is edited."""
+    return KeyHint(key("place.keep", "ctrl+s"), "Keep the text"), KeyHint(key("place.discard", "escape"), "Discard")
 
 
 def writing_keys(*, rejecting: bool) -> tuple[KeyHint, ...]:
@@ -329,7 +334,7 @@ def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
         KeyHint(key("approval.note", "tab"), "Note", 10),
         KeyHint("Esc", "Docked" if now.is_full else "Not now", 1),
     ]
-    return (*hints, KeyHint("?", "All", 2))
+    return (*hints, KeyHint(key("approval.keys", "?"), "All", 2))
 
 
 def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
@@ -349,12 +354,14 @@ def hints_width(hints: Collection[KeyHint]) -> int:
     return sum(cell_len(hint.key) + 1 + cell_len(hint.words) for hint in hints) + _GAP * (len(hints) - 1)
 
 
-def all_keys(count: int, *, is_read: bool, armed: bool) -> tuple[KeyHint, ...]:
+def all_keys(count: int, *, is_read: bool, armed: bool, key: Key) -> tuple[KeyHint, ...]:
     """Return the keys that are active while several actions are approved at once."""
     approve = (
-        KeyHint("Y", f"Approve all {count}") if is_read else KeyHint("", "End, then Y (you have not seen all of it)")
+        KeyHint("Y", f"Approve all {count}")
+        if is_read
+        else KeyHint("", f"{key('approval.all-end', 'End')}, then Y (you have not seen all of it)")
     )
-    return (approve if armed else KeyHint("", "Y (ready in 0.5s)")), KeyHint("Esc", "Back")
+    return (approve if armed else KeyHint("", "Y (ready in 0.5s)")), KeyHint(key("approval.back", "Esc"), "Back")
 
 
 def _approve(proposal: Proposal, now: Moment) -> KeyHint:
@@ -363,7 +370,7 @@ def _approve(proposal: Proposal, now: Moment) -> KeyHint:
     if proposal.is_empty:
         return KeyHint("", "no hunk accepted")
     if not now.is_read:
-        return KeyHint("", "End, then y (you have not seen all of it)")
+        return KeyHint("", f"{now.key('approval.end', 'End')}, then y (you have not seen all of it)")
     if proposal.out:
         return KeyHint("y", f"Approve {len(proposal.accepted)} of {proposal.count}")
     return KeyHint("y", "Approve as edited" if proposal.is_changed else "Approve")

@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.text import first_line
+from workbench.tui.key_names import with_keys
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.strips import css_beside
@@ -27,6 +28,8 @@ from workbench.view.session_search import ItemMatch, find_in
 from workbench.view.state import Item, SessionState
 
 _MARK: Final = Style(reverse=True, bold=True)
+_CARD_KEYS: Final = "{find.next=n} Next   {find.previous=N} Previous   {conversation.open=enter} Open"
+_LINE_KEYS: Final = "↑↓ Move   {search.go=enter} Go   {search.end=escape} End"
 
 
 class HighlightFilter(LineFilter):
@@ -222,6 +225,6 @@ class SessionSearch(Horizontal):
         match = self._matches[self._current]
         conversation.mark(match.item)
         conversation.reveal(match.item, takes_keys=takes_focus)
-        keys = "n Next   N Previous   Enter Open" if takes_focus else "↑↓ Move   Enter Go   Esc End"
+        keys = with_keys(self.app, _CARD_KEYS if takes_focus else _LINE_KEYS)
         where = first_line(match.where, _WHERE_CHARACTERS)
         status.update(Content(f"{self._current + 1}/{len(self._matches)} · {where} · {keys} · {match.excerpt}"))
