@@ -261,7 +261,7 @@ def test_key_on_the_action_page_restores_the_copy(sandbox: Sandbox):
         terminal.press("f2", "up")
         terminal.wait_for("›✓ $ rm")
         terminal.press("enter")
-        terminal.wait_for("b restore the copy")
+        terminal.wait_for("b Restore the copy")
         terminal.press("b")
         terminal.wait_for("3 files restored")
         assert (sandbox.project / "build/deep/2.o").exists()

@@ -168,7 +168,7 @@ def show_screens(terminal: Terminal) -> None:
     terminal.wait_for("Enter Open")
     terminal.press("home", "down", "down")
     terminal.wait_for("›✓ Create")
-    with over(terminal, "enter", "/ search · n N next", safe("new"), safe("line")):
+    with over(terminal, "enter", "/ Search   n Next", safe("new"), safe("line")):
         pass
     terminal.press("escape")  # from the timeline back to the prompt
     terminal.wait_for("Enter Send")
