@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from workbench.tui.messages import ActionChosen, FileChosen, RowRequested, TextChosen
+from workbench.tui.messages import ActionChosen, EarlierRequested, FileChosen, RowRequested, TextChosen
 from workbench.tui.open_screens import open_text
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.themes import builtin_directory, load_themes, variable_defaults
@@ -47,6 +47,9 @@ class PanelApp(App[None]):
                 yield Timeline()
                 yield TaskPanel()
                 yield ChangesPanel()
+
+    def on_earlier_requested(self, message: EarlierRequested) -> None:
+        message.then()  # the whole session has been read
 
     def on_mount(self) -> None:
         for theme in load_themes(builtin_directory()).usable:
