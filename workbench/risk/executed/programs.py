@@ -77,7 +77,7 @@ _NODE_FILES: Final = (
     ".pnpmfile.cjs", ".pnp.cjs", ".pnp.loader.mjs",
 )  # fmt: skip
 LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("make", "gmake", "remake"), ("GNUmakefile", "makefile", "Makefile")),
+    **dict.fromkeys(("make", "gmake", "remake", "watchman-make"), ("GNUmakefile", "makefile", "Makefile")),
     "just": ("justfile", ".justfile", "Justfile", "JUSTFILE"),
     "task": ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml"),
     **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "turbo", "nx", "lerna"), _NODE_FILES),
