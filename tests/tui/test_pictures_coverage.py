@@ -78,6 +78,7 @@ TABLE = {
     "diff viewer": ("main/diff_viewer", ["test_negative"]),
     "diff viewer: by whom a file was changed": ("subagents/whose_changes", ["src/calc.py", "hunk 1 of 2"]),
     "diff viewer: comments": ("diff_viewer/reviewing", ["hunk"]),
+    "diff viewer: reviewed files": ("diff_viewer/reviewed", ["2 of 4 files left"]),
     "diff viewer: a hunk taken back": ("diff_viewer/taken_back", ["Reverted hunk"]),
     "diff viewer: no text": ("diff_viewer/not_text", ["binary: 51,204 bytes"]),
     "sessions": ("sessions/list", ["Sessions", "needs you", "price ?"]),

@@ -8,6 +8,8 @@ from tests.tui.pictures import app_with, in_each_look, show_events, text_on
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.session.sub_agents import delegate_step
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
+from workbench.tui.widgets.diff_files import DiffFiles
 
 ROOT = CALC.rpartition("/src/")[0]
 
@@ -86,7 +88,8 @@ def test_whose_changes(look, directory, picture):
         await pilot.press("f5")
         await wait_until(pilot, lambda: "hunk 1 of" in text_on(app))
         await pilot.press("right_square_bracket")
-        await wait_until(pilot, lambda: "file 2 of" in text_on(app))
+        files = DiffFiles(app.screen.query_one(AnnotatedDiff))
+        await wait_until(pilot, lambda: files.current == 1)
 
     assert picture(app, look, show)
 
