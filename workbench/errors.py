@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Iterator
+
+from workbench.lazy_pattern import lazy_pattern
 
 
 class WorkbenchError(Exception):
@@ -20,7 +21,7 @@ class UsageError(WorkbenchError):
 
 
 _NO_MEMORY = "the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)"
-_NO_LIBRARY = re.compile(
+_NO_LIBRARY = lazy_pattern(
     r"failed to map segment|[Cc]annot allocate|out of memory|cannot create (?:shared object|link map)|start new thread"
 )
 """Matches the messages of the shared library loader (glibc, musl) and of `threading` when there is no memory."""

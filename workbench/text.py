@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
 
+from workbench.lazy_pattern import lazy_pattern
+
 LETTERS = (
     "["
     "\u0131\u0184\u018d\u0196\u01a6\u01a7\u01b7\u01bc\u01bd\u01c0\u01c3\u021c\u0222\u0223\u0241\u0251\u0261\u0263"
@@ -67,8 +69,8 @@ HIDDEN = (
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
 )
 """C0 (without tab and newline), DEL, C1, bidirectional and invisible characters and tags, for a character set."""
-_UNSAFE = re.compile(f"[{HIDDEN}]")
-_UNSAFE_OR_BREAK = re.compile(f"[{HIDDEN}\n\t]")
+_UNSAFE = lazy_pattern(f"[{HIDDEN}]")
+_UNSAFE_OR_BREAK = lazy_pattern(f"[{HIDDEN}\n\t]")
 _SURROGATE = "[\ud800-\udfff]"
 _NAMES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
 

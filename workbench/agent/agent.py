@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,13 +10,14 @@ from typing import Any, TypeAlias
 from workbench.agent.agent_kinds import can_only_read
 from workbench.agent.prompts import plan_note, system_prompt
 from workbench.agent.skills import Skill
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolChoice
 from workbench.text import first_line, visible
 from workbench.tools.find_tools.offer import offer_of
 from workbench.tools.provider_schema import for_provider
 from workbench.tools.tool import ToolDefinition
 
-_SHORT = re.compile(r"gpt-4|\bo[134]\b")
+_SHORT = lazy_pattern(r"gpt-4|\bo[134]\b")
 
 
 def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from workbench.agent.front_matter import read_inside, split_front_matter
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.config.table import FILTER
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import counted, first_line, visible, well_formed
 from workbench.tools.agent_tool_names import (
     EDITOR,
@@ -36,7 +37,7 @@ from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import AGENTS, agent_files, is_trusted
 
 BUILT_IN: Final = "built-in"
-_NAME: Final = re.compile(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
+_NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
 _MOST_KINDS, _MOST_BYTES, _LONGEST = 40, 64_000, 300
 _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"thought", "plan", "final", "condensation"})
 """Kinds of tools that each sub-agent has if its parent has them: they reach nothing outside the session."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.suggest import edit_distance
 from workbench.tools.delegate import NAME as DELEGATE
@@ -17,10 +18,12 @@ _EXTRAS: Final = ("security_risk", "summary")
 _RISK_NAMES: Final = frozenset({"risk", "risk_level", "security", "security_level"})
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "input", "params", "args", "kwargs"})
 _RISKS: Final[dict[str, Risk]] = {"LOW": "LOW", "MEDIUM": "MEDIUM", "HIGH": "HIGH"}
-_OPENING: Final = re.compile(r"<(?:function|invoke|tool)\b[^A-Za-z]{0,9}(?:name\s{0,9}=)?\s{0,9}[\"']?", re.IGNORECASE)
-_REST: Final = re.compile(r"[<>\n\"'(|\[\s].*|:\d{1,9}\Z", re.DOTALL)
-_NAMESPACE: Final = re.compile(r"(?:functions?|tools?|default_api|api|multi_tool_use)[.:/]", re.IGNORECASE)
-_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_OPENING: Final = lazy_pattern(
+    r"<(?:function|invoke|tool)\b[^A-Za-z]{0,9}(?:name\s{0,9}=)?\s{0,9}[\"']?", re.IGNORECASE
+)
+_REST: Final = lazy_pattern(r"[<>\n\"'(|\[\s].*|:\d{1,9}\Z", re.DOTALL)
+_NAMESPACE: Final = lazy_pattern(r"(?:functions?|tools?|default_api|api|multi_tool_use)[.:/]", re.IGNORECASE)
+_INVISIBLE: Final = lazy_pattern("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _MOST_EDITS: Final = 2
 
 

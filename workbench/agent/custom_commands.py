@@ -18,13 +18,14 @@ from workbench.agent.front_matter import read_inside, split_front_matter
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.events import CustomCommand
 from workbench.text import first_line, visible, well_formed
 from workbench.tools.trust import COMMANDS, command_files, is_trusted, refreshed
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
-_LINE: Final = re.compile(r"/([\w.:-]+)(?:\s+(.*))?", re.DOTALL)
-_PLACEHOLDER: Final = re.compile(r"\$(?:ARGUMENTS(?:\[(\d{1,2})\])?|([1-9])(?!\d))")
+_NAME: Final = lazy_pattern(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
+_LINE: Final = lazy_pattern(r"/([\w.:-]+)(?:\s+(.*))?", re.DOTALL)
+_PLACEHOLDER: Final = lazy_pattern(r"\$(?:ARGUMENTS(?:\[(\d{1,2})\])?|([1-9])(?!\d))")
 _MOST_COMMANDS, _MOST_BYTES, _LONGEST = 200, 64_000, 200
 _INHERITED: Final = ("", "inherit", "default")
 _CLAUDE: Final = ".claude/commands"

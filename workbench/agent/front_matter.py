@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
-_ENTRY = re.compile(r"([A-Za-z][\w-]{0,39})\s*:(?:\s+(.*))?")
-_ITEM = re.compile(r"\s*-\s+(.+)")
-_CLOSING = re.compile(r"\n---[ \t]*(?:\n|\Z)")
+from workbench.lazy_pattern import lazy_pattern
+
+_ENTRY = lazy_pattern(r"([A-Za-z][\w-]{0,39})\s*:(?:\s+(.*))?")
+_ITEM = lazy_pattern(r"\s*-\s+(.+)")
+_CLOSING = lazy_pattern(r"\n---[ \t]*(?:\n|\Z)")
 
 
 def read_inside(path: Path, directory: Path, most: int) -> bytes | None:

@@ -11,15 +11,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
+
 Parse: TypeAlias = Callable[[str], Any]
 """Parses JSON with raw control characters in strings; raises ValueError."""
 
 _LONGEST: Final = 2_000_000
-_FENCE: Final = re.compile(r"\s*```[\w-]{0,20}\s*")
-_CLOSERS: Final = re.compile(r"(?:\s*(?:```|</[A-Za-z][\w:.-]{0,40}>|<\|[\w/]{1,40}\|>)){1,9}\s*\Z")
-_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_FENCE: Final = lazy_pattern(r"\s*```[\w-]{0,20}\s*")
+_CLOSERS: Final = lazy_pattern(r"(?:\s*(?:```|</[A-Za-z][\w:.-]{0,40}>|<\|[\w/]{1,40}\|>)){1,9}\s*\Z")
+_ESCAPE: Final = lazy_pattern(r"\\(.)", re.DOTALL)
 _JSON_ESCAPES: Final = frozenset('"\\/bfnrtu')
-_SPACES: Final = re.compile(r"\s*")
+_SPACES: Final = lazy_pattern(r"\s*")
 _MOST_OBJECTS: Final = 4
 
 

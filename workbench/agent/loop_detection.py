@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import nearest
 from workbench.text import first_line, visible
 from workbench.tools.tool import ToolDefinition
@@ -23,7 +23,7 @@ WINDOW = 18
 _SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ROUNDS, _CONDENSED = 4, 3, 3, 3, 3
 _SAME_CALL_FAILED, _ANY_FAILED, _MOST_NAMED, _MOST_OTHERS = 4, 6, 3, 2
 _LONGEST = 20_000
-_VOLATILE = re.compile(
+_VOLATILE = lazy_pattern(
     r"\b0x[0-9a-fA-F]{4,}\b"
     r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}:\d\d:\d\d(?:\.\d+)?\b"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 
 from workbench.agent.call_repair import is_open, repaired_names, risk_of, tool_named
 from workbench.agent.json_repair import AmbiguousArguments, repaired_json
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import ModelResponse, ToolCall
 from workbench.protocol.presentation import Presentation
 from workbench.protocol.risk import Risk
@@ -168,7 +168,7 @@ def _text(value: str) -> str:
 
 _EXTRAS = ("security_risk", "summary")
 _LISTED = 60
-_NO_ID_SIGN = re.compile(r"[^A-Za-z0-9_-]")
+_NO_ID_SIGN = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True)

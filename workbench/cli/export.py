@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from workbench.cli.common import chosen_session, print_error, print_line, settin
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.output_file import save_lines
+from workbench.lazy_pattern import lazy_pattern
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
@@ -28,7 +28,7 @@ FORMS = {
 }
 """The formats, each with the file extensions that select it."""
 PICTURED = ("svg", "cast")
-_SIZE = re.compile(r"(\d{2,3})x(\d{1,3})")
+_SIZE = lazy_pattern(r"(\d{2,3})x(\d{1,3})")
 
 
 @dataclass(frozen=True)

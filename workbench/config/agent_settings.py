@@ -16,12 +16,13 @@ from workbench.config.setting_kinds import (
     setting,
 )
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NAME = re.compile(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
+_NAME = lazy_pattern(r"[A-Za-z0-9][\w .-]{0,39}", re.ASCII)
 
 
 class AgentSettings:

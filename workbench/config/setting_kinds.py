@@ -11,14 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_URL = re.compile(r"https?://[^/\s]")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_URL = lazy_pattern(r"https?://[^/\s]")
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _SWITCH = {"yes": True, "no": False, "true": True, "false": False}
 
 

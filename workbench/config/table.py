@@ -13,7 +13,6 @@ classes into dataclasses; all other modules import them from there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from workbench.config.agent_settings import check_agents
@@ -38,6 +37,7 @@ from workbench.config.setting_kinds import (
     setting,
 )
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ def read_terminal(values: object) -> TerminalSettings:
 CALLS = ("auto", "native", "text")
 _KEY_SOURCES = ("api_key_env", "api_key_file", "api_key_keyring")
 _PRICES = ("input", "output", "cached")
-_NAME = re.compile(r"[\w.:/@+-]{1,60}")
+_NAME = lazy_pattern(r"[\w.:/@+-]{1,60}")
 _AS_MODEL = "model default"
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near
 
 EntryPath: TypeAlias = tuple[str, str, str]
 """A table of tables, an entry of it, and a key of that."""
 MOST_BYTES = 10_000_000
 """The size, in bytes, of the largest settings file that is read."""
-_POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
+_POSITION = lazy_pattern(r"\(at line (\d+), column (\d+)\)")
 _REASONS = {
     "Invalid value": 'this is not a value; text needs quotes, as in name = "text"',
     "Expected '='": "a name is followed by = and its value",

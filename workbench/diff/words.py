@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from workbench.lazy_pattern import lazy_pattern
+
 Spans = list[tuple[int, int]]
-_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_WORD = lazy_pattern(r"\w+|\s+|.", re.DOTALL)
 _MOST_WORDS = 300
 _MOST_PAIRS = 200
 _ALIKE = 0.4

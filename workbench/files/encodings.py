@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from workbench.files.script_plausibility import most_plausible_script, plausibility
+from workbench.lazy_pattern import lazy_pattern
 
 _BOMS: Final = (  # the longer ones first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -123,7 +124,7 @@ _NAME = rb"[ \t]*[\"']?([A-Za-z][\w.:-]{1,30})"
 _HEAD, _TAIL = 1_024, 512
 _TWO_LINES = rb"\A(?:[^\n]*\n)?"
 _DECLARATIONS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         _TWO_LINES + rb"[ \t\f]*#[^\n]*?coding[:=]" + _NAME,  # Python (PEP 263), Ruby
         _TWO_LINES + rb"[^\n]*-\*-[^\n]*?coding:" + _NAME + rb"[^\n]*-\*-",  # Emacs
@@ -331,7 +332,7 @@ def _by_normalizer(sample: bytes, encodings: Iterable[str]) -> list[str]:
     return [allowed[best.encoding]] if best is not None and best.encoding in allowed else []
 
 
-_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_UTF8 = lazy_pattern(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 
 def _is_damaged_utf8(raw: bytes) -> bool:

@@ -9,11 +9,11 @@ files and safe directories. Git variables in our own environment are not inherit
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.spawn import find_program, run, safe_path
 from workbench.secrets.secret_names import child_environment
 
@@ -81,7 +81,7 @@ _SETTINGS: Mapping[str, str] = {
     "status.submoduleSummary": "false",
     "submodule.recurse": "false",
 }
-_WRITES = re.compile(r"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=|$)")
+_WRITES = lazy_pattern(r"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=|$)")
 """Matches `--output` and its abbreviations: no caller needs the option, and an argument from elsewhere may be one."""
 _PROGRAMS = ("clean", "smudge", "process", "textconv", "command", "driver")
 _DRIVERS = ("filter", "diff", "merge")

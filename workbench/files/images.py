@@ -6,6 +6,8 @@ import re
 import struct
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 MOST_BYTES: Final = 3_500_000
 """Providers refuse larger images, because base64 makes them a third larger."""
 HEAD: Final = 128 * 1024
@@ -16,7 +18,7 @@ _MAGIC: Final = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-_NAMED: Final = re.compile(r"\.(png|jpe?g|gif|webp)$", re.IGNORECASE)
+_NAMED: Final = lazy_pattern(r"\.(png|jpe?g|gif|webp)$", re.IGNORECASE)
 
 
 def is_named_so(path: str) -> bool:

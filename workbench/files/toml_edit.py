@@ -13,8 +13,9 @@ from tomlkit.exceptions import TOMLKitError
 
 from workbench.errors import UsageError
 from workbench.files.state_files import replace_file
+from workbench.lazy_pattern import lazy_pattern
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE = lazy_pattern(r"[A-Za-z0-9_-]+")
 _NO_EDIT = "its layout does not allow this edit; change it in an editor"
 KeyPath: TypeAlias = tuple[str, ...]
 """The path of an entry: its tables, then its name."""

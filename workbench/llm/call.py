@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk, Exchange
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelError, ModelRequest, ModelResponse
@@ -64,8 +64,10 @@ def _content_parts(content: str | list[Any]) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-_LIKE_A_KEY = re.compile(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
-_NAMES_A_SECRET = re.compile(r"(?i)(?:keys?|token|secret|pass(?:word|wd|phrase)?|pwd|bearer|cookie|auth|credentials?)$")
+_LIKE_A_KEY = lazy_pattern(r"(?i)\b(?:sk|pk|key|token|gsk|xai|AIza)[-_][\w*.-]{6,}|AIza[\w-]{10,}|bearer\s+\S+")
+_NAMES_A_SECRET = lazy_pattern(
+    r"(?i)(?:keys?|token|secret|pass(?:word|wd|phrase)?|pwd|bearer|cookie|auth|credentials?)$"
+)
 _SHORTEST = 6
 
 

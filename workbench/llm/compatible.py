@@ -16,12 +16,13 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 import workbench
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.discovery import usual_openai_base
 from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk
 from workbench.llm.sse import checked, read_chunks, whole_answer
 
-_OPENAI_MODEL = re.compile(r"(?:.*/)?(?:gpt-\d|o\d|chatgpt|codex|computer-use)|responses/", re.IGNORECASE)
+_OPENAI_MODEL = lazy_pattern(r"(?:.*/)?(?:gpt-\d|o\d|chatgpt|codex|computer-use)|responses/", re.IGNORECASE)
 
 
 def own_server(model: str, api_base: str | None) -> str | None:

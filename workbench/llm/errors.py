@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import ContextOverflow, ModelError
 from workbench.text import first_line
 
@@ -19,10 +20,10 @@ _DEEPEST: Final = 8
 _LONGEST: Final = 20_000
 _MOST_STARTS: Final = 20
 """The most brackets of a text that are tried as the start of a body."""
-_BYTES: Final = re.compile(r"""\bb(?P<quote>['"])(?:\\.|(?!(?P=quote)).)*(?P=quote)""", re.DOTALL)
-_TITLE: Final = re.compile(r"<(?P<tag>title|h1)\b[^>]*>(?P<text>[^<]+)</(?P=tag)>", re.IGNORECASE)
-_PAGE: Final = re.compile(r"\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
-_TAG: Final = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_BYTES: Final = lazy_pattern(r"""\bb(?P<quote>['"])(?:\\.|(?!(?P=quote)).)*(?P=quote)""", re.DOTALL)
+_TITLE: Final = lazy_pattern(r"<(?P<tag>title|h1)\b[^>]*>(?P<text>[^<]+)</(?P=tag)>", re.IGNORECASE)
+_PAGE: Final = lazy_pattern(r"\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
+_TAG: Final = lazy_pattern(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _KEYS: Final = ("error", "errors", "detail", "message", "msg", "error_message", "Message", "reason", "title")
 """Keys under which providers put the message or the object that holds it, the likelier ones first."""
 
@@ -100,7 +101,7 @@ def _body_at(text: str) -> object:
         return None
 
 
-_PREFIX = re.compile(r"(?:litellm\.\w+: |Vertex_ai\w*Exception |\b\w{1,80}(?:Exception|Error)(?: -|:) )+")
+_PREFIX = lazy_pattern(r"(?:litellm\.\w+: |Vertex_ai\w*Exception |\b\w{1,80}(?:Exception|Error)(?: -|:) )+")
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -226,7 +227,7 @@ _BY_CLASS: dict[str, Kind] = {
     "MidStreamFallbackError": "busy",
 }
 _BY_STATUS: dict[int, Kind] = {401: "key", 402: "quota", 403: "key", 404: "unknown", 413: "context", 429: "rate"}
-_CONTEXT = re.compile(
+_CONTEXT = lazy_pattern(
     "|".join(
         (
             # OpenAI and most others; Anthropic; Bedrock; Ollama; SGLang; Mistral; MiniMax
@@ -249,22 +250,22 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 """Provider messages about a request that exceeds the context window."""
-_FILTERED = re.compile(
+_FILTERED = lazy_pattern(
     r"content.?filter|content management policy|content.?policy|responsible ?ai|data_?inspection|inappropriate content"
     r"|considered high risk|敏感内容",
     re.IGNORECASE,
 )
-_PAIRING = re.compile(
+_PAIRING = lazy_pattern(
     r"tool_use|tool_result|tool_call_id|tool_calls.{1,3}must be|role.{1,3}tool.{1,3}must|function response parts"
     r"|function calls? (?:and responses|turn)|after role"
     r"|.thinking. block|thought_signature",
     re.IGNORECASE,
 )
-_PICTURE = re.compile(r"\bimages?\b|image_url|\bvision\b|content must be a string", re.IGNORECASE)
-_NO_EYES = re.compile(r"support image input", re.IGNORECASE)
-_NO_KEY = re.compile(r"api_key|missing credentials|API key (?:is )?(?:missing|not set)", re.IGNORECASE)
-_BAD_KEY = re.compile(r"API key not valid|(?:invalid|incorrect) (?:x-)?api.?key", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
+_PICTURE = lazy_pattern(r"\bimages?\b|image_url|\bvision\b|content must be a string", re.IGNORECASE)
+_NO_EYES = lazy_pattern(r"support image input", re.IGNORECASE)
+_NO_KEY = lazy_pattern(r"api_key|missing credentials|API key (?:is )?(?:missing|not set)", re.IGNORECASE)
+_BAD_KEY = lazy_pattern(r"API key not valid|(?:invalid|incorrect) (?:x-)?api.?key", re.IGNORECASE)
+_QUOTA = lazy_pattern(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.IGNORECASE)
 _BY_WORDS: tuple[tuple[tuple[int | None, ...], re.Pattern[str], Kind], ...] = (
     ((400, 413, 422, 500, None), _CONTEXT, "context"),
     ((400, 403, 422, 451), _FILTERED, "filtered"),
@@ -342,7 +343,7 @@ def _by_status(names: list[str], status: int | None, text: str) -> Kind:
     return next((_BY_CLASS[name] for name in names if name in _BY_CLASS), "other")
 
 
-_UNNAMED = re.compile(r"\W")
+_UNNAMED = lazy_pattern(r"\W")
 _PACKAGES = {"google": "google-auth[requests]"}
 """What to install where a module of this name is missing and no package is called so."""
 

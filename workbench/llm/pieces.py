@@ -9,17 +9,18 @@ Source of the format: https://html.spec.whatwg.org/multipage/server-sent-events.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 DONE = "[DONE]"
 """The mark that ends a stream of OpenAI's."""
 BROKEN: Final = object()
-_FIELD = re.compile(r"(?:data|event|id|retry|):|(?:data|event|id|retry)\Z")
-_HEARTBEAT = re.compile(r"event: ?(?:ping|heartbeat|keep-?alive)\Z")
-_IN_NO_TEXT = re.compile(rb"[\xc0\xc1\xf5-\xff]|\xed[\xa0-\xbf][\x80-\xbf]")
+_FIELD = lazy_pattern(r"(?:data|event|id|retry|):|(?:data|event|id|retry)\Z")
+_HEARTBEAT = lazy_pattern(r"event: ?(?:ping|heartbeat|keep-?alive)\Z")
+_IN_NO_TEXT = lazy_pattern(rb"[\xc0\xc1\xf5-\xff]|\xed[\xa0-\xbf][\x80-\xbf]")
 """Bytes that no UTF-8 has, and encoded surrogates."""
 _REPLACEMENT = "\ufffd".encode()
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.mcp.config_keys import Normalized, normalized
 from workbench.processes.spawn import absolute_path
 from workbench.secrets.masker import MASKER
@@ -34,8 +35,8 @@ _NOT_IDENTITY = {
     *("workspace", "problem", "notices", "hidden_tools", "only_tools", "tries_sse"),
 }
 """Fields that do not make another server: approvals are stored under the hash of the others."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
-_VARIABLE = re.compile(r"\$\{(?:env:|input:)?([\w./-]+)(?::-([^}]*))?\}")
+_NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
+_VARIABLE = lazy_pattern(r"\$\{(?:env:|input:)?([\w./-]+)(?::-([^}]*))?\}")
 """A variable as shells write it, or as Cursor and VS Code do: `${env:NAME}`, `${input:name}`, `${workspaceFolder}`."""
 _TABLES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp",), ("context_servers",), ("extensions",))
 """Where files of other programs have their table of servers."""
@@ -185,8 +186,8 @@ def without_comments(text: str) -> str:
 
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TRAILING = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
+_COMMENT = lazy_pattern(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING = lazy_pattern(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 
 
 def _strings_only(match: re.Match[str]) -> str:
@@ -299,7 +300,7 @@ def _is_on(table: Mapping[str, Any]) -> bool:
     return bool(table.get("enabled", True)) and not table.get("disabled", False)
 
 
-_NO_HOST: Final = re.compile(r"https?://(?:[^/?#@]*@)?(?:[/?#:]|\Z)")
+_NO_HOST: Final = lazy_pattern(r"https?://(?:[^/?#@]*@)?(?:[/?#:]|\Z)")
 
 
 def _check_target(kind: Kind, table: Mapping[str, Any]) -> None:
@@ -342,14 +343,14 @@ def expanded(text: str, env: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-_PASSED = re.compile(
+_PASSED = lazy_pattern(
     r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"
     r"\w+_PROXY|SSL_CERT_(?:FILE|DIR)|\w+_CA_(?:BUNDLE|CERTS)|(?:UV|NPM_CONFIG|PIP|NVM|VOLTA)_\w+",
     re.IGNORECASE,
 )
-_LOGIN = re.compile(r"://[^/\s@]+@")
+_LOGIN = lazy_pattern(r"://[^/\s@]+@")
 """Matches a URL that contains a login, such as a package index's. Only proxy variables are passed on with one."""
-_PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
+_PROXY = lazy_pattern(r"_PROXY$", re.IGNORECASE)
 
 
 def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 LONGEST_SECONDS = 86_400
 _MILLISECONDS = 1_000
 """In files of other programs, a timeout of at least this much is in milliseconds, as most of them write it."""
@@ -159,10 +161,10 @@ def _completed_url(text: str, result: Normalized) -> str:
 
 
 _LONGEST_URL = 80
-_SCHEME: Final = re.compile(r"\Ahttps?://", re.IGNORECASE)
-_NO_SCHEME: Final = re.compile(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
+_SCHEME: Final = lazy_pattern(r"\Ahttps?://", re.IGNORECASE)
+_NO_SCHEME: Final = lazy_pattern(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
 """A host, maybe with its port, a path and a query; a login before the host is not an address that is completed."""
-_THIS_MACHINE: Final = re.compile(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
+_THIS_MACHINE: Final = lazy_pattern(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
 
 
 def _command(_: str, part: Any, result: Normalized) -> None:
@@ -182,7 +184,7 @@ def _command(_: str, part: Any, result: Normalized) -> None:
         _string("command", part, result)
 
 
-_HARMLESS: Final = re.compile(r"""(?:[^$`|&;<>()*?~#!{}\\\n]|\$\{[^}\s]*\})+""")
+_HARMLESS: Final = lazy_pattern(r"""(?:[^$`|&;<>()*?~#!{}\\\n]|\$\{[^}\s]*\})+""")
 
 
 def _split_command(result: Normalized, directory: str) -> None:
@@ -264,7 +266,7 @@ def _switch(key: str, part: Any, result: Normalized) -> None:
 
 
 _UNITS: Final = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
-_DURATION: Final = re.compile(rf"([\d.]+)\s*({'|'.join(_UNITS)})s?")
+_DURATION: Final = lazy_pattern(rf"([\d.]+)\s*({'|'.join(_UNITS)})s?")
 
 
 def _number(key: str, part: Any, result: Normalized) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.schema_repair import repaired
 
 Definition: TypeAlias = dict[str, Any]
 """A tool as listed by a server: name, description, inputSchema, annotations."""
 MOST_TOOLS = 256
-_OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_OTHER = lazy_pattern(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 4_000
 _LARGEST = 100_000

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from workbench.errors import WorkbenchError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.masker import MASKER
 from workbench.secrets.secret_names import holds_secret
 from workbench.text import cut_middle, first_line, well_formed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_FIELDS, _MOST_CHOICES = 20, 100
 _YES, _NO = ("yes", "y", "true", "1"), ("no", "n", "false", "0")
 _PLAIN = ("string", "integer", "number", "boolean")
-_SECRET = re.compile(
+_SECRET = lazy_pattern(
     r"pass ?(?:word|phrase|code)|api[ _-]?key|secret|private key|credential|card number|\bcvv?\b", re.I
 )
 _LIMITS = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import words
 
 
@@ -58,10 +58,10 @@ _RUNNERS: Final = {
 }
 _CLUSTER: Final = words("kubectl oc")
 """Programs that get the image as the value of `--image`."""
-_LINE: Final = re.compile(r"\s|[;&|]")
+_LINE: Final = lazy_pattern(r"\s|[;&|]")
 _LONGEST_LINE: Final = 10_000
-_DIGEST: Final = re.compile(r"(?:\A|@)sha(?:256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})\Z|\A[0-9a-f]{64}\Z")
-_LOCAL: Final = re.compile(r"[./~]|(?:oci|oci-archive|docker-archive|dir|containers-storage|file):|.*\.sif\Z")
+_DIGEST: Final = lazy_pattern(r"(?:\A|@)sha(?:256:[0-9a-f]{64}|384:[0-9a-f]{96}|512:[0-9a-f]{128})\Z|\A[0-9a-f]{64}\Z")
+_LOCAL: Final = lazy_pattern(r"[./~]|(?:oci|oci-archive|docker-archive|dir|containers-storage|file):|.*\.sif\Z")
 
 
 def unpinned_images(argv: Sequence[str]) -> tuple[str, ...]:

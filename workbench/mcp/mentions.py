@@ -13,12 +13,13 @@ from typing import Any
 
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
+from workbench.lazy_pattern import lazy_pattern
 from workbench.mcp.config import ServerConfig, find_servers
 from workbench.mcp.pins import PinStore
 from workbench.text import first_line
 from workbench.tools.trust import refreshed
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
 _MOST = 2_000
 
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.images import unpinned_images
 from workbench.risk.paths import words
@@ -54,18 +55,18 @@ _OF_LISTS: Final = {
     **dict.fromkeys(words("-f -i --find-links --index-url --extra-index-url"), _INDEX),
 }
 """Options in a list of requirements whose value is not a package."""
-_SETTING: Final = re.compile(r"(?:UV|PIP|PIPX|NPM_CONFIG|PNPM_CONFIG|YARN|BUN|DENO)_(\w+)", re.IGNORECASE)
+_SETTING: Final = lazy_pattern(r"(?:UV|PIP|PIPX|NPM_CONFIG|PNPM_CONFIG|YARN|BUN|DENO)_(\w+)", re.IGNORECASE)
 """Environment variables that set an option of a launcher, such as `UV_INDEX_URL` for `--index-url`."""
-_EXTRAS: Final = re.compile(r"\[[^\]]*\]$")
-_LOCAL: Final = re.compile(r"(?:git\+)?file:(?://)?|(?<=.)\s*@\s*(?=file:|[./~])|\A[\w.-]+=(?=file:|[./~])")
-_IN_TEXT: Final = re.compile(r"(?:git\+)?file:[^\s\"',;]+|(?<![\w.~/-])(?:\.{1,2}|~)?/[^\s\"',;]+")
+_EXTRAS: Final = lazy_pattern(r"\[[^\]]*\]$")
+_LOCAL: Final = lazy_pattern(r"(?:git\+)?file:(?://)?|(?<=.)\s*@\s*(?=file:|[./~])|\A[\w.-]+=(?=file:|[./~])")
+_IN_TEXT: Final = lazy_pattern(r"(?:git\+)?file:[^\s\"',;]+|(?<![\w.~/-])(?:\.{1,2}|~)?/[^\s\"',;]+")
 _ARCHIVE: Final = (".whl", ".tar.gz", ".tgz", ".zip")
-_INSIDE: Final = re.compile(r"\s|[;&|]")
+_INSIDE: Final = lazy_pattern(r"\s|[;&|]")
 _MOST_LISTS: Final = 50
 _LONGEST_LIST: Final = 1_000_000
-_FIXED: Final = re.compile(r"@v?\d[\w.+-]*(?:/|\Z)|[0-9a-f]{40}|sha(?:256|512)[=:-]")
-_RELEASE: Final = re.compile(r".(?:@v?|===?\s*(?:\d+!)?)\d[\w.+]*(?:\s*;.*)?\Z")
-_SEMVER: Final = re.compile(r".@v?\d+\.\d+\.\d+[\w.+-]*(?:/.*)?\Z")
+_FIXED: Final = lazy_pattern(r"@v?\d[\w.+-]*(?:/|\Z)|[0-9a-f]{40}|sha(?:256|512)[=:-]")
+_RELEASE: Final = lazy_pattern(r".(?:@v?|===?\s*(?:\d+!)?)\d[\w.+]*(?:\s*;.*)?\Z")
+_SEMVER: Final = lazy_pattern(r".@v?\d+\.\d+\.\d+[\w.+-]*(?:/.*)?\Z")
 _SOURCES: Final = (words("--spec --package -p"), frozenset({"--from"}))
 """Options that name the package of the program to run: those of all launchers except uv, then those of uv."""
 _BESIDE: Final = words("--with -w")

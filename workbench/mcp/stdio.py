@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.mcp.packages import FETCHES, Package, local_packages, without_manager, words_of
 from workbench.mcp.pins import NOT_COMPARED
 from workbench.processes.spawn import small_python, start_beside
@@ -35,19 +36,19 @@ OTHERS = "(all other start files, together)"
 """The path under which `started_files` lists them."""
 _MOST_ENTRIES = 20_000
 """How many directory entries of packages are examined."""
-_CODE = re.compile(
+_CODE = lazy_pattern(
     r"\.(?:py[wzc]?|[cm]?[jt]sx?|rb|pl|php|lua|tcl|r|jl|sh|bash|zsh|fish|ps1|exs?|jar|war|wasm|dll|so|go|rs|csx?|kts?|whl)$",
     re.IGNORECASE,
 )
-_RUNS_A_WORD = re.compile(
+_RUNS_A_WORD = lazy_pattern(
     r"(?:python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|julia|java|bash|sh|dash|zsh|ksh|fish|uv|"
     r"tclsh|dotnet|env)[\d.]*(?:\.exe)?"
 )
 _IN_A_DIRECTORY = ("__main__.py", "package.json", "index.js", "index.mjs", "pyproject.toml", "deno.json", "Cargo.toml")
-_SETTINGS = re.compile(
+_SETTINGS = lazy_pattern(
     r"(?:package|tsconfig|deno)\.jsonc?|.*\.(?:toml|cfg|lock)|requirements.*\.txt|MANIFEST\.in|Makefile"
 )
-_PASSED_OVER = re.compile(r"\.git|\.hg|\.?venv|node_modules|__pycache__|\..*cache")
+_PASSED_OVER = lazy_pattern(r"\.git|\.hg|\.?venv|node_modules|__pycache__|\..*cache")
 
 
 def started_files(

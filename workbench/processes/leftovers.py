@@ -7,7 +7,6 @@ reuse pids.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -17,13 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp")
 """Kinds of temporary directories that hold no user data."""
 SHELL_FILE: Final = "shell-"
 """Prefix of a file name in a shell's directory; the rest is the nonce in the environment of the shell's processes."""
-_NAME: Final = re.compile(rf"ohw-(?:{'|'.join(SWEPT)})-(\d+)-(\d+)-.*")
+_NAME: Final = lazy_pattern(rf"ohw-(?:{'|'.join(SWEPT)})-(\d+)-(\d+)-.*")
 
-_EDITED: Final = re.compile(r"\.ohw-(\d+)-(\d+)-[0-9a-f]{16}\.tmp")
+_EDITED: Final = lazy_pattern(r"\.ohw-(\d+)-(\d+)-[0-9a-f]{16}\.tmp")
 
 
 def prefix(kind: str) -> str:

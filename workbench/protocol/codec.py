@@ -9,16 +9,16 @@ name or a server's answer) is a lone surrogate in Python and `\\udce9` in JSON, 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final, TypeVar, dataclass_transform
 
 import msgspec
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import well_formed
 
 T = TypeVar("T")
-_WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_WORD: Final = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_ESCAPED_SURROGATE: Final = lazy_pattern(rb"\\u[dD][89a-fA-F]")
 
 
 def snake_case(name: str) -> str:

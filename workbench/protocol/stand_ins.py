@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from workbench.lazy_pattern import lazy_pattern
 
 TOO_LARGE: Final = "too large"
 NOT_STORED: Final = "in the file versions"
 READABLE: Final = frozenset({TOO_LARGE, NOT_STORED})
 """The values of `FileDelta.cut` with which the file versions may hold texts that the event does not."""
 _ID_LENGTH: Final = 12
-_LINE: Final = re.compile(rf"\([a-z ]+, [0-9,]+ bytes, ([0-9a-f]{{{_ID_LENGTH}}})\)\n")
+_LINE: Final = lazy_pattern(rf"\([a-z ]+, [0-9,]+ bytes, ([0-9a-f]{{{_ID_LENGTH}}})\)\n")
 
 
 def stand_in(cut: str, size: int, blob: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import PathContext, is_secret, words
 from workbench.secrets.masker import MASKER, masks_in
@@ -69,8 +70,8 @@ def _absolute(path: str, directory: str) -> str:
     return os.path.normpath(whole if whole.startswith("/") else f"{directory}/{whole}")
 
 
-_URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)
-METADATA = re.compile(
+_URL = lazy_pattern(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)
+METADATA = lazy_pattern(
     r"169\.254\.169\.254|metadata\.google|\[fd00:ec2|\b2852039166\b|0xa9fea9fe|169\.254\.170\.2\b", re.I
 )
 """Addresses from which cloud machines fetch their credentials."""
@@ -125,10 +126,10 @@ def _strings(value: Any, depth: int = 0) -> list[str]:
     return [text for part in value for text in _strings(part, depth + 1)] if isinstance(value, list) else []
 
 
-_PLAIN: Final = re.compile(
+_PLAIN: Final = lazy_pattern(
     r"(?P<root>https?://(?P<host>[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)(?:[/?][!-\[\]-~]*)?", re.I
 )
-_DOTS: Final = re.compile(r"/\.{1,2}(?:/|\Z)")
+_DOTS: Final = lazy_pattern(r"/\.{1,2}(?:/|\Z)")
 _LONGEST: Final = 600
 """The maximum length of a URL, in characters; a longer one could be used to send a file away."""
 

@@ -6,12 +6,12 @@ Also helpers for all ratings: whether a text hides something, and which paths th
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 
 LONGEST_TEXT = 200
@@ -26,8 +26,8 @@ ENTRY = "found-file"
 """A name in a path that stands for any file or directory there, known only when the command runs."""
 
 # The rules of programs write the reasons; these phrases in them are what the rules on paths and the offers rely on.
-_UNCERTAIN = re.compile(r"not known|known at run time|\bunknown\b")
-_UNRECOGNIZED = re.compile(r"\bunknown (?:(?:git|pip) )?(?:command|magic|program)$")
+_UNCERTAIN = lazy_pattern(r"not known|known at run time|\bunknown\b")
+_UNRECOGNIZED = lazy_pattern(r"\bunknown (?:(?:git|pip) )?(?:command|magic|program)$")
 
 Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
 
@@ -162,16 +162,16 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-_HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff]")
-_JOINER = re.compile("(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d")
+_HIDDEN = lazy_pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff]")
+_JOINER = lazy_pattern("(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d")
 _STROKES = "\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb"
-_DRAWN_OVER = re.compile(f"(?<=\\w)[{_STROKES}]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]")
+_DRAWN_OVER = lazy_pattern(f"(?<=\\w)[{_STROKES}]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]")
 """Strokes drawn through a letter or digit, and variation selectors after a character that has no variants."""
-_DEPENDS = re.compile(f"[\u200d{_STROKES}\ufe0e\ufe0f]")
+_DEPENDS = lazy_pattern(f"[\u200d{_STROKES}\ufe0e\ufe0f]")
 """Characters that `_JOINER` and `_DRAWN_OVER` judge by the one before."""
-_COLORS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
-_CONCEALED = re.compile(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
-_MARKUP = re.compile(r"\[@\w+\s*=")
+_COLORS = lazy_pattern(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
+_CONCEALED = lazy_pattern(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
+_MARKUP = lazy_pattern(r"\[@\w+\s*=")
 _PADDING = (" " * 80, "\n" * 20, "\t" * 20)
 
 
@@ -199,9 +199,9 @@ def has_markup_action(text: str) -> bool:
     return bool(_MARKUP.search(text))
 
 
-_TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,300})\1""")
-_BETWEEN_WORDS = re.compile(r"[\s'\"();<>|&=,{}`]+")
-_QUERY = re.compile(r"/*(?:\[?[?]|#|\Z)")
+_TEXT = lazy_pattern(r"""(["'])((?:(?!\1)[^\\\n]){1,300})\1""")
+_BETWEEN_WORDS = lazy_pattern(r"[\s'\"();<>|&=,{}`]+")
+_QUERY = lazy_pattern(r"/*(?:\[?[?]|#|\Z)")
 _UNKNOWN = "\0"
 """The placeholder in a word for content that is unknown until the command runs."""
 _MOST, _LONGEST = 60, 300
@@ -244,11 +244,11 @@ def _pieces(word: str) -> Iterator[str]:
         yield from (match[2] for match in _TEXT.finditer(word))
 
 
-_DELETES = re.compile(
+_DELETES = lazy_pattern(
     r"rmtree|removedirs|\bunlink\w*|\brmdir\w*|\brmSync|\brm_rf?\b|\bos\.remove|\bimport\b[^\n]*\bremove\b|"
     r"\bFile\.delete|\bFileUtils\.|\bfs\.rm\b|\bremove_(?:file|dir|tree)\b|\brm\b|\bshred\b|\bgit\s+clean\b|-delete\b"
 )
-_WRITES = re.compile(
+_WRITES = lazy_pattern(
     r"\btruncate\b|\bwrite_(?:text|bytes)\b|writeFile\w*|\bshutil\.(?:move|copy\w*|unpack_archive)|\bos\.(?:rename|replace)|"
     r"\bFile\.(?:rename|write)|\bextractall\b|\bmv\b|\bcp\b|open\s*\([^)]*[\"'][rbt]*[wx+]"
 )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_url
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
@@ -25,7 +26,7 @@ _CHANGES: Final = {
     "press": "presses a key in",
     "drag_and_drop": "moves",
 }
-_OWN = re.compile(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
+_OWN = lazy_pattern(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 
 
 def assess_calls(

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import assess_file
 from workbench.risk.assessment import ANY, Assessment, Part, hides, losing, one, shortened, string_literals, summed
 from workbench.risk.commands import assess_command
@@ -14,11 +15,11 @@ from workbench.risk.paths import PathContext, words
 from workbench.risk.python.analysis import Surroundings, parts_of
 from workbench.risk.python.source import LONGEST, TooMuchCode, parsed
 
-_JOINED = re.compile(r"\\\r?\n")
-_LINE = re.compile(r"\s*(?P<sign>!{1,2}|%{1,2}|[,;/](?=\s*\w))(?P<rest>.*)\Z")
-_ASSIGNED = re.compile(r"=\s*(?P<sign>!{1,2}(?!=)|%{1,2}(?=[A-Za-z]))(?P<rest>.*)\Z")
-_HELP = re.compile(r"^[ \t]*(?:\?{1,2}[\w.*%]+|%{0,2}[\w.*]+\?{1,2})[ \t]*$")
-_INSERTED = re.compile(r"\{[^}]*\}|\$(?:\w+|\{)")
+_JOINED = lazy_pattern(r"\\\r?\n")
+_LINE = lazy_pattern(r"\s*(?P<sign>!{1,2}|%{1,2}|[,;/](?=\s*\w))(?P<rest>.*)\Z")
+_ASSIGNED = lazy_pattern(r"=\s*(?P<sign>!{1,2}(?!=)|%{1,2}(?=[A-Za-z]))(?P<rest>.*)\Z")
+_HELP = lazy_pattern(r"^[ \t]*(?:\?{1,2}[\w.*%]+|%{0,2}[\w.*]+\?{1,2})[ \t]*$")
+_INSERTED = lazy_pattern(r"\{[^}]*\}|\$(?:\w+|\{)")
 _SHELLS = words("bash sh system sx ! script")
 _QUIET = words("who who_ls whos matplotlib pwd page pinfo pinfo2 pdoc pdef psource precision pprint xmode time timeit")
 _OF_PYTHON = words("time timeit capture prun")

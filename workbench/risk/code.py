@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.paths import Rating, words
 from workbench.secrets.secret_names import holds_secret
 
-_NAMES = re.compile(r"\w+")
-_DANGEROUS_CODE = re.compile(
+_NAMES = lazy_pattern(r"\w+")
+_DANGEROUS_CODE = lazy_pattern(
     r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
     r"rmtree|remove_tree|delete-(?:file|directory)|file\s+delete|rmSync|rm(?=!?\s*\()|File\.rm\w*|System\.cmd|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
@@ -24,7 +25,7 @@ _DANGEROUS_CODE = re.compile(
     r"\b(?:(?:delete|destroy)_all|deleteMany|dropDatabase|drop_(?:all|table|database)|truncate)\b|"
     r"[\"'\])]\.(?:!+|execute\s*\(|lazyLines)|\b(?:delete|remove|write|append)File\b",
 )
-_SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
+_SURROUNDINGS = lazy_pattern(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
 
 
 @lru_cache(maxsize=64)
@@ -48,24 +49,24 @@ REDIS_READS = words(
     "zrange zcard strlen time lastsave object memory latency slowlog"
 )
 
-_LOSES: Final = re.compile(
+_LOSES: Final = lazy_pattern(
     r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|detach|copy|load_file|load_extension|replace|vacuum|reindex|"
     r"into\s+(?:out|dump)file|load\s+data|lo_import|lo_export|pg_\w+|writefile|readfile|edit|set\s+(?:global|role|session)|"
     r"do\s+\$|call|execute|create\s+(?:or\s+replace\s+)?(?:function|extension|trigger|user|role|server)|rename|"
     r"shutdown|kill|flush|reset|purge|install|import|export)\b|\$\(|`",
     re.I,
 )
-_META: Final = re.compile(
+_META: Final = lazy_pattern(
     r"\s*(?:\\(?:!|i\b|ir\b|o\b|g\s*\S|gexec|w\b|copy|cd|setenv|s\b|e\b|ef|ev|lo_|password|T|P\b|R\b|\.)"
     r"|\.(?:sh|sys|read|imp|ou|on|sav|op|lo|ba|dump|exc|excel|clo|re|log|ar|che|cd|exp|w)\w*"
     r"|(?:system|source|tee|pager|edit|\\[.!TPe])\b|!|host\s|@{1,2}[\w./~])",
     re.I,
 )
-_PIPED: Final = re.compile(r"\\g\w*\s*\||\|\s*\w")
-_WRITES: Final = re.compile(r"\b(?:insert|create|upsert|merge|with|begin|commit|rollback|savepoint)\b", re.I)
+_PIPED: Final = lazy_pattern(r"\\g\w*\s*\||\|\s*\w")
+_WRITES: Final = lazy_pattern(r"\b(?:insert|create|upsert|merge|with|begin|commit|rollback|savepoint)\b", re.I)
 
 
-_REACHES: Final = re.compile(
+_REACHES: Final = lazy_pattern(
     r"\b(?:load_extension|writefile|edit|pg_read_\w*file|pg_ls_\w+|pg_stat_file|pg_write_file|lo_import|lo_export|dblink\w*|"
     r"xp_cmdshell|sys_(?:exec|eval))\s*\(|\b(?:into\s+dumpfile|(?:to|from)\s+program|force\s+install|"
     r"(?:install|load)\s+(?:'|\w+\s*(?:;|\Z|from\b)))|\A\s*\.(?:import|read|open|log|trace|output|once|excel)\s*[\"']?\|",
@@ -79,7 +80,7 @@ def reaches_beyond_data(statement: str) -> bool:
     return bool(_REACHES.search(statement)) or any(_META.match(line) and not _DUMPS.match(line) for line in lines)
 
 
-_DUMPS: Final = re.compile(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|tee|pager|edit)\b)", re.I)
+_DUMPS: Final = lazy_pattern(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|tee|pager|edit)\b)", re.I)
 """Lines matching _META that only print, that only mysql understands, or that read a file rated elsewhere."""
 
 
@@ -99,7 +100,7 @@ def _redis(text: str) -> tuple[Risk, str]:
     return ("MEDIUM", "asks a data base") if reads else ("HIGH", "changes or deletes data")
 
 
-_MONGO_LOSES: Final = re.compile(
+_MONGO_LOSES: Final = lazy_pattern(
     r"(?:drop|delete|remove|update|insert|replace|rename|bulkWrite|findOneAnd|findAndModify|createUser|grant|revoke|"
     r"shutdown|eval|load|exec|process|require|import|adminCommand|runCommand|Function|constructor|mapReduce|"
     r"setProfiling|stop|kill|fsync|reconfig|stepDown)\w*\s*[\[(.\"'`]|\$(?:out|merge|where|function)\b|\[\s*['\"`]",
@@ -111,7 +112,7 @@ def _mongo(text: str) -> tuple[Risk, str]:
     return ("HIGH", "changes or deletes data") if _MONGO_LOSES.search(text) else ("MEDIUM", "asks a data base")
 
 
-_DEBUGS: Final = re.compile(
+_DEBUGS: Final = lazy_pattern(
     r"(?:bt|backtrace|where|info|i|thread|frame|f|up|down|list|l|run|r|quit|q|n|next|ni|s|step|si|c|continue|finish|until|"
     r"b|break|tbreak|delete|d|disable|enable|help|h|p|print|x|display|ptype|whatis|watch|y|n|yes|no)"
     r"(?:/\w+)?(?:\s+[\w\s.:*&>\[\]$+-]*)?"

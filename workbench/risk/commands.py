@@ -6,10 +6,10 @@ A part that runs what an earlier part of the line downloaded or decoded is HIGH.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
 from workbench.risk.paths import PathContext, is_regenerable, within, words
 from workbench.risk.programs import rate
@@ -20,17 +20,17 @@ from workbench.risk.shell.parser import LONGEST
 from workbench.risk.shell.scan import NOT_READ, Scan, unread
 
 _FETCHES: Final = words("curl wget aria2c http https xh gh")
-_RUNS: Final = re.compile(
+_RUNS: Final = lazy_pattern(
     r"(?:sh|bash|zsh|dash|ksh|fish|python|pypy|perl|ruby|node|deno|bun|php|lua|source|\.|exec|open|java|Rscript|pwsh)[\d.]*"
 )
 _REASON: Final = "runs what was downloaded or decoded just before"
-_DECODES: Final = re.compile(r"-[a-zA-Z]*[dDr][a-zA-Z]*|--dec\w*")
+_DECODES: Final = lazy_pattern(r"-[a-zA-Z]*[dDr][a-zA-Z]*|--dec\w*")
 _DECODERS: Final = words("base64 base32 xxd openssl gpg uudecode")
 _FETCH_VERBS: Final = {("pip", "download"), ("pip3", "download"), ("npm", "pack"), ("gem", "fetch"), ("gh", "release")}
 _UNPACK: Final = words("tar gtar bsdtar unzip 7z 7za unrar unar cpio ar dpkg-deb gunzip")
 _BUILD: Final = words("make gmake ninja cmake")
 _ENCRYPTS: Final = words("age ccrypt gpg gpg2 openssl zip 7z 7za")
-_ENCRYPTING: Final = re.compile(r"enc|-c|-e|-er|-re|--encrypt|--symmetric|--encrypt=.*|-P|-p\S*|-r")
+_ENCRYPTING: Final = lazy_pattern(r"enc|-c|-e|-er|-re|--encrypt|--symmetric|--encrypt=.*|-P|-p\S*|-r")
 _DELETE: Final = words("rm unlink shred srm wipe mv truncate")
 _REPLACES: Final = "puts something encrypted in the place of files"
 _PASS_ON: Final = words("tee sponge")

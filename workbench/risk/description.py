@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import assess_file, assess_foreign
 from workbench.risk.assessment import Assessment, has_markup_action, hides, one
 from workbench.risk.paths import PathContext, within
 
-_WEAKENS = re.compile(r"base_url|api_base|confirm|mode|rules|hooks|mcp|command|proxy|api_key|key_command", re.I)
-_PROVIDER = re.compile(r"^\s*(?:export\s+)?\w*(?:PROXY|API_KEY|BASE_URL|API_BASE|TOKEN)\w*\s*=", re.I | re.M)
-_INCLUDE = re.compile(r"(?:^|\s)@((?:/|~|\.\./)\S+)")
-_LINK = re.compile(r"(\S+) -> (/\S+)")
+_WEAKENS = lazy_pattern(r"base_url|api_base|confirm|mode|rules|hooks|mcp|command|proxy|api_key|key_command", re.I)
+_PROVIDER = lazy_pattern(r"^\s*(?:export\s+)?\w*(?:PROXY|API_KEY|BASE_URL|API_BASE|TOKEN)\w*\s*=", re.I | re.M)
+_INCLUDE = lazy_pattern(r"(?:^|\s)@((?:/|~|\.\./)\S+)")
+_LINK = lazy_pattern(r"(\S+) -> (/\S+)")
 
 
 def assess_line(line: str, context: PathContext) -> Assessment:

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.word import UNKNOWN, Word
 
@@ -38,7 +39,7 @@ _POISON_NAMES = (
     r"SHELLCHECK_OPTS|MOCHA_OPTIONS|DIFFPROG|VIEWER|ELINKS_CONFDIR|OCAMLRUNPARAM|OCAMLPATH|WINEPREFIX|WINEDEBUG|"
     r"USE_BAZEL_VERSION|FPATH|fpath|\w*ASKPASS|VIRTUAL_ENV"
 )
-_POISON = re.compile(f"(?:{_POISON_BEGINNINGS}).*|{_POISON_NAMES}")
+_POISON = lazy_pattern(f"(?:{_POISON_BEGINNINGS}).*|{_POISON_NAMES}")
 _SWITCH = r"[\w,:-]*"
 _SWITCHES = """
     PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHONUTF8 PYTHONIOENCODING PYTHONFAULTHANDLER
@@ -117,7 +118,7 @@ def names_in(text: str) -> list[str]:
     return re.findall(r"[A-Za-z_]\w*", text)
 
 
-_HARMLESS = re.compile(
+_HARMLESS = lazy_pattern(
     r"LANG|LANGUAGE|LC_\w+|TZ|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|PY_COLORS|COLORTERM|TERM|COLUMNS|"
     r"LINES|NODE_ENV|NODE_NO_WARNINGS|DEBUG|VERBOSE|PORT|HOST|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|"
     r"PYTHONIOENCODING|PYTHONUTF8|PYTHONHASHSEED|PYTHONFAULTHANDLER|RUST_BACKTRACE|RUST_LOG|CARGO_TERM_\w+|"
@@ -126,10 +127,10 @@ _HARMLESS = re.compile(
     r"PIP_DISABLE_PIP_VERSION_CHECK|PIP_NO_INPUT"
 )
 """Variables that do not affect what a program reads, runs or writes."""
-_HARMLESS_VALUE = re.compile(r"(?!.*\.\.)[\w@.,:+=;* -]*|[A-Z]\w+/\w+(?:/\w+)?", re.ASCII)
-_NO_LETTER = re.compile(r"[^A-Za-z]")
-_TELLS = re.compile(r"[/\s$\0]|\A[-.]")
-_ANY_VALUE = re.compile(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
+_HARMLESS_VALUE = lazy_pattern(r"(?!.*\.\.)[\w@.,:+=;* -]*|[A-Z]\w+/\w+(?:/\w+)?", re.ASCII)
+_NO_LETTER = lazy_pattern(r"[^A-Za-z]")
+_TELLS = lazy_pattern(r"[/\s$\0]|\A[-.]")
+_ANY_VALUE = lazy_pattern(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
 
 
 def _is_setting_of(name: str, value: str, command: str) -> bool:

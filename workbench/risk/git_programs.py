@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.git_repository import (
     Repository,
     SettingsFile,
@@ -60,20 +61,20 @@ _LFS: Final = {
 }
 """What `git lfs install --local` sets."""
 _BOOLEANS: Final = words("true false yes no on off 0 1")
-_PAGER: Final = re.compile(r"(?:cat|more|(?:less|delta|bat)(?: -[EFGIKMNQRSXiegm]+)*)?")
+_PAGER: Final = lazy_pattern(r"(?:cat|more|(?:less|delta|bat)(?: -[EFGIKMNQRSXiegm]+)*)?")
 _IN_DRIVERS: Final = words("binary xfuncname funcname cachetextconv wordregex algorithm trustexitcode name recursive")
 _IN_GPG: Final = words("format mintrustlevel ssh.allowedsignersfile ssh.revocationfile")
-_LFS_RUNS: Final = re.compile(r"(?:customtransfer|extension)\.")
-_PROMISES: Final = re.compile(r"remote\..*\.(?:promisor|partialclonefilter)|extensions\.partialclone", re.DOTALL)
+_LFS_RUNS: Final = lazy_pattern(r"(?:customtransfer|extension)\.")
+_PROMISES: Final = lazy_pattern(r"remote\..*\.(?:promisor|partialclonefilter)|extensions\.partialclone", re.DOTALL)
 """With one of these, a command that reads may fetch missing objects."""
-_FETCHES: Final = re.compile(
+_FETCHES: Final = lazy_pattern(
     r"core\.(?:askpass|gitproxy|sshcommand)|credential\..*|http\..*|protocol\..*|ssh\..*|url\..*|"
     r"remote\..*\.(?:uploadpack|receivepack|vcs|proxy|proxyauthmethod)",
     re.DOTALL,
 )
 """Settings that decide what fetching runs."""
-_PLAIN_URL: Final = re.compile(r"(?:https?|ssh)://[\w@.:/~+%-]*|[\w.-]+@[\w.-]+:[\w./~-]*")
-_RELATIVE: Final = re.compile(r"!?\s*[\"']?(?!/|~)[^\s=]*/")
+_PLAIN_URL: Final = lazy_pattern(r"(?:https?|ssh)://[\w@.:/~+%-]*|[\w.-]+@[\w.-]+:[\w./~-]*")
+_RELATIVE: Final = lazy_pattern(r"!?\s*[\"']?(?!/|~)[^\s=]*/")
 """A program with a path relative to the working directory, so the repository provides it."""
 _HOOK: Final = "post-index-change"
 """The hook that even reading commands run, because they refresh the index."""

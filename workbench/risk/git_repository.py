@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 
 from workbench.files import recorded_stat
 from workbench.files.stat_keys import is_settled_directory
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import git_settings
 
-_HEAD: Final = re.compile(r"ref:\s*refs/|[0-9a-f]{40}")
+_HEAD: Final = lazy_pattern(r"ref:\s*refs/|[0-9a-f]{40}")
 _MOST_INCLUDES: Final = 20
 _LONGEST_INDEX: Final = 100_000_000
 _INDEX_HEADER: Final = 12
@@ -27,7 +28,7 @@ _GITLINK: Final = b"\0\0\xe0\0"
 _HASHES: Final = (20, 32)
 _LAST_PLAIN_VERSION: Final = 3
 """The last version of the format that does not compress names."""
-_SPLIT: Final = re.compile(rb"link(....)", re.DOTALL)
+_SPLIT: Final = lazy_pattern(rb"link(....)", re.DOTALL)
 _NOT_READ: Final = "\0"
 
 

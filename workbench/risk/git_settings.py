@@ -11,16 +11,18 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_HARMLESS_KEY = re.compile(
+from workbench.lazy_pattern import lazy_pattern
+
+_HARMLESS_KEY = lazy_pattern(
     r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)|"
     r"branch\..*\.(?:merge|rebase)|extensions\.(?:objectformat|refstorage)|submodule\..*\.active|submodule\.active|"
     r"remote\..*\.fetch|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion",
     re.DOTALL,
 )
-_HARMLESS_VALUE = re.compile(r"[\w./+*:@ ^<>-]*")
-_REMOTE_KEY = re.compile(r"(branch)\..*\.remote|remote\..*\.url|submodule\..*\.url", re.DOTALL)
-_REMOTE_NAME = re.compile(r"\w[\w.-]*|\.")
-_REMOTE = re.compile(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
+_HARMLESS_VALUE = lazy_pattern(r"[\w./+*:@ ^<>-]*")
+_REMOTE_KEY = lazy_pattern(r"(branch)\..*\.remote|remote\..*\.url|submodule\..*\.url", re.DOTALL)
+_REMOTE_NAME = lazy_pattern(r"\w[\w.-]*|\.")
+_REMOTE = lazy_pattern(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
 _OPTIONAL: Final = ":(optional)"
 _PREFIX: Final = "%(prefix)/"
 _PREFIXES: Final = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
@@ -61,12 +63,12 @@ class ParsedSettings(NamedTuple):
 
 
 _KEY: Final = "[A-Za-z0-9-"
-_HEAD: Final = re.compile(rf'\[(?:({_KEY}.]+)\]|({_KEY}.]*)[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)"\])')
-_NAME: Final = re.compile(rf"([A-Za-z]{_KEY}]*)[ \t]*(=|(?=\n))")
-_BETWEEN: Final = re.compile(r"(?:[ \t\r\n]+|[#;][^\n]*)*")
+_HEAD: Final = lazy_pattern(rf'\[(?:({_KEY}.]+)\]|({_KEY}.]*)[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)"\])')
+_NAME: Final = lazy_pattern(rf"([A-Za-z]{_KEY}]*)[ \t]*(=|(?=\n))")
+_BETWEEN: Final = lazy_pattern(r"(?:[ \t\r\n]+|[#;][^\n]*)*")
 _ESCAPED: Final = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"', "\n": ""}
-_ESCAPE: Final = re.compile(r'\\([tbn"\\\n])')
-_TOKEN: Final = re.compile(
+_ESCAPE: Final = lazy_pattern(r'\\([tbn"\\\n])')
+_TOKEN: Final = lazy_pattern(
     r'([^ \t\r\n"\\;#]+)|([ \t\r]+)|(\\[tbn"\\\n])|"((?:[^"\\\n]|\\[tbn"\\\n])*)"|(?:[;#][^\n]*)?(\n)'
 )
 """A piece of a value: plain text, blanks, an escape, a quoted text, or the end of the line."""

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 
-_ASKED: Final = re.compile(r"^[ \t]*(?:go[ \t]+|toolchain[ \t]+go)(?P<version>\d+(?:\.\d+)*)(?P<rest>\S*)", re.M)
-_INSTALLED: Final = re.compile(r"go(\d+(?:\.\d+)*)\s")
+_ASKED: Final = lazy_pattern(r"^[ \t]*(?:go[ \t]+|toolchain[ \t]+go)(?P<version>\d+(?:\.\d+)*)(?P<rest>\S*)", re.M)
+_INSTALLED: Final = lazy_pattern(r"go(\d+(?:\.\d+)*)\s")
 _SWITCHES: Final = (1, 21)
 """The first release that downloads others."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 
-_SECTION: Final = re.compile(r"\[(?:paths|phases|diff|(ui))\]\s*")
-_IN_UI: Final = re.compile(r"username\s*=.*|\s*(?:[#;].*)?")
+_SECTION: Final = lazy_pattern(r"\[(?:paths|phases|diff|(ui))\]\s*")
+_IN_UI: Final = lazy_pattern(r"username\s*=.*|\s*(?:[#;].*)?")
 
 
 def program_named(directory: str) -> str:

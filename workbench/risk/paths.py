@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from workbench.config.locations import Locations
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.home_files import PROGRAM_SETTINGS, TOOLCHAINS
 from workbench.risk.protected_targets import ProtectedTargets
@@ -209,7 +209,7 @@ _CODE_DIRECTORIES = frozenset(CODE_DIRECTORIES)
 CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in CODE_PATHS)
 """The first directory of each protected path; if it is a link, the directory itself is protected."""
 _CODE_ENDINGS = tuple(CODE_ENDINGS)
-_OF_A_PROCESS = re.compile(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
+_OF_A_PROCESS = lazy_pattern(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
 """The three standard descriptors of a process, and the one that process substitution uses."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")

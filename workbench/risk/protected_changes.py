@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import git_settings
 from workbench.risk.paths import within
 from workbench.risk.protected_entries import IMPORTED_BY_PTH, PASSED_OVER, Scope
@@ -117,13 +118,13 @@ def _is_git_directory(directory: str) -> bool:
     return all(os.path.exists(f"{directory}/{name}") for name in ("HEAD", "objects"))  # noqa: PTH110 - strings
 
 
-_INSTALLED_LINE: Final = re.compile(
+_INSTALLED_LINE: Final = lazy_pattern(
     r"import _virtualenv|import (__editable___\w+_finder); ?\1\.install\(\)|"
     r"import os; ?var = 'SETUPTOOLS_USE_DISTUTILS'; ?enabled = os\.environ\.get\(var, 'local'\) == 'local'; ?"
     r"enabled and __import__\('_distutils_hack'\)(?:\.add_shim\(\))?; ?"
 )
 """Lines of code in `.pth` files that installers write: of virtualenv, editable installs and setuptools."""
-_LIBRARIES: Final = re.compile(r"(?:/\.[tn]ox)?/[^/]+/[lL]ib(?:/py[^/]*)?/site-packages/[^/]*\Z")
+_LIBRARIES: Final = lazy_pattern(r"(?:/\.[tn]ox)?/[^/]+/[lL]ib(?:/py[^/]*)?/site-packages/[^/]*\Z")
 """The path of a `.pth` file from the directory of the project on."""
 
 

@@ -14,36 +14,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Assessment, Part
 from workbench.risk.paths import within
 
-_PROGRAMS: Final = re.compile(
+_PROGRAMS: Final = lazy_pattern(
     "ls|cat|head|tail|wc|tree|find|[ef]?grep|rg|fd|ag|sort|uniq|cut|tr|nl|tac|rev|fold|column|comm|join|paste|diff|cmp|"
     "stat|file|du|df|jq|yq|sed|awk|pwd|echo|printf|test|true|false|which|type|basename|dirname|realpath|readlink|md5sum|"
     "sha1sum|sha256sum|cksum|base64|zcat|strings|od|xxd|hexdump|seq|expr|date|uname|whoami|id|nproc"
 )
 _VERSION: Final = frozenset({"--version", "-V"})
-_GIT: Final = re.compile(
+_GIT: Final = lazy_pattern(
     "log|show|diff|diff-tree|diff-index|diff-files|range-diff|status|blame|grep|ls-files|ls-tree|rev-parse|rev-list|"
     "describe|shortlog|cat-file|merge-base|name-rev|show-ref|show-branch|for-each-ref|whatchanged|count-objects|cherry|"
     "check-ignore|check-attr|version|(?:stash|worktree) list|stash show|remote get-url"
 )
 _SORTED: Final = r"--(?:sort|format|color|column|abbrev)(?:=.*)?|--no-(?:color|column|abbrev)|-i|--ignore-case"
-_SELECTS: Final = re.compile(r"-l|--list|-n\d*|--(?:no-)?(?:merged|contains)(?:=.*)?|--points-at(?:=.*)?")
+_SELECTS: Final = lazy_pattern(r"-l|--list|-n\d*|--(?:no-)?(?:merged|contains)(?:=.*)?|--points-at(?:=.*)?")
 """Options that make `git branch` and `git tag` list what matches; without one, they create what is named."""
 _GIT_LISTS: Final[Mapping[str, re.Pattern[str]]] = {
-    "branch": re.compile(rf"-[avr]+|--(?:all|remotes|verbose|show-current)|{_SELECTS.pattern}|{_SORTED}"),
-    "tag": re.compile(rf"{_SELECTS.pattern}|{_SORTED}"),
-    "remote": re.compile("-v|--verbose"),
-    "symbolic-ref": re.compile("-q|--quiet|--short|HEAD"),
-    "reflog": re.compile(r"(?!(?:expire|delete|drop|write|migrate|exists)$).*"),
+    "branch": lazy_pattern(rf"-[avr]+|--(?:all|remotes|verbose|show-current)|{_SELECTS.pattern}|{_SORTED}"),
+    "tag": lazy_pattern(rf"{_SELECTS.pattern}|{_SORTED}"),
+    "remote": lazy_pattern("-v|--verbose"),
+    "symbolic-ref": lazy_pattern("-q|--quiet|--short|HEAD"),
+    "reflog": lazy_pattern(r"(?!(?:expire|delete|drop|write|migrate|exists)$).*"),
 }
 """Commands of git that list something with these arguments only, and change it with others."""
 _GIT_OPTIONS: Final = ("--no-pager", "-P")
-_FOLLOWS: Final = re.compile(r"-[A-Za-z0-9]*[fF]\w*|--follow.*|--retry|--pid.*")
+_FOLLOWS: Final = lazy_pattern(r"-[A-Za-z0-9]*[fF]\w*|--follow.*|--retry|--pid.*")
 """Options of `tail` that keep it running forever."""
-_QUIET: Final = re.compile(r"(?<=\s)(?:2>\s?&1|(?:[12]?|&)>\s?/dev/null)(?=[\s;|]|$)")
-_COMMENT: Final = re.compile(r"(?:^|(?<=\s))#[^\n'\"]*$", re.M)
+_QUIET: Final = lazy_pattern(r"(?<=\s)(?:2>\s?&1|(?:[12]?|&)>\s?/dev/null)(?=[\s;|]|$)")
+_COMMENT: Final = lazy_pattern(r"(?:^|(?<=\s))#[^\n'\"]*$", re.M)
 _JOINTS: Final = frozenset({"", ";", "|", "&&", "||"})
 _ESCAPED: Final = "\ue000"
 _NOWHERE: Final = "/dev/null"

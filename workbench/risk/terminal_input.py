@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import Assessment, Part, one, shortened
 from workbench.risk.code import STATEMENTS, rated_code
@@ -33,9 +34,9 @@ class Waiting(NamedTuple):
 _FIRST_WORDS: Final = 3
 """How many words of a line may be the verb."""
 _MOST_LINES: Final = 300
-_CALLS: Final = re.compile(r"\w\(|`")
+_CALLS: Final = lazy_pattern(r"\w\(|`")
 """Matches a call or a command in backticks, in many languages: the program may be a console of one of them."""
-_DESTROYING_METHOD: Final = re.compile(
+_DESTROYING_METHOD: Final = lazy_pattern(
     r"[\w)\]](?:\.|->|::)((?:delete|destroy|drop|truncate|purge|remove|wipe|erase|revoke)(?:[_A-Z]\w{0,40})?[!(]?)"
     r"(?=\W|\Z)"
 )
@@ -133,11 +134,11 @@ def _python(name: str, rest: list[str], text: str, context: PathContext, directo
     return _at_least((assess_cell if is_ipython else assess_python)(text.strip(), context, directory))
 
 
-_PDB: Final = re.compile(
+_PDB: Final = lazy_pattern(
     r"(?:h|help|w|where|bt|d|down|u|up|b|break|tbreak|cl|clear|disable|enable|ignore|condition|s|step|n|next|unt|until|"
     r"r|return|c|cont|continue|j|jump|l|list|ll|longlist|a|args|whatis|source|undisplay|q|quit|exit)(?:\s+[\w.:/]+)*"
 )
-_PDB_RUNS: Final = re.compile(r"(?:!|p|pp|display|commands|interact)\s+|!")
+_PDB_RUNS: Final = lazy_pattern(r"(?:!|p|pp|display|commands|interact)\s+|!")
 
 
 def _code(text: str) -> tuple[Risk, str]:
@@ -147,7 +148,7 @@ def _code(text: str) -> tuple[Risk, str]:
     return risk, reason
 
 
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = lazy_pattern(
     r"\s*(?:!|:!|\?\?!|;\s*\w|\.(?:load|save|editor)\b|:(?:load|l|script|sh|cmd|def|add)\b|/(?:open|save|edit|env)\b|"
     r"#(?:use|load)\b|\](?:add|rm|dev|up|build|test)\b|(?:load|source|consult|edit|require_relative)\b|\[['\w][^\]]*\]\.)"
 )
@@ -157,8 +158,8 @@ def _other_machine(text: str) -> tuple[Risk, str]:
     return ("MEDIUM", _ELSEWHERE) if _LOOKS.fullmatch(text.strip()) else ("HIGH", _ELSEWHERE)
 
 
-_LOOKS: Final = re.compile(r"(?:ls|pwd|whoami|hostname|uptime|date|id|exit|logout|quit|uname|w)(?:\s+-\w+)*")
-_TRANSFERS: Final = re.compile(
+_LOOKS: Final = lazy_pattern(r"(?:ls|pwd|whoami|hostname|uptime|date|id|exit|logout|quit|uname|w)(?:\s+-\w+)*")
+_TRANSFERS: Final = lazy_pattern(
     r"(?:ls|l?dir|pwd|lpwd|lls|help|\?|bye|quit|exit|cd|status|version|binary|ascii|passive)(?:\s+[\w./-]+)?"
 )
 
@@ -173,7 +174,7 @@ def _pager(text: str) -> tuple[Risk, str]:
     return ("HIGH", "may make the pager run a command or write a file") if runs else ("MEDIUM", "steers a pager")
 
 
-_SEARCHES: Final = re.compile(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILINE)
+_SEARCHES: Final = lazy_pattern(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILINE)
 """Lines that search or filter; excludes control codes, which may end the search and turn the rest into keys."""
 
 

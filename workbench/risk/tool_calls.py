@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_file, assess_foreign, assess_reading, assess_url
 from workbench.risk.assessment import MOST_REASONS, Assessment, Part, one, summed
@@ -27,7 +27,7 @@ from workbench.tools.effects import (
 )
 from workbench.tools.tool import ToolDefinition
 
-_MOVES = re.compile(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
+_MOVES = lazy_pattern(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
 _DOES: Mapping[str, str] = {
     "ENTER": "submits the input of the running program",
     **dict.fromkeys(("C-J", "C-M"), "submits the input of the running program"),
@@ -36,7 +36,7 @@ _DOES: Mapping[str, str] = {
     "C-D": "ends what is typed into the program that runs, which may end or continue it",
 }
 """The effect of a key; keys not listed move within or delete unsubmitted text, or depend on the program."""
-_KEY = re.compile(r"C-[a-zA-Z]|ENTER")
+_KEY = lazy_pattern(r"C-[a-zA-Z]|ENTER")
 _UNKNOWN = Assessment("UNKNOWN")
 _NO_RATING: Final = "the tool rates its call in a way that cannot be read"
 _HEIGHT: Final[tuple[Risk, ...]] = ("LOW", "UNKNOWN", "MEDIUM", "HIGH")

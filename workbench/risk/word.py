@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
+
 UNKNOWN = "\0"
 """The placeholder in a word for content known only to the shell; commands with a real NUL are rejected earlier."""
 
@@ -38,7 +40,7 @@ class Word(NamedTuple):
         return "$" in self.raw and bool(_SECRET_VARIABLE.search(self.raw))
 
 
-_SECRET_VARIABLE = re.compile(
+_SECRET_VARIABLE = lazy_pattern(
     r"\$\{?\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIAL|ACCESS_KEY)", re.I
 )
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.events import CustomCommand
 from workbench.rules.policy import Ruling
 from workbench.rules.rule import Rule
@@ -21,8 +22,8 @@ from workbench.tools.tool import ToolDefinition
 
 _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "question", "final", "condensation"})
 """Kinds of tools that reach nothing outside the session."""
-_PATTERN: Final = re.compile(r"([^()]+)\((.*)\)", re.DOTALL)
-_ANY: Final = re.compile(r"\((?:\*|:\*)?\)\Z")
+_PATTERN: Final = lazy_pattern(r"([^()]+)\((.*)\)", re.DOTALL)
+_ANY: Final = lazy_pattern(r"\((?:\*|:\*)?\)\Z")
 """The pattern that matches everything."""
 
 

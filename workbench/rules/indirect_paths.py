@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from stat import S_ISREG
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY, Part, mentioned, string_literals, words_in
 from workbench.risk.paths import words
 from workbench.rules.patterns import path_pattern
@@ -37,13 +38,13 @@ _DEEP_GIT: Final = (
 _OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
 """Verbs that may write any file, and whose words are not files."""
 _ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
-_PATCH: Final = re.compile(
+_PATCH: Final = lazy_pattern(
     r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
     r"--binary|--function-context"
 )
-_PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
+_PATHSPEC: Final = lazy_pattern(r":[/(!^]|.*[*?\[]")
 """Matches a word that git treats as a pattern for paths, or as a search in messages."""
-_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file|index-info|cacheinfo)\b")
+_LISTED: Final = lazy_pattern(r"--(?:files0?-from|pathspec-from-file|arg-file|index-info|cacheinfo)\b")
 _LISTED_BY: Final = {
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "-T"),
     **dict.fromkeys(("zip", "7z"), "-@"),
@@ -52,9 +53,11 @@ _LISTED_BY: Final = {
 """Flags whose value is a list of files, by program; `_LISTED` matches those of any program."""
 _SENDS_FILES: Final = words("curl http https xh aws")
 """Programs that send the file of a word `@FILE`, which is a path like any other."""
-_COMMITS_CHANGED: Final = re.compile(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
-_MESSAGE: Final = re.compile(r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)")
-_MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
+_COMMITS_CHANGED: Final = lazy_pattern(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
+_MESSAGE: Final = lazy_pattern(
+    r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)"
+)
+_MOUNTS: Final = lazy_pattern(r"-v|--(?:volume|mount)\b")
 _CONTAINERS: Final = words("docker podman nerdctl")
 _DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
 """Programs that take commands and file names together in one word."""
@@ -65,12 +68,12 @@ _TEXT_ONLY: Final = words(
 """Programs that open no files named in their words."""
 _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
 """Programs whose first argument is a pattern, not a path."""
-_ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/(?!63\Z)")
+_ANOTHER_NAME: Final = lazy_pattern(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/(?!63\Z)")
 """Matches another name of an open file or a directory; `<(…)` counts as descriptor 63, and its command is rated."""
 _SETS_VARIABLE = "gives a program a variable"
-_ASSIGNMENT = re.compile(r"\w+\+?=")
+_ASSIGNMENT = lazy_pattern(r"\w+\+?=")
 _MOST_WORDS, _MOST_PIECES = 200, 500
-_CHARACTERS = re.compile(r"[*?\[]")
+_CHARACTERS = lazy_pattern(r"[*?\[]")
 
 
 def reaches(rule: Rule, subject: Subject) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from workbench.config.modes import MODE_NAMES
 from workbench.errors import WorkbenchError
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.assessment import Part
 from workbench.risk.paths import within, words
@@ -29,8 +30,8 @@ _LONGEST: Final = 400
 _MOST_COMMANDS: Final = 4
 _NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent", "question", "final", "thought"})
 """Kinds of tools without a narrow rule: their arguments decide what they do, or there is nothing to allow."""
-_PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-_VERSION: Final = re.compile(r"[\d.]+\Z")
+_PLAIN_TOOL: Final = lazy_pattern(r"[\w.-]+/[\w.-]+", re.ASCII)
+_VERSION: Final = lazy_pattern(r"[\d.]+\Z")
 _RUNS_NAMED: Final = words("exec x dlx")
 """Verbs that run a package, which may have to be downloaded first."""
 _INSTALLS: Final = ("installs ", "runs a package", "runs what ")

@@ -8,9 +8,11 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
+
 Descendants: TypeAlias = Literal["no", "may", "must"]
-_PIECES = re.compile(r"\*\*/|\*\*|\*|.", re.DOTALL)
-_SIGN = re.compile(r"[*?]")
+_PIECES = lazy_pattern(r"\*\*/|\*\*|\*|.", re.DOTALL)
+_SIGN = lazy_pattern(r"[*?]")
 
 
 class PathPattern:

@@ -7,18 +7,18 @@ files before and after it runs.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ANY, Part
 from workbench.risk.paths import PathContext, code_reason, within, words
 from workbench.rules.subject import Subject
 
 _LARGEST_PATCH: Final = 1_000_000
 _WRITES_NOTHING: Final = words("--abort --continue --skip --quit --check --stat --numstat --summary")
-_PATCH_PATH = re.compile(
+_PATCH_PATH = lazy_pattern(
     r"(?m)^[> ]*(?:(?:---|\+\+\+|\*\*\*|Index:|rename to|rename from|copy to) |diff --git )([^\t\n]+)"
 )
 _COMMAND: Final = "it runs a command only known at run time, which may write to protected paths"

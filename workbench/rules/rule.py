@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import words
 from workbench.suggest import nearest
 from workbench.tools.execute_bash import NAME as SHELL
@@ -18,7 +19,7 @@ Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Source: TypeAlias = Literal["person", "folder", "session"]
 VERDICTS: Final = ("allow", "ask", "deny")
 _HOW = "write VERDICT [TOOL] [in PATH] [$ COMMAND], for example: allow $ pytest -q"
-_CONTENT: Final = re.compile(r"[0-9a-f]{32}")
+_CONTENT: Final = lazy_pattern(r"[0-9a-f]{32}")
 
 
 class RuleError(UsageError):
@@ -145,7 +146,7 @@ _ONE_DASH: Final = words("go terraform tofu packer java javac find gcc g++ cc cl
 """Programs whose long options start with one dash."""
 _AT_IS_A_NAME: Final = words("npm pnpm yarn bun npx git gh glab hg jj")
 _SHORTEST = 3
-_SETTING: Final = re.compile(r"\w+[?:+]?=")
+_SETTING: Final = lazy_pattern(r"\w+[?:+]?=")
 
 
 def slips_by(pattern: str, command: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from workbench.config.toml_file import read_small_file
 from workbench.files.state_files import replace_file
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import assess_file, assess_reading, assess_url
 from workbench.risk.assessment import Assessment
 from workbench.risk.paths import PathContext, words
@@ -143,7 +144,7 @@ def command_subject(command: str, workspace: str, home: str, directory: str | No
 _STRINGS = ("tool", "command", "path", "folder", "content", "reason")
 _LISTS = ("match", "not_match")
 _LARGEST = 1_000_000
-_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTILINE)
+_HEADER = lazy_pattern(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTILINE)
 
 
 @dataclass(frozen=True)

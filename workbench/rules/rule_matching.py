@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
 from workbench.rules.drivers import may_drive
@@ -71,7 +72,7 @@ _KINDS: Final = words("container image volume network system builder")
 """Docker's object types, which may precede a verb."""
 _SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
 """Programs whose verbs may be abbreviated."""
-_GLOB: Final = re.compile(r"[*?\[]")
+_GLOB: Final = lazy_pattern(r"[*?\[]")
 
 
 def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[str]]:
@@ -189,7 +190,7 @@ _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
 """Builtins that change the directory or variables, and thereby the meaning of later commands."""
-_RUNS_ANYTHING: Final = re.compile(
+_RUNS_ANYTHING: Final = lazy_pattern(
     r"(?:\w+ |may )?runs? |puts |too long|longer than|contains a substitution|the name of the command|gives the |"
     r".* or runs a command|loads |starts a shell|the analysis failed|"
     r"changes what |hides what |imports what |calls something |sets \w+, which changes|acts with the rights of another"

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part
 from workbench.risk.executed.scripts import Script, scripts_run
 from workbench.risk.paths import PathContext, words
@@ -26,7 +27,7 @@ from workbench.tools.execute_bash import NAME as SHELL
 
 RUNS_SCRIPT: Final = "runs `{path}`, which contains what `{rule}` names"
 DRIVES: Final = "uses `{library}`, which may do what `{rule}` names"
-_INTERPRETER: Final = re.compile(
+_INTERPRETER: Final = lazy_pattern(
     r"(?:python|pypy|ipython|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript|julia|groovy|jshell|irb)[\d.]*"
 )
 _HANDLES: Final = words(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part
 from workbench.risk.paths import within, words
 
@@ -19,10 +19,10 @@ _FLAGS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(words("node nodejs php lua Rscript bun"), frozenset()),
 }
 """Interpreters, and their flags without a value that may precede the script."""
-_DURATION: Final = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_DURATION: Final = lazy_pattern(r"\d+(?:\.\d+)?[smhd]?")
 _RUNNERS: Final = words("uv poetry pipenv pdm hatch rye")
 """Programs whose verb `run` starts a program in the environment of the project."""
-_VERSION: Final = re.compile(r"[\d.]+\Z")
+_VERSION: Final = lazy_pattern(r"[\d.]+\Z")
 _LARGEST: Final = 10_000_000
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part
 from workbench.risk.paths import words
 
@@ -42,7 +42,7 @@ _BY_VERB: Final = words(
     " dune gleam forge buf crystal raco rails swift v nimble hatch uv uvx bun"
 )
 """Programs with verbs that format or check all source files."""
-_FORMAT_VERB: Final = re.compile(
+_FORMAT_VERB: Final = lazy_pattern(
     r"(?:[\w.]*[:_-])?(?:fmt|format|formatter|fix|vet|lint|clippy|spotless|scalafmt|scalafix|ktlint|detekt|checkstyle)"
     r"(?:[A-Z]\w*|[:_-]\w+)?"
 )
@@ -53,14 +53,14 @@ _CHECKS_ALL: Final[Mapping[str, frozenset[str]]] = {
 }
 """Flags with which a program runs over, or serves, all files, by program."""
 _INLINE: Final = words("node nodejs deno bun perl ruby php lua tclsh")
-_WALKS: Final = re.compile(
+_WALKS: Final = lazy_pattern(
     r"readdir|scandir|opendir|\bglob|\bDir\b|File::Find|Find\.find|DirectoryIterator|recursive|cpSync|\bwalk|lfs\.dir|"
     r"<[^<>\s]*\*[^<>\s]*>"
 )
 """Matches code in another language than Python that goes through directories."""
 _BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd gsutil")
-_MODULE_FLAG: Final = re.compile(r"-[a-zA-Z]*m")
-_CLUSTER: Final = re.compile(r"-[a-zA-Z]+")
+_MODULE_FLAG: Final = lazy_pattern(r"-[a-zA-Z]*m")
+_CLUSTER: Final = lazy_pattern(r"-[a-zA-Z]+")
 
 
 def is_of_sources(part: Part) -> bool:

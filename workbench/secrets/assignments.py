@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.values import PHRASES, is_key_of, is_random, looks_secret, secret_word
 
 MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key", "bindpw", "rootpw", "psk")
@@ -19,15 +20,15 @@ MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key", "bindpw", "r
 _LONGEST_HEAD = 400
 """How many characters of a line are examined before a name."""
 _LONGEST_NAME = 100
-_SET = re.compile(
+_SET = lazy_pattern(
     r"[\w.-]*(?:\\?[\"']?\]?[ \t]*(?::=|[=:](?!=)[=>]?)[ \t]*[^\s=(\[{]|>[^\s<]|[\"'],[ \t]*[\"']"
     r"|(?::[ \t]*|[ \t]+)[\w.<>&*]{1,40}[ \t]*=[ \t]*[\"']|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
     r"|[ \t]+(?:for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
 """A fast check whether a value is assigned to the name at all."""
-_HEAD = re.compile(r"[\w.-]*\Z")
-_NAME_END = re.compile(r"[\w.-]*")
-_SIGN = re.compile(
+_HEAD = lazy_pattern(r"[\w.-]*\Z")
+_NAME_END = lazy_pattern(r"[\w.-]*")
+_SIGN = lazy_pattern(
     r"(?::(?:STRING|PATH|FILEPATH|INTERNAL|UNINITIALIZED)(?==)"
     r"|(?::[ \t]*|[ \t]+)(?:&?(?:'?\w+ )?str|string|(?:std::)?String|Optional\[str\]|Final(?:\[str\])?)"
     r"(?=[ \t]*=[ \t]*[\"']))?"
@@ -35,64 +36,64 @@ _SIGN = re.compile(
     r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)|(?P<defined>[\"'],[ \t]*(?=[\"']))",
     re.IGNORECASE,
 )
-_GAP = re.compile(
+_GAP = lazy_pattern(
     r"[ \t]+(?P<verb>for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?(?=[\"']?[^\s\"'-])", re.IGNORECASE
 )
 """The text between a name and its value if there is no operator."""
 _DIRECTIVES = frozenset({"requirepass", "masterauth", "bindpw", "rootpw"})
 """Settings of Redis and LDAP that are written without a sign."""
 _DIRECTIVE_WORDS = frozenset({"password", "passwd", "passphrase"})
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"(?:\b(?:ENV|SetEnv|fastcgi_param|uwsgi_param|setenv|setx"
     r"|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
     r"|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z"
 )
 """Commands whose arguments are a name and its value."""
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     r"(?:(?:--?[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
 )
 """The text before `name=value` among the arguments of a command."""
-_OPTION = re.compile(
+_OPTION = lazy_pattern(
     r"(?:^|[\s\"'])(?:-[DPeEX]|/[dp]:|--?(?:set(?:-[\w-]+)?|define|build-arg|(?:\w+[-_])?env(?:-vars?|-add)?|extra-vars"
     r"|var|arg|config|param(?:eter)?s?(?:-overrides)?|from-literal|secret|opt|property|\w+-props?))(?:[ \t]*|=)"
     r"[\"']?(?:[^\s\"',=]{1,80}=[^\s\"',]{0,80}(?:,| +)){0,20}[\w.\[\]/-]*\Z",
     re.IGNORECASE,
 )
 """The text before `name=value` after an option that sets a variable: `-D`, `--set a=b,`, `--build-arg`, `-var`."""
-_APART = re.compile(r"(?:\A|[^\w.-]|\d-)\Z")
+_APART = lazy_pattern(r"(?:\A|[^\w.-]|\d-)\Z")
 """The end of the text before an option or header that begins a word, also after the context line of grep."""
-_HEADER = re.compile(r"(?:x(?:-[a-z]+)+|private-token|api-key|apikey)[\"']?:[ \t]", re.IGNORECASE)
+_HEADER = lazy_pattern(r"(?:x(?:-[a-z]+)+|private-token|api-key|apikey)[\"']?:[ \t]", re.IGNORECASE)
 """Headers of HTTP that hold a secret."""
-_SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
-_OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
-_PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
+_SENTENCE = lazy_pattern(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
+_OPEN = lazy_pattern(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
+_PAIR_HEAD = lazy_pattern(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
 """The text before a name whose value follows in a separate `value` field, as in Kubernetes lists and XML."""
-_DEFINES = re.compile(r"\bdefine\([ \t]*[\"']\Z")
+_DEFINES = lazy_pattern(r"\bdefine\([ \t]*[\"']\Z")
 """The text before a constant's name in PHP, whose value follows after a comma."""
-_VALUE = re.compile(
+_VALUE = lazy_pattern(
     r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
 )
-_ELEMENT = re.compile(r"(?P<bare>[^\s<]{5,})(?=</)")
+_ELEMENT = lazy_pattern(r"(?P<bare>[^\s<]{5,})(?=</)")
 """The content of an element of XML."""
-_PHRASE = re.compile(
+_PHRASE = lazy_pattern(
     r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE
 )
 """Words with blanks between them, up to the end of a line or of a part of a connection string."""
-_LINE_END = re.compile(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
-_VARIABLE_END = re.compile(r"[\s;&|)}`]|\Z")
+_LINE_END = lazy_pattern(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
+_VARIABLE_END = lazy_pattern(r"[\s;&|)}`]|\Z")
 _BEFORE_VARIABLE = frozenset(" \t:+->|;&({[`\"'=@/")
 """The characters before a variable that is set, as in `$(PGPASSWORD=x psql)` or `file:12:PGPASSWORD=x`."""
 _NPM = frozenset({"_authToken", "_auth", "_password"})
 """Settings of npm that hold a secret; they are assigned like variables."""
-_OF_CONTEXT = re.compile(r"(?:[\w.-]{0,200}-)?\d+-(?=[\w-])")
+_OF_CONTEXT = lazy_pattern(r"(?:[\w.-]{0,200}-)?\d+-(?=[\w-])")
 """The prefix of a context line of grep: `file-12-line`, or `12-line`."""
-_LINE_START = re.compile(
+_LINE_START = lazy_pattern(
     r"(?:[^\s\"'=(]{0,200}?[:-]\d+[:-])?[ \t]*(?:\d+[:|\t ][ \t]*)?[+><|:-]?[ \t]*"
     r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|val|declare -x|mut|private"
     r"|public|protected|static|final|readonly|(?:std::)?string|auto)[ \t]+){0,6}[\"'@]?\Z",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
+_INLINE = lazy_pattern(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
 """The text before an assignment within a line: in a query, connection string, npm registry, or MSBuild option."""
 
 

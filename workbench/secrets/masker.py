@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.assignments import lower_case, marks_in, settings_in
 from workbench.secrets.secret_names import holds_secret
 from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, in_outline, names_in, outline, parts_of
@@ -22,10 +23,10 @@ _SHORTEST = 8
 _SHORTEST_FORM = 12
 _LONGEST_WRAPPED = 40_000
 """The longest text that is searched for values split over lines; tool outputs are shorter."""
-_SIGN = re.compile(r"[^\n]")
+_SIGN = lazy_pattern(r"[^\n]")
 Cover = Callable[[str, str], str]
 """Returns the replacement for a secret, given its name and text."""
-_MASK = re.compile(r"‹secret [^›\n]{1,80}›")
+_MASK = lazy_pattern(r"‹secret [^›\n]{1,80}›")
 _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
 """Fields that are not masked: they hold no secrets, or images, which are not searched."""
 

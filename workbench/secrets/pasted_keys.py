@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.masker import SecretMasker
 
 _SHAPES: Final = SecretMasker()
-_DOTS: Final = re.compile("•+")
-_RANDOM: Final = re.compile(
+_DOTS: Final = lazy_pattern("•+")
+_RANDOM: Final = lazy_pattern(
     r"(?<![\w/-])(?:[A-Za-z]{2,6}[-_])?(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{32,}(?![\w/-])"
 )
 """A long word of letters and digits only: keys of some providers have no other shape, and no model has such a name."""

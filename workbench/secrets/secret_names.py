@@ -9,7 +9,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-_NAME = re.compile(
+from workbench.lazy_pattern import lazy_pattern
+
+_NAME = lazy_pattern(
     r"(?:^|_|API|ACCESS|SECRET|PRIVATE|PRIV|MASTER)KEYS?(?:_?ID|_BASE|_DATA|_JSON|_PEM|_HEX|_B64|_BASE64)?"
     r"(?:_?V?\d+|_(?:OLD|NEW|DEV|TEST|LIVE|STAGING|PROD(?:UCTION)?))?$|PASS|PWD|PASSPHRASE|SECRET|TOKEN|BEARER|COOKIE"
     r"|(?:^|_)(?:PW|(?:SSH|SIGNING|GPG)_PRIVATE|(?:HMAC|HASH|PASSWORD|SESSION)_SALT)$"
@@ -49,7 +51,7 @@ _TOKEN = (
     r"|AGE-SECRET-KEY-1|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|dapi[0-9a-f]{32}|shpat_\w{20}|rubygems_\w{40}|ya29\.[\w-]{30})"
 )
 """Matches a key or token whose issuer its beginning names, whatever the variable is called."""
-_PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
+_PROXY = lazy_pattern(r"_PROXY$", re.IGNORECASE)
 
 
 def holds_secret(variable: str) -> bool:

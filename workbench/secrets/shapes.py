@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.secret_names import TOKEN_AS_USER
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
@@ -18,26 +18,13 @@ are not URLs.
 """
 
 
-class Expression:
-    """A regular expression that is compiled at its first use; compiling those of all shapes would delay each start."""
-
-    def __init__(self, source: str, flags: int = 0) -> None:
-        self._source = source
-        self._flags = flags
-
-    @cached_property
-    def compiled(self) -> re.Pattern[str]:
-        """The compiled expression. Raises re.error if it is invalid."""
-        return re.compile(self._source, self._flags)
-
-
 class Shape(NamedTuple):
     """A kind of secret; if the pattern has a group `secret`, only that group is masked."""
 
     name: str
     marks: tuple[str, ...]
     """Each match contains at least one of these strings."""
-    pattern: Expression
+    pattern: re.Pattern[str]
     words: Words = ""
     """The part of a text that contains the mark, if a match contains no space; "" for the whole text."""
     sign: str = ""
@@ -71,9 +58,9 @@ class Shape(NamedTuple):
     def matches(self, text: str) -> list[re.Match[str]]:
         """Return all matches in order and without overlaps."""
         if not self.begins:
-            return list(self.pattern.compiled.finditer(text))
+            return list(self.pattern.finditer(text))
         matches: list[re.Match[str]] = []
-        match = self.pattern.compiled.match
+        match = self.pattern.match
         for offset in sorted(offset for mark in self.marks for offset in _occurrences(text, mark)):
             if (here := match(text, offset)) and (not matches or offset >= matches[-1].end()):
                 matches.append(here)
@@ -126,7 +113,7 @@ _FREE = r"(?<![A-Za-z0-9])"
 def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
     beginnings = marks.split()
     either = "|".join(re.escape(mark) for mark in beginnings)
-    pattern = Expression(f"{_FREE}(?:{either}){rest}")
+    pattern = lazy_pattern(f"{_FREE}(?:{either}){rest}")
     return Shape(name, _shortest(beginnings), pattern, words=words, begins=True)
 
 
@@ -161,7 +148,7 @@ def _of_commands(programs: str, option: str) -> Shape:
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{_CHOSEN})"
     first = frozenset(name.split()[0] for name in names)
-    return Shape("password", _shortest(names), Expression(pattern), begins=True, names=first, holds=False)
+    return Shape("password", _shortest(names), lazy_pattern(pattern), begins=True, names=first, holds=False)
 
 
 def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
@@ -170,14 +157,14 @@ def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or _TOKEN})"
     first = frozenset(name.split()[0] for name in names)
-    return Shape("password", _shortest(names), Expression(pattern), begins=True, names=first, holds=False)
+    return Shape("password", _shortest(names), lazy_pattern(pattern), begins=True, names=first, holds=False)
 
 
 _SHAPES: tuple[Shape, ...] = (
     Shape(
         "private key",
         ("PRIVATE KEY",),
-        Expression(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?P<secret>.*?)(?=-----END|\Z)", re.DOTALL),
+        lazy_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?P<secret>.*?)(?=-----END|\Z)", re.DOTALL),
         of_setting="key",
     ),
     _token("AWS key", "AKIA ASIA", r"[0-9A-Z]{16}(?![A-Za-z0-9])", "long"),
@@ -207,7 +194,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "Terraform token",
         (".atlasv1.",),
-        Expression(r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+        lazy_pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
         words="encoded",
     ),
     _token("Databricks token", "dapi", r"[0-9a-f]{32}", "encoded"),
@@ -226,7 +213,7 @@ _SHAPES: tuple[Shape, ...] = (
         "token",
         (".login",),
         word=".login",
-        pattern=Expression(
+        pattern=lazy_pattern(
             r"(?<![\w.-])(?:-D ?|/d:)?[\w.-]+\.login[\"']?[ \t]*[=:][ \t]*[\"']?"
             r"(?P<secret>(?:sq[apu]_)?[0-9a-f]{32,}|(?=(?:[A-Za-z]*\d){2})(?=[A-Z\d]*[a-z])(?=[a-z\d]*[A-Z])[A-Za-z\d]{16,})"
             r"(?![^\s\"'`;|)])"
@@ -236,20 +223,20 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "Slack hook",
         ("hooks.slack.com",),
-        Expression(r"hooks\.slack\.com/services/(?P<secret>[\w/]{20,})"),
+        lazy_pattern(r"hooks\.slack\.com/services/(?P<secret>[\w/]{20,})"),
         words="long",
     ),
     Shape(
         "Azure secret",
         ("Q~",),
-        Expression(r"(?<![\w~.-])(?P<secret>[\w~.-]{3}[78]Q~[\w~.-]{31,34})(?![\w~.-])"),
+        lazy_pattern(r"(?<![\w~.-])(?P<secret>[\w~.-]{3}[78]Q~[\w~.-]{31,34})(?![\w~.-])"),
         words="long",
         sign="~",
     ),
     Shape(
         "header",
         ("uthorization", "UTHORIZATION"),
-        Expression(
+        lazy_pattern(
             r"\bauthorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token)\s+)?"
             r"(?P<secret>(?:(?<=basic )(?=[\w+/-]*(?-i:[A-Z\d+/=]))|(?=[\w.~+/-]{16})(?=[\w.~+/-]{0,200}\d))"
             r"[\w.~+/-]{6,}=*)",
@@ -261,13 +248,13 @@ _SHAPES: tuple[Shape, ...] = (
         "header",
         ("earer ",),
         word="earer",
-        pattern=Expression(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
+        pattern=lazy_pattern(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
     ),
     Shape(
         "password",
         ("://",),
         word="://",
-        pattern=Expression(
+        pattern=lazy_pattern(
             rf"://(?:[^\s/:@\"']{{0,100}}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|{TOKEN_AS_USER})"
             r"(?P<secret>(?![$@])(?:[^\s/\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
         ),
@@ -276,14 +263,14 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         ("jdbc:oracle:",),
-        Expression(r"jdbc:oracle:\w{1,10}:[\w.$#-]{1,80}/(?P<secret>(?!\$\{)[^\s@/\"'‹<>]{3,200})@"),
+        lazy_pattern(r"jdbc:oracle:\w{1,10}:[\w.$#-]{1,80}/(?P<secret>(?!\$\{)[^\s@/\"'‹<>]{3,200})@"),
         words="encoded",
         sign="@",
     ),
     Shape(
         "password",
         ("machine", "default"),
-        Expression(
+        lazy_pattern(
             r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:(?:login|user|account)\s+\S+|#[^\n]*))*"
             r"\s+passw(?:or)?d\s+(?P<secret>[^\s‹]{3,})"
         ),
@@ -294,7 +281,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "user of Redis",
         ("user ", "SETUSER "),
-        Expression(
+        lazy_pattern(
             rf"(?:user|SETUSER) [\w.@-]{{1,80}} (?:on|off)(?: [^\s>]\S{{0,80}}){{0,9}} >(?P<secret>{_CHOSEN})",
             re.IGNORECASE,
         ),
@@ -306,13 +293,13 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password hash",
         (":::",),
-        Expression(r"(?<![\w.-])[\w.-]{1,40}:!?(?P<secret>[\w./$=,+-]{13,200}):\d{1,6}:\d*:\d*:\d*:\d*:\d*:(?!\S)"),
+        lazy_pattern(r"(?<![\w.-])[\w.-]{1,40}:!?(?P<secret>[\w./$=,+-]{13,200}):\d{1,6}:\d*:\d*:\d*:\d*:\d*:(?!\S)"),
         words="encoded",
     ),
     Shape(
         "password hash",
         ("$1$", "$5$", "$6$", "$7$", "$y$", "$gy$", "$apr1$", "$2a$", "$2b$", "$2x$", "$2y$", "$argon2", "$scrypt$"),
-        Expression(
+        lazy_pattern(
             r"\$(?:(?:1|apr1)\$[\w./]{1,16}\$[\w./]{22}|5\$(?:rounds=\d+\$)?[\w./]{1,16}\$[\w./]{43}"
             r"|6\$(?:rounds=\d+\$)?[\w./]{1,16}\$[\w./]{86}|2[abxy]\$\d\d\$[\w./]{53}|7\$[\w./$]{54,}"
             r"|g?y\$[\w./]{2,20}\$[\w./]{1,86}\$[\w./]{43}|argon2(?:id|i|d)\$v=\d+\$[\w=,]+\$[\w+/]+\$[\w+/]+"
@@ -325,14 +312,14 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password hash",
         ("SHA}", "SHA256}", "SHA384}", "SHA512}", "MD5}", "CRYPT}"),
-        Expression(r"\{(?:S?(?:SHA(?:256|384|512)?|MD5)|CRYPT)\}(?P<secret>[\w+/.$]{20,}=*)"),
+        lazy_pattern(r"\{(?:S?(?:SHA(?:256|384|512)?|MD5)|CRYPT)\}(?P<secret>[\w+/.$]{20,}=*)"),
         words="encoded",
         sign="}",
     ),
     Shape(
         "password",
         ("curl ",),
-        Expression(
+        lazy_pattern(
             r"\bcurl [^\n]{0,400}?(?<=\s)(?:-[a-zA-Z#]*[uU]|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}[\"']?:"
             r"[\"']?(?P<secret>[^\s\"'‹]{4,200})"
         ),
@@ -342,13 +329,13 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         (":5432:", ":*:"),
-        Expression(r"^[ \t]*[\w.*/-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:‹]{4,})[ \t]*$", re.MULTILINE),
+        lazy_pattern(r"^[ \t]*[\w.*/-]+:(?:\d{2,5}|\*):[\w*-]+:[\w.@-]+:(?P<secret>[^\s:‹]{4,})[ \t]*$", re.MULTILINE),
         words="encoded",
     ),
     Shape(
         "signature",
         ("ignature=", "sig="),
-        Expression(r"[?&;#](?:[\w-]{0,30}[Ss]ignature|sig)=(?P<secret>[^\s&\"'<>‹]{16,})"),
+        lazy_pattern(r"[?&;#](?:[\w-]{0,30}[Ss]ignature|sig)=(?P<secret>[^\s&\"'<>‹]{16,})"),
         words="long",
         sign="&",
         holds=False,
@@ -356,7 +343,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "code",
         ("code=",),
-        Expression(r"[?&]code=(?P<secret>(?=[^\s&]{0,200}\d)[\w%/.~-]{16,})"),
+        lazy_pattern(r"[?&]code=(?P<secret>(?=[^\s&]{0,200}\d)[\w%/.~-]{16,})"),
         words="long",
         sign="&",
         holds=False,
@@ -364,10 +351,10 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "Discord hook",
         ("/api/webhooks/",),
-        Expression(r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
+        lazy_pattern(r"/api/webhooks/\d+/(?P<secret>[\w-]{40,})"),
         words="long",
     ),
-    Shape("Telegram token", (":AA",), Expression(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"), words="long"),
+    Shape("Telegram token", (":AA",), lazy_pattern(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"), words="long"),
     _of_commands("mysql,mysqldump,mysqladmin,mysqlsh,mysqlimport,mariadb,mariadb-dump,7z,7za,7zr", "-p"),
     _of_commands("sshpass", "-p ?"),
     _of_commands("docker login,podman login,nerdctl login,skopeo login,registry login,oc login,az login", "-p ?"),
@@ -421,7 +408,7 @@ _SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         ("sudo -S", "-stdin", "--with-token", "| kinit", "| cryptsetup"),
-        Expression(
+        lazy_pattern(
             rf"\b(?:echo|printf)(?: -\w+)* (?:[\"']?%s(?:\\n)?[\"']? )?[\"']?(?P<secret>{_CHOSEN})[\"']? ?\| ?"
             r"(?:sudo -S|(?:sudo )?(?:kinit|cryptsetup)\b|[^\n|]{0,120}--(?:[\w-]*stdin|with-token)\b)"
         ),
@@ -432,7 +419,7 @@ _SHAPES: tuple[Shape, ...] = (
         "password",
         ("<<<",),
         word="<<<",
-        pattern=Expression(
+        pattern=lazy_pattern(
             r"(?:--with-token|--[\w-]*stdin|\bsudo -S[^\n|;&<]{0,80}|\b(?:kinit|secret (?:put|set)|pass insert|"
             rf"cryptsetup)\b[^\n|;&<]{{0,80}}) *<<< *[\"']?(?P<secret>{_CHOSEN})"
         ),
@@ -443,26 +430,26 @@ _SHAPES: tuple[Shape, ...] = (
         "password",
         ("| chpasswd", "sudo chpasswd"),
         word="chpasswd",
-        pattern=Expression(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
+        pattern=lazy_pattern(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
         of_setting="pass",
         holds=False,
     ),
     Shape(
         "password",
         ("assword '", "ASSWORD '", "ASSWORD FOR "),
-        Expression(rf"\bpassword(?: for \S{{1,60}})?(?: =)? '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
+        lazy_pattern(rf"\bpassword(?: for \S{{1,60}})?(?: =)? '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
         of_setting="pass",
     ),
     Shape(
         "password",
         ("IDENTIFIED",),
-        Expression(rf"\bidentified by '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
+        lazy_pattern(rf"\bidentified by '(?P<secret>{_CHOSEN})'", re.IGNORECASE),
         names=frozenset(("IDENTIFIED",)),
     ),
     Shape(
         "password",
         ("auth=(",),
-        Expression(rf"auth=\(\s*[\"'][^\"'\n]{{1,100}}[\"'],\s*[\"'](?P<secret>{_CHOSEN})[\"']\s*\)"),
+        lazy_pattern(rf"auth=\(\s*[\"'][^\"'\n]{{1,100}}[\"'],\s*[\"'](?P<secret>{_CHOSEN})[\"']\s*\)"),
         of_setting="auth",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.assignments import begins_a_setting, names_what_follows
 from workbench.secrets.masker import SecretMasker
 from workbench.secrets.shapes import SHAPES
@@ -11,11 +12,11 @@ from workbench.secrets.shapes import SHAPES
 _LONGEST_WORD = 4096
 _LONGEST_BLOCK = 16_384
 _LONGEST_NETRC = 500
-_NETRC = re.compile(
+_NETRC = lazy_pattern(
     r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:(?:login|user|account)\s+\S+|#[^\n]*))*"
     r"(?:\s+(?:login|user|account|passw(?:or)?d))?\s*\Z"
 )
-_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
+_BLOCK = lazy_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
 _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "echo ", "printf ")
 """Marks of lines that are held until complete; echoed text may be piped into a program as a password."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import re
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+from workbench.lazy_pattern import lazy_pattern
+
+_PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
     *("credential", "credentials", "auth", "apikey", "authtoken", "accesstoken", "clientsecret", "identitytoken"),
@@ -26,29 +28,29 @@ PHRASES = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psk
 _HUMAN = PHRASES | {"pass", "pw"}
 """Names of secrets that people choose, which may be short, plain, or only digits."""
 _OPEN = r"(?:\.\.\.|…|\*\*\*|xxxx|\{\{|\$\{|%\(|\{\w*\}|(?<![a-z0-9])example|placeholder|change_?me|redacted|your[-_])"
-_TEMPLATE = re.compile(_OPEN, re.IGNORECASE)
+_TEMPLATE = lazy_pattern(_OPEN, re.IGNORECASE)
 """A part of a value that something else is to replace."""
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"(?:your|my|the|an?|some|change|replace|insert|enter|put|use|set|new|old|same|no|not|is|has|get|example|sample|dummy"
     r"|fake|test|mock|foo|bar|baz|todo|none|null|nil|true|false|yes|default|optional|required|invalid|valid|missing"
     r"|unset|empty|unknown|string|bytes|redacted|hidden|masked|removed|placeholder|os|self|cls|env|process|config|settings"
     rf"|args|params|options|request|response|data|context|ctx|this|await|async|lambda|return|function)(?![a-z0-9])|.*{_OPEN}",
     re.IGNORECASE,
 )
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z|\d+(?:[._-]\d+)+\Z")
+_DOTTED = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z|\d+(?:[._-]\d+)+\Z")
 """An attribute, or a version."""
-_IDENTIFIER = re.compile(r"[A-Z][A-Za-z]+\d*(?:[A-Z][a-z0-9]*)+\Z|[a-z]+(?:_[a-z0-9]+)+\Z")
+_IDENTIFIER = lazy_pattern(r"[A-Z][A-Za-z]+\d*(?:[A-Z][a-z0-9]*)+\Z|[a-z]+(?:_[a-z0-9]+)+\Z")
 _NUMBERED = frozenset({
     *("auth", "base", "sha", "md", "utf", "http", "v", "es", "hs", "rs", "ps", "rsa", "p", "ed", "x", "s", "k", "h"),
     *("int", "uint", "float", "argon", "pbkdf", "blake", "ip", "ntlm", "aes", "crc", "python", "tls", "ssl", "level"),
     *("web", "secp", "curve", "oauth", "ec", "py", "i", "u", "f", "b", "l", "n", "arm", "win", "rfc", "iso"),
 })  # fmt: skip
 """Parts of identifiers that precede a number, as in `OAuth2Token` and `Base64Secret`."""
-_PATH = re.compile(
+_PATH = lazy_pattern(
     r"(?:~|\.{0,2})/(?:[\w.@ -]+/)*[\w.@ -]*\Z|[A-Za-z]:[\\/]|[\w-]+(?:/[\w.-]+)+\Z"
     r"|\S+\.(?:pem|key|crt|json|ya?ml|txt|py|js|ts|md|html?|toml|cfg|ini|env|sh|so|lock)\Z"
 )
-_PROSE = re.compile(
+_PROSE = lazy_pattern(
     r"\b(?:an|any|are|as|at|be|been|by|can|cannot|could|do|does|for|from|has|have|if|in|is|it|its|least|may|most|must"
     r"|no|not|of|on|only|or|please|should|than|that|the|then|this|to|too|use|used|was|when|will|with|you|your"
     r"|characters?|confirm|current|digits?|enter|error|failed|field|forgot|forgotten|hash|incorrect|invalid|letters"
@@ -58,10 +60,10 @@ _PROSE = re.compile(
 )
 """A word of a sentence or label, which a passphrase seldom has."""
 _MOST_WORDS = 8
-_DICEWARE = re.compile(r"[a-z]{3,}(?: [a-z]{3,}){3,}\Z")
+_DICEWARE = lazy_pattern(r"[a-z]{3,}(?: [a-z]{3,}){3,}\Z")
 """A passphrase of four or more words."""
-_TURNS = re.compile(r"\d(?=[A-Za-z])|[A-Za-z](?=\d)|[!@#$%^&*+](?=\w)")
-_CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.compile(r"[^\w\s]"))
+_TURNS = lazy_pattern(r"\d(?=[A-Za-z])|[A-Za-z](?=\d)|[!@#$%^&*+](?=\w)")
+_CLASSES = (lazy_pattern("[a-z]"), lazy_pattern("[A-Z]"), lazy_pattern("[0-9]"), lazy_pattern(r"[^\w\s]"))
 
 
 def secret_word(name: str) -> str:

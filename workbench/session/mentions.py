@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from workbench.errors import WorkbenchError
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.files.text_file import EditorError, decoded
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.events import (
     Event,
     FileText,
@@ -149,7 +150,7 @@ def _text(file: Path) -> str | None:
         return None
 
 
-_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)
+_MENTION = lazy_pattern(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)
 BEHIND: Final = ".,;:!?)]}>'"
 """Characters that may end a sentence, but rarely a path."""
 
@@ -201,7 +202,7 @@ def is_within(directory: Path, written: str) -> bool:
         return False
 
 
-_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
+_PICTURE = lazy_pattern(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
 
 def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 
 SUFFIX = ".session"
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_ID = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,79}")
 _SLUG_LENGTH = 32
 _MOST_READ = 400
 """The number of characters at the beginning of a hint that are used for an id."""
-_DOUBT = re.compile(r"\d|pass|pwd|secret|token|key|://", re.IGNORECASE)
+_DOUBT = lazy_pattern(r"\d|pass|pwd|secret|token|key|://", re.IGNORECASE)
 """Matches text that may contain a secret; only then is the slow masker loaded."""
 
 

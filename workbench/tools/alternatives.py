@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
+
 Need: TypeAlias = Literal["bash", "ipython", "pip", "browser", "scripts", "web server", "file server", "server"]
 """What is missing: a program, the scripts of a page, or a program that starts an MCP server of that sort."""
 _RUNS: Final = "to run a program"
@@ -27,8 +29,8 @@ _OTHERS: Final[Mapping[Need, Mapping[str, str]]] = {
     "server": {"execute_bash": _RUNS, "python_execute": "to run code"},
 }
 """The tools that can stand in, best first, with what they can do of it."""
-_WEB: Final = re.compile(r"playwright|puppeteer|browser|chrome|fetch|crawl|scrape", re.IGNORECASE)
-_FILES: Final = re.compile(r"filesystem|file-system|\bfiles?\b", re.IGNORECASE)
+_WEB: Final = lazy_pattern(r"playwright|puppeteer|browser|chrome|fetch|crawl|scrape", re.IGNORECASE)
+_FILES: Final = lazy_pattern(r"filesystem|file-system|\bfiles?\b", re.IGNORECASE)
 _MOST: Final = 3
 
 

@@ -10,20 +10,23 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.literals import literal
 
 Arguments: TypeAlias = dict[str, Any]
 Schema: TypeAlias = Mapping[str, Any]
 
-_CLOSERS: Final = re.compile(r"(?:\s{0,99}</[A-Za-z][\w:.-]{0,40}>){1,9}\s{0,99}\Z")
+_CLOSERS: Final = lazy_pattern(r"(?:\s{0,99}</[A-Za-z][\w:.-]{0,40}>){1,9}\s{0,99}\Z")
 _LINES: Final = frozenset({"file_text", "old_str", "new_str"})
 """Parameters whose lists of strings are lines."""
 _COMMANDS: Final = frozenset({"command", "code"})
 _PATHS: Final = ("path", "_path", "directory")
 _NOTHING: Final = frozenset({"", "null", "none", "undefined"})
-_INTEGERS: Final = re.compile(r"\s*[\[(]?\s*(-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,99})\s*[\])]?\s*")
-_RANGE: Final = re.compile(r"\s*(\d{1,9})\s*-\s*(\d{1,9})\s*")
-_DURATION: Final = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|secs?|seconds?|m|mins?|minutes?)\s*", re.IGNORECASE)
+_INTEGERS: Final = lazy_pattern(r"\s*[\[(]?\s*(-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,99})\s*[\])]?\s*")
+_RANGE: Final = lazy_pattern(r"\s*(\d{1,9})\s*-\s*(\d{1,9})\s*")
+_DURATION: Final = lazy_pattern(
+    r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|secs?|seconds?|m|mins?|minutes?)\s*", re.IGNORECASE
+)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -34,9 +37,9 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "object": (dict,),
     "null": (type(None),),
 }
-_SEPARATORS: Final = re.compile(r"[\s_-]{1,9}")
+_SEPARATORS: Final = lazy_pattern(r"[\s_-]{1,9}")
 _MISSING: Final = object()
-_FENCE: Final = re.compile(r"\A\s{0,99}```[\w-]{0,20}\s{0,99}|\s{0,99}```\s{0,99}\Z")
+_FENCE: Final = lazy_pattern(r"\A\s{0,99}```[\w-]{0,20}\s{0,99}|\s{0,99}```\s{0,99}\Z")
 
 
 def repaired_arguments(arguments: Arguments, schema: Schema) -> tuple[Arguments, list[str]]:

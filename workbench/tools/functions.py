@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import logging
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import first_line
 from workbench.tools.coercion import observed
 from workbench.tools.executor import ToolExecutor
@@ -20,9 +20,9 @@ from workbench.tools.tool import ToolAnnotations, ToolDefinition
 from workbench.tools.type_hints import hints_of
 
 logger = logging.getLogger(__name__)
-_SECTION = re.compile(r"^\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?)\s*:?\s*$")
-_ARGUMENTS = re.compile(r"^\s*(?:Args|Arguments|Parameters)\s*:?\s*$")
-_PARAMETER = re.compile(r"^\s*(?::param\s+)?\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(\S.*)$")
+_SECTION = lazy_pattern(r"^\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?)\s*:?\s*$")
+_ARGUMENTS = lazy_pattern(r"^\s*(?:Args|Arguments|Parameters)\s*:?\s*$")
+_PARAMETER = lazy_pattern(r"^\s*(?::param\s+)?\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(\S.*)$")
 
 
 def tool(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -12,15 +12,17 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 LONGEST: Final = 200_000
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"(?P<string>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<comment>//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)"
     r"|(?P<word>[A-Za-z_$][\w$-]*)|(?P<number>-?\d[\w.+-]*)|(?P<sign>[{}\[\](),:])|(?P<space>\s+)",
     re.DOTALL,
 )
 _WORDS: Final = {"true": "true", "True": "true", "false": "false", "False": "false", "null": "null", "None": "null"}
 _CLOSERS: Final = {"[": "]", "{": "}", "(": ")"}
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = lazy_pattern(
     r"(?:\\u[0-9a-fA-F]{4})+|\\x[0-9a-fA-F]{2}|\\U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|\\.", re.DOTALL
 )
 _ESCAPED: Final = {

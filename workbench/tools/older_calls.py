@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.execute_bash.keys import key_in_word, key_name
 
 Arguments: TypeAlias = dict[str, Any]
@@ -37,7 +38,7 @@ OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
 }
 """The current name of a parameter, by tool and older name."""
 
-_DELEGATED = re.compile(
+_DELEGATED = lazy_pattern(
     r"(?:(?:functions?|tools?)[.:/])?delegate[_-]to[_-]([a-z0-9_-]{1,40}?)(?:[_-]agent)?", re.IGNORECASE
 )
 

@@ -6,7 +6,6 @@ No code of a tool runs before `load` is called, and no file of an untrusted dire
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,13 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.registry import resolve_alias
 from workbench.tools.trust import is_trusted, untrusted_notices
 
 GROUP = "workbench.tools"
 DIRECTORY = ".ohw/tools"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Names that every provider accepts."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
@@ -15,6 +14,8 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, TextArea
 
+from workbench.lazy_pattern import lazy_pattern
+
 _SYMBOLS: Final = {
     "slash": "/",
     "question_mark": "?",
@@ -26,7 +27,7 @@ _SYMBOLS: Final = {
     "pageup": "PgUp",
     "pagedown": "PgDn",
 }
-_HINTED_KEY: Final = re.compile(r"\{([a-z.-]+)=([a-zA-Z0-9_+]+)\}")
+_HINTED_KEY: Final = lazy_pattern(r"\{([a-z.-]+)=([a-zA-Z0-9_+]+)\}")
 """A key in a line of hints: the id of a binding, and its default key."""
 
 

@@ -10,11 +10,12 @@ from typing import Any, Final
 from textual.app import App
 from textual.content import Content
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.view.formatting.timeline_rows import from_home
 
-_PLACED: Final = re.compile(r"(?P<file>/.*?):(?P<line>\d+): (?P<text>.*)", re.DOTALL)
+_PLACED: Final = lazy_pattern(r"(?P<file>/.*?):(?P<line>\d+): (?P<text>.*)", re.DOTALL)
 _LEAVES: Final = "Everything else in these files takes effect; defaults replace what does not."
 
 

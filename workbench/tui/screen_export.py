@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from textual.widgets import Input, TextArea
 
 from workbench.client.client import Incoming
 from workbench.config.settings import Settings
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.live import EngineState
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.deferred_imports import load_later
@@ -77,7 +77,7 @@ _AT_REST = 0.7
 _PATIENCE = 20.0
 _PAINTED = 0.04
 _POLL_SECONDS = 0.1
-_FONT = re.compile(r"\s*@font-face\s*\{[^}]*\}")
+_FONT = lazy_pattern(r"\s*@font-face\s*\{[^}]*\}")
 """Matches the web fonts that Textual names, so that a picture loads nothing from the network."""
 
 

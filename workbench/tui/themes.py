@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 from workbench.config.toml_file import line_of, syntax_problem
+from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import near, nearest
 from workbench.text import first_line, visible
 
@@ -23,7 +23,7 @@ _COLORS = (
 )
 _NUMBERS = ("luminosity_spread", "text_alpha")
 _KEYS = ("name", "dark", "variables", *_COLORS, *_NUMBERS)
-_NO_COLOURS = re.compile(r".*-(style|hover-style)|button-.*")
+_NO_COLOURS = lazy_pattern(r".*-(style|hover-style)|button-.*")
 
 
 Problem = tuple[int, str]

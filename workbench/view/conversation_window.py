@@ -7,12 +7,12 @@ ones when the user scrolls to the top, later ones on the way back down.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import Struct
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.cards import card
 from workbench.view.reads import is_hidden
@@ -30,7 +30,7 @@ LEAST_ROWS: Final = 64
 """The fewest rows mounted while the end is followed (at least two screens), so that a page up shows something."""
 
 _FENCES: Final = ("```", "~~~")
-_LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
+_LIST = lazy_pattern(r"\s*([-*+]|\d+[.)])\s")
 
 
 class WindowStep(Struct, frozen=True):

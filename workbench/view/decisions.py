@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.presentation import Presentation
 from workbench.secrets.masker import SecretMasker
 from workbench.session.storage.decision_log import RecordedDecision, Unreadable
@@ -114,10 +114,10 @@ _CHOICES: Final = {
     "verdict": tuple(_VERDICTS),
 }
 _MOMENTS: Final = ("since", "until")
-_WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*(?:"|$))+')
+_WORD: Final = lazy_pattern(r'(?:[^\s"]|"[^"]*(?:"|$))+')
 """A word of a filter; between double quotes it may hold spaces."""
-_DATE: Final = re.compile(r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?)(?:[ t](\d\d?)(?::(\d\d?))?)?)?)?[-/:]?")
-_AGO: Final = re.compile(r"(\d{1,6})([mhdw])")
+_DATE: Final = lazy_pattern(r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?)(?:[ t](\d\d?)(?::(\d\d?))?)?)?)?[-/:]?")
+_AGO: Final = lazy_pattern(r"(\d{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 

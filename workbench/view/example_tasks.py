@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import visible
 from workbench.view.prompt.completion import mention_of
 
@@ -32,12 +33,12 @@ _SOURCES: Final = frozenset(
     )
 )
 _GENERATED: Final = frozenset(("node_modules", "__pycache__", "venv", "vendor", "target", "build", "dist"))
-_COMMENT: Final = re.compile(r"(?:#|//|/\*|\*|--)[ \t]*(?P<word>TODO|FIXME)\b")
-_USAGE: Final = re.compile(r"\b(usage|getting started|quick ?start|how to use|examples?)\b", re.IGNORECASE)
-_README: Final = re.compile(r"readme(\.(md|rst|txt))?", re.IGNORECASE)
-_PLAIN: Final = re.compile(r"[\w.+/-]{1,80}")
+_COMMENT: Final = lazy_pattern(r"(?:#|//|/\*|\*|--)[ \t]*(?P<word>TODO|FIXME)\b")
+_USAGE: Final = lazy_pattern(r"\b(usage|getting started|quick ?start|how to use|examples?)\b", re.IGNORECASE)
+_README: Final = lazy_pattern(r"readme(\.(md|rst|txt))?", re.IGNORECASE)
+_PLAIN: Final = lazy_pattern(r"[\w.+/-]{1,80}")
 """Matches the paths that a task may name; what else a name contains could read like words of the task."""
-_TEST_ID: Final = re.compile(r"[\w.+/-]{1,80}(::\w{1,80}){1,3}")
+_TEST_ID: Final = lazy_pattern(r"[\w.+/-]{1,80}(::\w{1,80}){1,3}")
 _LAST_FAILED: Final = ".pytest_cache/v/cache/lastfailed"
 
 

@@ -6,9 +6,11 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from workbench.lazy_pattern import lazy_pattern
+
 _MOST: Final = 50
 _LONGEST: Final = 2_000
-_URL: Final = re.compile(r"https?://[!-~]+")
+_URL: Final = lazy_pattern(r"https?://[!-~]+")
 """Printable ASCII only: a URL with other characters may look like another one."""
 _ENDS: Final = ".,;:!?'\"*_`>)]}"
 """Characters that end a sentence or a pair of brackets around a URL rather than the URL."""

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from rich.cells import cell_len, get_character_cell_size, set_cell_size
 
 from workbench.diff.hunks import changed_lines
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import visible
 
 _EXACT_UP_TO = 4_000_000
@@ -198,7 +199,7 @@ class WrappedText:
         return [*pieces, Piece(text[at:end])]
 
 
-_OPEN_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_OPEN_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
 
 
 class MarkdownCut:
@@ -244,7 +245,7 @@ class MarkdownCut:
             self._fence = ""
 
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 
 
 def code_blocks(text: str) -> list[str]:

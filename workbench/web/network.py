@@ -16,12 +16,13 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 
 _UNUSED = (
     " The environment names a proxy for it, and pages are not read through proxies; `proxy = true` in [tools.web_read] "
     "lets web_read do so."
 )
-_OWN = re.compile(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
+_OWN = lazy_pattern(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 
 
 def proxy_of(url: str) -> str:

@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel, Delta, Message, ModelRequest, ModelResponse, ModelUsage, ToolCall
 from workbench.llm.scripted.script import ANY, START, SUMMARY, ModelScript, ScriptedTurn, When, load_script
 from workbench.text import well_formed
 
-_ID = re.compile(r"s(\d+)-(\w+)-\d+")
-_NOT_RUN = re.compile(r"\b(rejected|not run|did not run|not allowed|was skipped|interrupted before)\b", re.IGNORECASE)
-_NOTE = re.compile(r"(?:note|reason|they said|person said|says?)\b[^:\n]*:\s*(.+)", re.IGNORECASE | re.DOTALL)
-_WORKSPACE = re.compile(r"^Working directory: (.+)$", re.MULTILINE)
+_ID = lazy_pattern(r"s(\d+)-(\w+)-\d+")
+_NOT_RUN = lazy_pattern(r"\b(rejected|not run|did not run|not allowed|was skipped|interrupted before)\b", re.IGNORECASE)
+_NOTE = lazy_pattern(r"(?:note|reason|they said|person said|says?)\b[^:\n]*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+_WORKSPACE = lazy_pattern(r"^Working directory: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def _workspace(messages: Sequence[Message]) -> str:
 
 
 PREFIX = "scripted/"
-_PIECE = re.compile(r"\s*\S+(?:\s+\S+)?\s*")
+_PIECE = lazy_pattern(r"\s*\S+(?:\s+\S+)?\s*")
 _BEFORE_FIRST = 0.6
 _BETWEEN_PIECES = 0.045
 _NO_SUMMARY = ScriptedTurn(

@@ -28,13 +28,13 @@ the model says that its script is over.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import ModelError, ModelUsage
 
 START = "start"
@@ -43,7 +43,7 @@ SUMMARY = "summary"
 _WHEN: dict[str, type] = {"rejected": bool, "waiting": bool, "result": str, "note": str, "user": str}
 _USAGE: dict[str, type] = {"input": int, "output": int, "cached": int, "reasoning": int}
 _KINDS = {bool: "true or false", str: "a text", int: "a whole number"}
-_NAME = re.compile(r"[A-Za-z0-9_]{1,32}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_]{1,32}")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 _REASONING: Final = (
     r"(?:\w{1,12}:)?(?:(?:ant)?think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch_?pad|analysis|cot|"
     r"(?:inner|internal)[_-]?(?:monologue|thoughts?|dialogue|reasoning)|chain[_-]of[_-]thoughts?)"
@@ -26,19 +28,19 @@ ASIDE: Final = (
     rf"|<(?=\|(?P<ending>{_TOKEN_END})?){_TOKEN}|\[(?P<bracket>/?)THINK\]"
 )
 """A pattern for the beginning of such a part (a `span`, whose end `span_end` finds), or a tag around thinking."""
-CLOSING_TAG: Final = re.compile(
+CLOSING_TAG: Final = lazy_pattern(
     rf"[<◁]\s{{0,9}}/\s{{0,9}}{_REASONING}|<\|{_TOKEN_END}{_REASONING}|\[/THINK\]", re.IGNORECASE
 )
 ESCAPABLE: Final = (
     rf"\s{{0,9}}/?\s{{0,9}}{_REASONING}|{_TOKEN}|{_CHANNEL}|\|start\|>assistant|\|channel\|>commentary|!--|details\b"
 )
 """A pattern for what makes such a part of a text, after its `<`."""
-_COMMENT_END: Final = re.compile("-->")
-_MESSAGE_END: Final = re.compile(r"(?=<\|(?:end|return|call|start|channel)\|>)|<channel\|>", re.IGNORECASE)
-_DETAILS: Final = re.compile(r"<(/?)details\b[^<>\n]{0,200}>", re.IGNORECASE)
-_BRACKETS: Final = re.compile(r"◁|\[/?THINK\]", re.IGNORECASE)
-_FENCE: Final = re.compile(r"(?:(?<=\n)|\A)[ \t]{0,3}(```|~~~)[^\n]{0,200}")
-_WRAPPERS: Final = re.compile(r"(?:\s{0,99}</?(?:tool_call|function_calls)>)*\s{0,99}", re.IGNORECASE)
+_COMMENT_END: Final = lazy_pattern("-->")
+_MESSAGE_END: Final = lazy_pattern(r"(?=<\|(?:end|return|call|start|channel)\|>)|<channel\|>", re.IGNORECASE)
+_DETAILS: Final = lazy_pattern(r"<(/?)details\b[^<>\n]{0,200}>", re.IGNORECASE)
+_BRACKETS: Final = lazy_pattern(r"◁|\[/?THINK\]", re.IGNORECASE)
+_FENCE: Final = lazy_pattern(r"(?:(?<=\n)|\A)[ \t]{0,3}(```|~~~)[^\n]{0,200}")
+_WRAPPERS: Final = lazy_pattern(r"(?:\s{0,99}</?(?:tool_call|function_calls)>)*\s{0,99}", re.IGNORECASE)
 
 
 def has_other_brackets(text: str) -> bool:

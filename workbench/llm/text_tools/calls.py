@@ -7,12 +7,12 @@ format follow OpenHands' function call converter. Input messages are never modif
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Message
 from workbench.llm.text_tools.content import (
     calls_of,
@@ -65,8 +65,8 @@ __all__ = [
     "convert_tools_to_description",
 ]
 
-_RESULT: Final = re.compile(r"EXECUTION RESULT of \[([^\]\n]*)\]:\n")
-_LOOKS_LIKE_ONE: Final = re.compile(r"\\*EXECUTION RESULT of \[")
+_RESULT: Final = lazy_pattern(r"EXECUTION RESULT of \[([^\]\n]*)\]:\n")
+_LOOKS_LIKE_ONE: Final = lazy_pattern(r"\\*EXECUTION RESULT of \[")
 
 
 def convert_tool_call_to_string(tool_call: Mapping[str, Any], tools: Sequence[Tool] = ()) -> str:

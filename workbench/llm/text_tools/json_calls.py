@@ -6,13 +6,14 @@ import json
 import re
 from typing import Any, Final, NamedTuple, TypeVar
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.text_tools.values import FunctionCallConversionError, Table
 from workbench.protocol.tool_names import current_name
 
 JsonT = TypeVar("JsonT", dict[str, Any], list[Any])
 
 _TAGGED: Final = r"<tool_call>\s{0,99}(?=[\[{])"
-_TAG_END: Final = re.compile(r"\s{0,99}</tool_call>", re.IGNORECASE)
+_TAG_END: Final = lazy_pattern(r"\s{0,99}</tool_call>", re.IGNORECASE)
 _RECIPIENT: Final = r"\s{1,9}to=functions\.[\w.-]{1,128}\s{0,9}"
 _CHANNEL: Final = r"<\|channel\|>commentary"
 _HARMONY: Final = (
@@ -20,8 +21,8 @@ _HARMONY: Final = (
     r"(?:json|code)?\s{0,9}(?:<\|constrain\|>\w{0,20}\s{0,9})?<\|message\|>\s{0,99}(?=\{)"
 )
 """A call in the format that OpenAI documents for its gpt-oss models."""
-_HARMONY_NAME: Final = re.compile(r"to=functions\.([\w.-]+)", re.IGNORECASE)
-_HARMONY_END: Final = re.compile(r"\s{0,9}<\|(?:call|end|return)\|>", re.IGNORECASE)
+_HARMONY_NAME: Final = lazy_pattern(r"to=functions\.([\w.-]+)", re.IGNORECASE)
+_HARMONY_END: Final = lazy_pattern(r"\s{0,9}<\|(?:call|end|return)\|>", re.IGNORECASE)
 OPENING: Final = rf"{_TAGGED}|{_HARMONY}"
 """A pattern for the beginning of such a call, up to its JSON."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolCall
 from workbench.llm.text_tools.asides import is_quoted
 from workbench.llm.text_tools.calls import (
@@ -171,7 +172,7 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
     )
 
 
-_BEGINNING: Final = re.compile(
+_BEGINNING: Final = lazy_pattern(
     r"<\s{0,9}(?:(?:function|invoke)\b(?:\s{0,9}name)?\s{0,9}[=:]?\s{0,9}[\"']?|tool_call>\s{0,9}\{\s{0,9}\"name\":\s{0,9}\")"
     r"(?P<name>[^<>\s\"'=]{0,80})",
     re.IGNORECASE,

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.text_tools.asides import (
     ASIDE,
     CLOSING_TAG,
@@ -43,56 +44,58 @@ _OPENING: Final = (
     rf"<function=[^<>\n]{{1,128}}>|{_LT}function\s{{0,9}}[=:]\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}(?:>|(?=\n\s{{0,9}}{_LT}parameter\b))"
     rf"|{_LT}(?:function|invoke)\s{{1,9}}name\s{{0,9}}=\s{{0,9}}[\"']?{_NAME}[\"']?\s{{0,9}}>"
 )
-_STRICT: Final = re.compile(r"<function=([^<>\n]+)>")
-_OPENED_NAME: Final = re.compile(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
-_CALL_OR_ASIDE: Final = re.compile(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{ASIDE}", re.IGNORECASE)
+_STRICT: Final = lazy_pattern(r"<function=([^<>\n]+)>")
+_OPENED_NAME: Final = lazy_pattern(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
+_CALL_OR_ASIDE: Final = lazy_pattern(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{ASIDE}", re.IGNORECASE)
 """The beginning of a call, or the beginning or end of a part in which nothing is a call."""
 _REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
-_REGULAR: Final = re.compile(
+_REGULAR: Final = lazy_pattern(
     rf"<function=({_REGULAR_NAME})>\n((?:<parameter={_REGULAR_NAME}>[^<]*</parameter>\n)*)</function>(?![^\n])"
 )
-_REGULAR_PARAMETER: Final = re.compile(rf"<parameter=({_REGULAR_NAME})>([^<]*)</parameter>")
+_REGULAR_PARAMETER: Final = lazy_pattern(rf"<parameter=({_REGULAR_NAME})>([^<]*)</parameter>")
 """The form in which calls are written, without tags in its values; most calls have it."""
 _PARAMETER_TAG: Final = (
     r"<\s{0,9}parameter(?:\s{0,9}[=:]\s{0,9}|\s{1,9}name\s{0,9}=\s{0,9})"
     r"(?:\"(?P<quoted>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>[^'<>\n]{1,200})'|(?P<plain>[^<>\n\"']{1,500}))\s{0,9}>"
 )
-_PARAMETER: Final = re.compile(_PARAMETER_TAG, re.IGNORECASE)
-_UNCLOSED_TAG: Final = re.compile(r"<parameter\s{0,9}=\s{0,9}(?P<plain>[^<>\n\"'=]{1,200}?)\s{0,9}=", re.IGNORECASE)
-_SPACE: Final = re.compile(r"\s*")
+_PARAMETER: Final = lazy_pattern(_PARAMETER_TAG, re.IGNORECASE)
+_UNCLOSED_TAG: Final = lazy_pattern(r"<parameter\s{0,9}=\s{0,9}(?P<plain>[^<>\n\"'=]{1,200}?)\s{0,9}=", re.IGNORECASE)
+_SPACE: Final = lazy_pattern(r"\s*")
 _END_OF_PARAMETER: Final = r"<\s{0,9}/\s{0,9}parameter(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>"
-_ENDED: Final = re.compile(_END_OF_PARAMETER, re.IGNORECASE)
-_BROKEN_END: Final = re.compile(r"</([^<>\n]{1,200}?)\s{0,99}>?\s{0,99}\Z")
+_ENDED: Final = lazy_pattern(_END_OF_PARAMETER, re.IGNORECASE)
+_BROKEN_END: Final = lazy_pattern(r"</([^<>\n]{1,200}?)\s{0,99}>?\s{0,99}\Z")
 """What stands in place of `</parameter>` at the end of a value: without its `>`, or with another name."""
-_END_OF_VALUE: Final = re.compile(
+_END_OF_VALUE: Final = lazy_pattern(
     rf"{_END_OF_PARAMETER}(?=\s*(?:{_LT}(?:parameter|function|invoke)\b|{_LT_END}(?:function|invoke)|</?tool_call>|</?\Z|\Z))",
     re.IGNORECASE,
 )
-_INNER_TAG: Final = re.compile(rf"{_PARAMETER_TAG}|(?P<end>{_END_OF_PARAMETER})", re.IGNORECASE)
-_END_OF_CALL: Final = re.compile(
+_INNER_TAG: Final = lazy_pattern(rf"{_PARAMETER_TAG}|(?P<end>{_END_OF_PARAMETER})", re.IGNORECASE)
+_END_OF_CALL: Final = lazy_pattern(
     r"\s*(?:<\s{0,9}/\s{0,9}(?:function|invoke)(?!_)(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>?|(?=</tool_call>|</function_calls>)"
     r"|(?=<\s{0,9}(?:function|invoke)\b|<tool_call>)|</?\Z|\Z)",
     re.IGNORECASE,
 )
-_END_OF_OPEN_VALUE: Final = re.compile(
+_END_OF_OPEN_VALUE: Final = lazy_pattern(
     r"<\s{0,9}/\s{0,9}(?:function(?!_)(?:\s{0,9}=[^<>\n]{0,200})?|invoke)\s{0,9}>?|(?=</tool_call>\s*\Z)", re.IGNORECASE
 )
-_BOUNDARY: Final = re.compile(
+_BOUNDARY: Final = lazy_pattern(
     r"(?P<end><\s{0,9}/\s{0,9}(?:function|invoke)\s{0,9}>)\s{0,99}(?:</?tool_call>\s{0,99}){0,2}"
     r"<\s{0,9}(?:function|invoke)\b",
     re.IGNORECASE,
 )
 """The end of a call that is followed by another one."""
-_WRAPPER: Final = re.compile(r"\s*</?(?:tool_call|function_calls)>\s*", re.IGNORECASE)
-_WRAPPERS_BEFORE: Final = re.compile(r"(?:<(?:tool_call|function_calls)>\s{0,9}){1,9}\Z", re.IGNORECASE)
-_FENCE_BEFORE: Final = re.compile(r"(?:\A|\n)```[\w-]{0,20}[ \t]{0,9}\n?\Z")
-_FENCE_AFTER: Final = re.compile(r"\s{0,99}```[ \t]{0,9}(?:\n|\Z)")
+_WRAPPER: Final = lazy_pattern(r"\s*</?(?:tool_call|function_calls)>\s*", re.IGNORECASE)
+_WRAPPERS_BEFORE: Final = lazy_pattern(r"(?:<(?:tool_call|function_calls)>\s{0,9}){1,9}\Z", re.IGNORECASE)
+_FENCE_BEFORE: Final = lazy_pattern(r"(?:\A|\n)```[\w-]{0,20}[ \t]{0,9}\n?\Z")
+_FENCE_AFTER: Final = lazy_pattern(r"\s{0,99}```[ \t]{0,9}(?:\n|\Z)")
 _FORM: Final = r"\s{0,9}/?\s{0,9}(?:parameter|function|invoke|tool_call)"
-_TAG: Final = re.compile(rf"<(\\*{_FORM})", re.IGNORECASE)
-_ESCAPED_TAG: Final = re.compile(rf"<\\(\\*{_FORM})", re.IGNORECASE)
-_WORD_TAG: Final = re.compile(rf"[<◁](?=\\*(?:{_FORM}|{ESCAPABLE}))|\[(?=\\*/?THINK\])", re.IGNORECASE)
-_ESCAPED_WORD_TAG: Final = re.compile(rf"([<◁])\\(?=\\*(?:{_FORM}|{ESCAPABLE}))|(\[)\\(?=\\*/?THINK\])", re.IGNORECASE)
-_PLAIN_NAME: Final = re.compile(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'=\s])?")
+_TAG: Final = lazy_pattern(rf"<(\\*{_FORM})", re.IGNORECASE)
+_ESCAPED_TAG: Final = lazy_pattern(rf"<\\(\\*{_FORM})", re.IGNORECASE)
+_WORD_TAG: Final = lazy_pattern(rf"[<◁](?=\\*(?:{_FORM}|{ESCAPABLE}))|\[(?=\\*/?THINK\])", re.IGNORECASE)
+_ESCAPED_WORD_TAG: Final = lazy_pattern(
+    rf"([<◁])\\(?=\\*(?:{_FORM}|{ESCAPABLE}))|(\[)\\(?=\\*/?THINK\])", re.IGNORECASE
+)
+_PLAIN_NAME: Final = lazy_pattern(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'=\s])?")
 
 
 @dataclass

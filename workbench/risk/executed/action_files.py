@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import NOT_COMPARED, Part
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.commands import command, plain_name, working_directories
@@ -36,7 +37,7 @@ from workbench.risk.word import UNKNOWN
 
 _LONGEST: Final = 20_000
 """How many characters of a command or of code are examined; a longer one is never rated LOW."""
-_CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
+_CELL_RUNS: Final = lazy_pattern(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MOST_BASES: Final = 8
 
 

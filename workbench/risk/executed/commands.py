@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.control_files import inputs_named, lists_named
 from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
@@ -41,11 +42,11 @@ from workbench.risk.paths import within
 _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
 """How many characters of a command or of code are examined; a longer one is never rated LOW."""
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
-_CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
+_ASSIGNMENT: Final = lazy_pattern(r"[A-Za-z_]\w*\+?=")
+_CELL_RUNS: Final = lazy_pattern(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins", "--load-plugins"})
 """Options whose value is a module that some programs load, or several with commas."""
-_VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
+_VERSION: Final = lazy_pattern(r"[-.]?[\d.]+\Z")
 _RECIPE_MARKS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
 _MOST_BASES: Final = 8
@@ -249,7 +250,7 @@ def _tree(finder: Finder, program: str, rest: list[str], bases: Bases, depth: in
         add_tree(finder, rest, bases, depth)
 
 
-_SCRIPT_NAME: Final = re.compile(r"[^-].*\.(?:py|[mc]?[jt]s|rb|pl|sh|bash|php|lua|go)")
+_SCRIPT_NAME: Final = lazy_pattern(r"[^-].*\.(?:py|[mc]?[jt]s|rb|pl|sh|bash|php|lua|go)")
 
 
 def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:

@@ -11,24 +11,27 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import words
 
 _FLAGS: Final[dict[str, re.Pattern[str]]] = {
-    "wget": re.compile(r"-[a-zA-Z]*i|--(?:input-file|config|post-file|body-file|method|use-askpass)\b"),
-    "curl": re.compile(r"-[a-zA-Z]*[KT]|--(?:config|upload-file|variable)\b|-[dF]|--(?:data|form|json|url-query)\b"),
-    "rsync": re.compile(r"--(?:files|include|exclude)-from\b|--filter\b|-[a-zA-Z]*[fe]|--rsh\b|--(?:read|only)-"),
-    "scp": re.compile(r"-[a-zA-Z]*[FSo]"),
-    "sftp": re.compile(r"-[a-zA-Z]*[bFSo]"),
-    "tar": re.compile(r"-?[a-zA-Z]*[xTXI]|--(?:extract|get|files-from|exclude-from|to-command|use-compress-program)\b"),
-    "wc": re.compile(r"--files0-from\b"),
-    "du": re.compile(r"--files0-from\b|-X|--exclude-from\b"),
-    "sort": re.compile(r"--files0-from\b|--compress-program\b"),
-    "find": re.compile(r"-files0-from\b"),
-    "touch": re.compile(r"-[a-z]*r|--reference\b"),
-    "chmod": re.compile(r"--reference\b"),
-    "chown": re.compile(r"--reference\b"),
-    "split": re.compile(r"--filter\b"),
-    "gh": re.compile(r"(?:--input|-F|--field|--body-file|--notes-file|-T)\b"),
+    "wget": lazy_pattern(r"-[a-zA-Z]*i|--(?:input-file|config|post-file|body-file|method|use-askpass)\b"),
+    "curl": lazy_pattern(r"-[a-zA-Z]*[KT]|--(?:config|upload-file|variable)\b|-[dF]|--(?:data|form|json|url-query)\b"),
+    "rsync": lazy_pattern(r"--(?:files|include|exclude)-from\b|--filter\b|-[a-zA-Z]*[fe]|--rsh\b|--(?:read|only)-"),
+    "scp": lazy_pattern(r"-[a-zA-Z]*[FSo]"),
+    "sftp": lazy_pattern(r"-[a-zA-Z]*[bFSo]"),
+    "tar": lazy_pattern(
+        r"-?[a-zA-Z]*[xTXI]|--(?:extract|get|files-from|exclude-from|to-command|use-compress-program)\b"
+    ),
+    "wc": lazy_pattern(r"--files0-from\b"),
+    "du": lazy_pattern(r"--files0-from\b|-X|--exclude-from\b"),
+    "sort": lazy_pattern(r"--files0-from\b|--compress-program\b"),
+    "find": lazy_pattern(r"-files0-from\b"),
+    "touch": lazy_pattern(r"-[a-z]*r|--reference\b"),
+    "chmod": lazy_pattern(r"--reference\b"),
+    "chown": lazy_pattern(r"--reference\b"),
+    "split": lazy_pattern(r"--filter\b"),
+    "gh": lazy_pattern(r"(?:--input|-F|--field|--body-file|--notes-file|-T)\b"),
 }
 """Options whose file controls what the program reads, sends or writes."""
 _ALWAYS: Final = words("patch unzip 7z cpio bsdtar bc dc")
@@ -38,7 +41,7 @@ _GIT_READS: Final = words(
     "--pathspec-from-file filter-repo replay"
 )
 """Words of git that let a file or the input determine what is changed."""
-_LISTS: Final = re.compile(
+_LISTS: Final = lazy_pattern(
     r"(?:--(?:arg-file|input-file|config|files0?-from|exclude-from|include-from|pathspec-from-file|"
     r"file|template|message-file|notes-file|description-file|logfile|input|body-file|post-file|template-file|cli-input-json|queries-file|changelog-file|env-file))(?:=(.*))?",
     re.DOTALL,
@@ -53,9 +56,9 @@ _SHORT: Final = {
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
 }
 """Letters of options whose value is a file with a list or settings, or with a commit message, by program."""
-_INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
-_FED: Final = re.compile(r"([^|;&\n]{1,300})\|(?!\|)")
-_SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
+_INPUT: Final = lazy_pattern(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
+_FED: Final = lazy_pattern(r"([^|;&\n]{1,300})\|(?!\|)")
+_SUBSTITUTED: Final = lazy_pattern(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
 _TAKES_INPUT: Final = words(
     "xargs gxargs parallel patch git tar cpio rsync wget curl bc dc bash sh zsh dash ksh python python3 node perl ruby "
     "psql sqlite3 mysql mariadb duckdb redis-cli mongosh ssh at batch crontab chpasswd read mapfile readarray "

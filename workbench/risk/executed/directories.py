@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-_PASSED_OVER: Final = re.compile(r"(?:\.(?:git|hg|jj|svn)|\.venv|venv|node_modules|__pycache__|\..*cache)\Z")
+from workbench.lazy_pattern import lazy_pattern
+
+_PASSED_OVER: Final = lazy_pattern(r"(?:\.(?:git|hg|jj|svn)|\.venv|venv|node_modules|__pycache__|\..*cache)\Z")
 _OUTPUTS: Final = frozenset({"build", "dist", "target", "out"})
 """Directories that usually hold what a build creates, but sometimes sources or the build's own program."""
 _MOST_OUTPUTS: Final = 4_000

@@ -5,15 +5,16 @@ from __future__ import annotations
 import glob
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 _LARGEST: Final = 1_000_000
-_INSTALLED: Final = re.compile(r"(.*/node_modules/(?:@[^/]+/)?[^/.@][^/]*)/")
-_NAME: Final = re.compile(r"((?:@[\w.~-]+/)?[\w.~-]+)(?:@[^/]*)?(?=/|\Z)")
+_INSTALLED: Final = lazy_pattern(r"(.*/node_modules/(?:@[^/]+/)?[^/.@][^/]*)/")
+_NAME: Final = lazy_pattern(r"((?:@[\w.~-]+/)?[\w.~-]+)(?:@[^/]*)?(?=/|\Z)")
 _ENVIRONMENTS: Final = (".venv", "venv", "env", ".env")
 _MAIN: Final = ("main", "module", "exports")
 _MOST_TARGETS: Final = 20

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed.directories import directories_under, files_under
 from workbench.risk.executed.source import Kind, is_program
 from workbench.risk.executed.unknown_names import endings_of, has_unknown, is_open, parents_of, patterns_of
@@ -27,9 +27,9 @@ _MOST_WALKED: Final = 2_000
 """How many directory entries are examined for a partly unknown name."""
 _ALWAYS_THERE: Final = frozenset({"", ".", ".."})
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
-VARIABLE_DIRECTORY: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
+VARIABLE_DIRECTORY: Final = lazy_pattern(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
 """A leading directory that is known only to the shell."""
-_EXPANDED: Final = re.compile(r"[*?\[$~]")
+_EXPANDED: Final = lazy_pattern(r"[*?\[$~]")
 
 
 class Lookup:

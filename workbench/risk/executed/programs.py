@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed.source import Kind
 from workbench.risk.paths import words
 
@@ -23,13 +24,13 @@ SCRIPTED: Final[dict[str, frozenset[str]]] = {
 VERBS: Final = {"deno": words("run test task serve bench"), "bun": words("run test x exec"), "node": words("inspect")}
 """Verbs that may precede the script."""
 INLINE: Final[dict[Kind, re.Pattern[str]]] = {
-    "shell": re.compile(r"-[a-zA-Z]*c[a-zA-Z]*()"),
-    "python": re.compile(r"-[bBdEiIOPqRsSuvx]*c(.*)", re.DOTALL),
-    "other": re.compile(r"(?:-[lnpaw]*[eE]|-p|-pe|--eval|--print|eval)()"),
+    "shell": lazy_pattern(r"-[a-zA-Z]*c[a-zA-Z]*()"),
+    "python": lazy_pattern(r"-[bBdEiIOPqRsSuvx]*c(.*)", re.DOTALL),
+    "other": lazy_pattern(r"(?:-[lnpaw]*[eE]|-p|-pe|--eval|--print|eval)()"),
 }
 """Flags of interpreters whose value is the code itself."""
-MODULE: Final = re.compile(r"-[bBdEiIOPqRsSuvx]*m(.*)")
-LOADED_FLAG: Final = re.compile(r"-(I|cp|[Mm](?![a-z]*\Z)|[rl](?=.)|[Mrl]\Z)(.*)", re.DOTALL)
+MODULE: Final = lazy_pattern(r"-[bBdEiIOPqRsSuvx]*m(.*)")
+LOADED_FLAG: Final = lazy_pattern(r"-(I|cp|[Mm](?![a-z]*\Z)|[rl](?=.)|[Mrl]\Z)(.*)", re.DOTALL)
 """Flags of perl, ruby, lua and java that name a module or a directory of modules."""
 RUN_SCRIPTS: Final = words("pdb trace cProfile profile runpy coverage kernprof debugpy")
 """Python modules that run a script, and have the flags `-o FILE` and `-s ORDER`."""

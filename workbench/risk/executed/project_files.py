@@ -16,6 +16,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed.directories import files_under
 from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
 from workbench.risk.executed.installed_packages import node_package, programs_of, settings_of
@@ -129,18 +130,18 @@ _TREE_VERBS: Final = {
     "docker": words("build buildx bake bud compose up"),
 }
 """Verbs with which other programs build, test or run the tree."""
-_SECTION: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_SECTION: Final = lazy_pattern(r"^[ \t]*\[", re.MULTILINE)
 _OFTEN_SET: Final = words("branch user color advice init pull rerere status column maintenance")
 """Sections of git's settings that neither run commands nor name URLs."""
-_VALUES: Final = re.compile(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[\w-]+[ \t]*=[ \t]*\"?([^\n]{1,1000})", re.MULTILINE)
-_HOOKS_PATH: Final = re.compile(r"\bhookspath[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE)
+_VALUES: Final = lazy_pattern(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[\w-]+[ \t]*=[ \t]*\"?([^\n]{1,1000})", re.MULTILINE)
+_HOOKS_PATH: Final = lazy_pattern(r"\bhookspath[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE)
 _MOST_VALUES: Final = 200
 _LONGEST_SETTINGS: Final = 200_000
-_SETTINGS: Final = re.compile(r"[\w.+-]{2,}")
-_AWK_LOADS: Final = re.compile(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
-_AWK_DIRECTIVE: Final = re.compile(r"@(?:load|include)\s+\"([^\"\n]+)\"")
-_SEPARATORS: Final = re.compile(r"[\s;&|(){}<>`\"'=,:]+")
-_VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/")
+_SETTINGS: Final = lazy_pattern(r"[\w.+-]{2,}")
+_AWK_LOADS: Final = lazy_pattern(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
+_AWK_DIRECTIVE: Final = lazy_pattern(r"@(?:load|include)\s+\"([^\"\n]+)\"")
+_SEPARATORS: Final = lazy_pattern(r"[\s;&|(){}<>`\"'=,:]+")
+_VARIABLE: Final = lazy_pattern(r"\$(?:\{\w+\}|\w+)/")
 
 
 def is_tree_program(program: str, rest: Sequence[str]) -> bool:

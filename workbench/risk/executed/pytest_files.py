@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed.finder import Finder
 from workbench.risk.executed.lookup import Bases
 from workbench.risk.executed.programs import LOOKED_FOR
@@ -18,12 +19,12 @@ from workbench.risk.word import UNKNOWN
 
 _LONGEST: Final = 20_000
 _MOST_BASES: Final = 8
-_TEST_NAME: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
-_PYTHON_PATH: Final = re.compile(r"\bpythonpath[ \t]*=[ \t]*(\[[^]]*\]|[^\n]*)")
-_NAME: Final = re.compile(r"[\w./-]+")
-_ADDED_PLUGIN: Final = re.compile(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
+_TEST_NAME: Final = lazy_pattern(r"test_.*\.py|.*_test\.py|conftest\.py")
+_PYTHON_PATH: Final = lazy_pattern(r"\bpythonpath[ \t]*=[ \t]*(\[[^]]*\]|[^\n]*)")
+_NAME: Final = lazy_pattern(r"[\w./-]+")
+_ADDED_PLUGIN: Final = lazy_pattern(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
 _MOST_ENTRIES: Final = 2_000
-_PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\Z|dist\Z")
+_PASSED_OVER: Final = lazy_pattern(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\Z|dist\Z")
 
 
 def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:

@@ -10,19 +10,21 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
+
 _MOST_NAMES: Final = 60
 _VALUE: Final = (
     r"""["']?[ \t]*[:=][ \t]*(\[[^\]]{0,2000}\]|\"\"\".{0,2000}?\"\"\"|'''.{0,2000}?'''|"""
     r"""[^\n]*(?:\n[ \t]+[^\n]+){0,40})"""
 )
-_PLUGINS: Final = re.compile(
+_PLUGINS: Final = lazy_pattern(
     rf"^[ \t]*[\"']?(?:load[-_]plugins?|plugins?|local[-_]plugins|extensions?|reporters?|output-format|hooks?){_VALUE}",
     re.M | re.S,
 )
-_PATHS: Final = re.compile(rf"^[ \t]*[\"']?(?:paths?|python[-_]?path|mypy_path|source-roots){_VALUE}", re.M | re.S)
-_CODE: Final = re.compile(rf"^[ \t]*[\"']?init[-_]hook{_VALUE}", re.M | re.S)
-_MODULE: Final = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?![\w/-])")
-_DIRECTORY: Final = re.compile(r"[\w@+./-]{1,200}")
+_PATHS: Final = lazy_pattern(rf"^[ \t]*[\"']?(?:paths?|python[-_]?path|mypy_path|source-roots){_VALUE}", re.M | re.S)
+_CODE: Final = lazy_pattern(rf"^[ \t]*[\"']?init[-_]hook{_VALUE}", re.M | re.S)
+_MODULE: Final = lazy_pattern(r"(?<![\w./-])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?![\w/-])")
+_DIRECTORY: Final = lazy_pattern(r"[\w@+./-]{1,200}")
 
 
 def plugins_named(text: str) -> tuple[str, ...]:

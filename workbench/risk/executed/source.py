@@ -17,6 +17,7 @@ from pathlib import PurePath
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.files.stat_keys import has_settled
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed.control_files import inputs_named
 from workbench.risk.executed.python_settings import code_in, directories_named, plugins_named
 from workbench.risk.paths import words
@@ -43,34 +44,34 @@ _KINDS: Final[dict[str, Kind]] = {
     ".mk": "recipes",
 }
 _PROGRAM_MAGIC: Final = (b"#!", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04")
-_SHEBANG: Final = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+)(?:[ \t]+(\S+))?)?")
-_SHELLS: Final = re.compile(r"(?:ba|z|k|da|a|mk)?sh\Z|bats\Z")
-_INNER: Final = re.compile(r"\$\(([^()]{0,400})\)|`([^`]{0,400})`")
-_SEPARATORS: Final = re.compile(r"&&|\|[|&]?|;+|&|\n|[(){}`]")
-_WORD: Final = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|\$\{[^}\n]*\}|[^\s"'])+""")
-_REDIRECT: Final = re.compile(r"\d*[<>]")
-_IMPORTS: Final = re.compile(
+_SHEBANG: Final = lazy_pattern(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+)(?:[ \t]+(\S+))?)?")
+_SHELLS: Final = lazy_pattern(r"(?:ba|z|k|da|a|mk)?sh\Z|bats\Z")
+_INNER: Final = lazy_pattern(r"\$\(([^()]{0,400})\)|`([^`]{0,400})`")
+_SEPARATORS: Final = lazy_pattern(r"&&|\|[|&]?|;+|&|\n|[(){}`]")
+_WORD: Final = lazy_pattern(r"""(?:"[^"\n]*"|'[^'\n]*'|\$\{[^}\n]*\}|[^\s"'])+""")
+_REDIRECT: Final = lazy_pattern(r"\d*[<>]")
+_IMPORTS: Final = lazy_pattern(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[\w ,*\t]+)|import[ \t]+([\w., \t]+))", re.M
 )
-_LOADED: Final = re.compile(
+_LOADED: Final = lazy_pattern(
     r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use|source|input|do)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
 )
-_LOADED_PLAIN: Final = re.compile(
+_LOADED_PLAIN: Final = lazy_pattern(
     r"^[ \t]*(?:source|load|include|require|use|import|\.|\\ir?|\\include(?:_relative)?|\\\.|\.read|\.load|"
     r"%run|-r|--require|--import|//go:generate)"
     r"[ \t]+[\"']?([\w./:@-]+)",
     re.M,
 )
 """Matches an unquoted name after `source`, `load` and similar words, as in bats, Tcl, Perl, SQL and option files."""
-_WILDCARD: Final = re.compile(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
-_FILE_BY_KEY: Final = re.compile(
+_WILDCARD: Final = lazy_pattern(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
+_FILE_BY_KEY: Final = lazy_pattern(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""
     r"""(?:import|include)_\w+)["']?[ \t]*[:=]\s*\[?\s*(?:-[ \t]+)?["']?([\w@.-]{1,200})"""
 )
 """Files named without a directory in settings."""
-_PATHS_IN_SETTINGS: Final = re.compile(r"(?<![\w./@+-])\.?[\w@+.-]*(?:/[\w@+.-]+)+")
-_ENTRY_POINTS: Final = re.compile(r"""["']?\b([A-Za-z_][\w.]*):[A-Za-z_]\w*\b["']?|\bsettings[ \t]*=[ \t]*([\w.]+)""")
-_NAMED_BY_KEY: Final = re.compile(
+_PATHS_IN_SETTINGS: Final = lazy_pattern(r"(?<![\w./@+-])\.?[\w@+.-]*(?:/[\w@+.-]+)+")
+_ENTRY_POINTS: Final = lazy_pattern(r"""["']?\b([A-Za-z_][\w.]*):[A-Za-z_]\w*\b["']?|\bsettings[ \t]*=[ \t]*([\w.]+)""")
+_NAMED_BY_KEY: Final = lazy_pattern(
     r"""\b(?:main|bin|module|app|entry\w*|preload|require|script|file|plugins?|bootstrap|processor|hooks)["']?"""
     r"""[ \t]*[:=]\s*\[?\s*["']?([\w./-]{1,200})"""
 )
@@ -88,31 +89,31 @@ _SETTINGS_FILES: Final = (
     ".flake8",
     "rc",
 )
-_EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
-_DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
-_LOADS_NAMED: Final = re.compile(
+_EXPANSION: Final = lazy_pattern(r"\$\{[^}\n]{0,200}\}")
+_DOTTED: Final = lazy_pattern(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
+_LOADS_NAMED: Final = lazy_pattern(
     r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module|resolve_name"
 )
 """Calls by which Python loads modules named in strings; elsewhere, a dotted string is rarely a module."""
-_MODULE_BY_NAME: Final = re.compile(
+_MODULE_BY_NAME: Final = lazy_pattern(
     r"""(?:import_module|__import__|run_module|import_string|resolve_name)\s*\(\s*["']([\w.]{1,200})["']"""
 )
-_MODULE_OF_PACKAGE: Final = re.compile(r"""\(\s*["'](\.[\w.]{0,200})["']\s*,\s*["']([\w.]{1,200})["']""")
+_MODULE_OF_PACKAGE: Final = lazy_pattern(r"""\(\s*["'](\.[\w.]{0,200})["']\s*,\s*["']([\w.]{1,200})["']""")
 """Matches a module that is named relative to a package: `import_module(".x", "package")`."""
-_JOINED: Final = re.compile(
+_JOINED: Final = lazy_pattern(
     r"""["'`][\w@+.-]{1,100}["'`]\)?(?:\s*[,/+]\s*(?:["'`]/["'`]\s*\+\s*)?["'`]/?[\w@+./-]{1,100}["'`]){1,6}"""
 )
 """Matches strings that a call such as `join`, or an operator, may join to a path: `join(here, "lib", "x")`."""
-_BEHIND_VARIABLE: Final = re.compile(r"""(?:[+.]\s*["'`]|[})]|\$[\w:]+)/([\w@+.-][\w@+./-]{0,200})["'`]""")
+_BEHIND_VARIABLE: Final = lazy_pattern(r"""(?:[+.]\s*["'`]|[})]|\$[\w:]+)/([\w@+.-][\w@+./-]{0,200})["'`]""")
 """Matches the end of a path behind a directory in a variable: `__dirname + "/x"`, `${here}/x`, `#{dir}/x`."""
-_RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
-_PATH_ADDED: Final = re.compile(r"\bsys\.path\b([^\n;]{1,300})")
-_STRING: Final = re.compile(r"""["']([\w@+./-]{1,200})["']""")
-_PATH: Final = re.compile(r"[\w@+./-]{3,200}")
+_RUNS_TEXT: Final = lazy_pattern(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
+_PATH_ADDED: Final = lazy_pattern(r"\bsys\.path\b([^\n;]{1,300})")
+_STRING: Final = lazy_pattern(r"""["']([\w@+./-]{1,200})["']""")
+_PATH: Final = lazy_pattern(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
 _MOST_PLAIN: Final = 40
 _MOST_PATHS: Final = 60
-_QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
+_QUOTED: Final = lazy_pattern(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
 class ScannedFile(NamedTuple):
@@ -255,7 +256,7 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
     return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
 
 
-_PROGRAM_SET: Final = re.compile(
+_PROGRAM_SET: Final = lazy_pattern(
     r"^[ \t]*(?:override\s+|export\s+)*[\w.-]+\s*[:?!]{0,3}=\s*([\w.-]*/\S+)", re.MULTILINE
 )
 """A program that a variable names, such as `SHELL := ./sh` or `CC = tools/cc`."""
@@ -383,13 +384,15 @@ def is_redirect(word: str) -> bool:
     return bool(_REDIRECT.match(word))
 
 
-_TARGET: Final = re.compile(r"([^\s:#@][^:#]*?)\s*::?(?![:=])\s*([^#;]*)(?:;(.*))?")
-_ASSIGNMENT: Final = re.compile(r"(?:export\s+)?[\w.-]+\s*[?+:!]*=")
-_RUN_AT_ONCE: Final = re.compile(r"\$[({]shell ([^(){}]*)[)}]|`([^`]*)`")
-_RECURSES: Final = re.compile(r"\$[({]MAKE[)}]((?:[ \t]+[\w./=-]+)*)|(?:^|[\s;&|])(?:make|just)((?:[ \t]+[\w./=-]+)+)")
+_TARGET: Final = lazy_pattern(r"([^\s:#@][^:#]*?)\s*::?(?![:=])\s*([^#;]*)(?:;(.*))?")
+_ASSIGNMENT: Final = lazy_pattern(r"(?:export\s+)?[\w.-]+\s*[?+:!]*=")
+_RUN_AT_ONCE: Final = lazy_pattern(r"\$[({]shell ([^(){}]*)[)}]|`([^`]*)`")
+_RECURSES: Final = lazy_pattern(
+    r"\$[({]MAKE[)}]((?:[ \t]+[\w./=-]+)*)|(?:^|[\s;&|])(?:make|just)((?:[ \t]+[\w./=-]+)+)"
+)
 _TAKES_VALUE: Final = words("-C -f -I -j -l -o -W --directory --file --makefile --justfile --jobs --set -d")
 _MARKS: Final = "@-+ \t"
-_VARIABLE: Final = re.compile(r"\$\((\w+)\)")
+_VARIABLE: Final = lazy_pattern(r"\$\((\w+)\)")
 
 
 @dataclass

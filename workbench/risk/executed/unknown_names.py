@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY
 from workbench.risk.executed.source import CODE_ENDINGS, Kind
 from workbench.risk.word import UNKNOWN
 
 _MOST_VALUES: Final = 40
 _LONGEST: Final = 200
-_FILLED_IN: Final = re.compile(
+_FILLED_IN: Final = lazy_pattern(
     rf"{UNKNOWN}+|\$\{{[^}}]*\}}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|"
     rf"\{{\}}|(?<![\w-]){ENTRY}\b|\A~[^/]+(?=/)"
 )
 """What the shell fills in, and what `find` and `xargs` put in the place of a file."""
-_NAMED_HOME: Final = re.compile(r"~[^/]+/")
+_NAMED_HOME: Final = lazy_pattern(r"~[^/]+/")
 """A directory that only the shell knows: `~+/`, `~user/`."""
-_HOME: Final = re.compile(r"\$(?:HOME\b|\{HOME\})")
-_ANY_DIRECTORY: Final = re.compile(r"(?:(?<=/)|\A)\*/(?:\*/)*")
-_SEPARATORS: Final = re.compile(r"[\s;&|(){}<>`\"'=,:]+")
-_VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/?")
+_HOME: Final = lazy_pattern(r"\$(?:HOME\b|\{HOME\})")
+_ANY_DIRECTORY: Final = lazy_pattern(r"(?:(?<=/)|\A)\*/(?:\*/)*")
+_SEPARATORS: Final = lazy_pattern(r"[\s;&|(){}<>`\"'=,:]+")
+_VARIABLE: Final = lazy_pattern(r"\$(?:\{\w+\}|\w+)/?")
 _ENDINGS: Final[dict[Kind, tuple[str, ...]]] = {
     "shell": (".sh", ".bash", ".zsh", ".ksh", ".bats"),
     "python": (".py", ".pyw", ".pyz"),

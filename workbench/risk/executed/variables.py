@@ -8,28 +8,29 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.lookup import VARIABLE_DIRECTORY, Bases
 from workbench.risk.paths import within
 
-_PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
-_MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
-_LIBRARIES_SET: Final = re.compile(
+_PATH_SET: Final = lazy_pattern(r"\bPATH=([^\s;&|]+)")
+_MODULES_SET: Final = lazy_pattern(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
+_LIBRARIES_SET: Final = lazy_pattern(
     r"\b(?:LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|DYLD_FALLBACK_LIBRARY_PATH|CLASSPATH|AWKPATH|AWKLIBPATH|PERL5LIB|RUBYLIB|"
     r"NODE_PATH|LUA_PATH|LUA_CPATH|GCONV_PATH|GEM_PATH|GEM_HOME|PYTHONPATH|TCLLIBPATH|R_LIBS(?:_USER)?|JULIA_LOAD_PATH|"
     r"FPATH|PYTHONHOME|PYTHONUSERBASE|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|KUBECONFIG|DOCKER_CONFIG|AWS_CONFIG_FILE|GIT_CONFIG_\w+|MYSQL_HOME|PGSYSCONFDIR)"
     r"=([^\s;&|]+)"
 )
 """Variables that name directories or files from which a program loads code or settings."""
-_HOMES_SET: Final = re.compile(r"\b(?:HOME|ZDOTDIR|XDG_CONFIG_HOME|XDG_DATA_HOME)=([^\s;&|]+)")
-_GIT_SET: Final = re.compile(r"\bGIT_(?:COMMON_)?DIR=([^\s;&|]+)")
-_MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
+_HOMES_SET: Final = lazy_pattern(r"\b(?:HOME|ZDOTDIR|XDG_CONFIG_HOME|XDG_DATA_HOME)=([^\s;&|]+)")
+_GIT_SET: Final = lazy_pattern(r"\bGIT_(?:COMMON_)?DIR=([^\s;&|]+)")
+_MOUNT: Final = lazy_pattern(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
 _VALUE: Final = r"=(\"[^\"]*\"|'[^']*'|[^\s;&|]+)"
-_CODE_SET: Final = re.compile(rf"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES){_VALUE}")
-_CLASS_SET: Final = re.compile(rf"\b(?:PYTHONBREAKPOINT|PYTHONWARNINGS){_VALUE}")
+_CODE_SET: Final = lazy_pattern(rf"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES){_VALUE}")
+_CLASS_SET: Final = lazy_pattern(rf"\b(?:PYTHONBREAKPOINT|PYTHONWARNINGS){_VALUE}")
 """Variables that name functions or classes of modules that Python imports for them."""
 
-_MODULE_OPTION: Final = re.compile(r"-[Mmr]")
+_MODULE_OPTION: Final = lazy_pattern(r"-[Mmr]")
 """An option of Perl or Ruby that precedes the module to load."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.files.recorded_stat import MOST_TEXT
 from workbench.files.recorded_stat import text as text_of
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, names_in, poisons
 from workbench.risk.paths import within
 from workbench.risk.programs.endless import rate_format
@@ -24,7 +25,7 @@ from workbench.risk.word import UNKNOWN, Word
 if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
-_CONTROL = re.compile(
+_CONTROL = lazy_pattern(
     rf"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u0*1[bB]))(?!\[(?:[\d;:]|%[sd]|{UNKNOWN}|\$)*m|\Z|\s*\Z)|\\x9[bd]|\\u009[bd]|[\x9b\x9d]",
     re.I,
 )
@@ -32,14 +33,14 @@ _CONTROL = re.compile(
 
 _ACTIVATES = ("/bin/activate", "/Scripts/activate")
 """Scripts of environments of Python, which change neither the directory nor HOME."""
-_MAY_MOVE = re.compile(
+_MAY_MOVE = lazy_pattern(
     r"(?<![\w-])(?:cd|pushd|popd|eval|source|\.|exec|alias|trap)(?=\s|;|$)|CDPATH|PROMPT_COMMAND", re.MULTILINE
 )
-_ASSIGNS = re.compile(r"(?<![\w$])[A-Za-z_]\w*(?=\+?=)|(?<=read )\w+|(?<=printf -v )\w+|(?<=mapfile )\w+")
+_ASSIGNS = lazy_pattern(r"(?<![\w$])[A-Za-z_]\w*(?=\+?=)|(?<=read )\w+|(?<=printf -v )\w+|(?<=mapfile )\w+")
 _LASTS = "changes the shell for later commands"
 _MAY_RUN = "has a word that may become several, one of which may run a command"
-_ONE_NAME = re.compile(r"[^*?]*")
-_HARMLESS_SET = re.compile(r"[-+][euxvP]*o?")
+_ONE_NAME = lazy_pattern(r"[^*?]*")
+_HARMLESS_SET = lazy_pattern(r"[-+][euxvP]*o?")
 _HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose physical")
 _MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_expand_once execfail varredir_close")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import REDIS_READS
 from workbench.risk.programs.escalation import asks_help, changes_data, destroys
 from workbench.risk.programs.rule import Rule, named, subcommands, words
@@ -87,14 +88,14 @@ def _docker(call: Call) -> None:
     _docker_verb(call)
 
 
-_INSPECTS = re.compile(
+_INSPECTS = lazy_pattern(
     r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
 )
 """Formats that do not print a container's environment variables."""
 
 
 _MOUNTED_FILES = "deletes files that are mounted in a container"
-_DELETES = re.compile(
+_DELETES = lazy_pattern(
     r"(?:\S*/)?(?:rm|shred|unlink)\Z|(?:.*[\s;&|(])?(?:rm|shred)\s+-|.*-exec(?:dir)?\s+rm\s|.*\s-delete\b|-delete\Z",
     re.DOTALL,
 )
@@ -107,7 +108,7 @@ def _gives_files(strings: list[str]) -> bool:
     return any(not mount.endswith((":ro", ",readonly", ",ro")) for mount in mounts)
 
 
-_MOUNT = re.compile(r"-v\Z|--(?:volume|mount)(?:=|\Z)")
+_MOUNT = lazy_pattern(r"-v\Z|--(?:volume|mount)(?:=|\Z)")
 
 
 def _in_container(call: Call, at: int) -> None:
@@ -160,7 +161,7 @@ _KUBE = subcommands(
     _HIGH,
     "-n --namespace --context --kubeconfig --cluster",
 )
-_KUBE_SECRET = re.compile(r"(?:[\w.,-]+,)?secrets?(?:\.v1\w*)?(?:[/,].*)?")
+_KUBE_SECRET = lazy_pattern(r"(?:[\w.,-]+,)?secrets?(?:\.v1\w*)?(?:[/,].*)?")
 
 
 def _kubectl(call: Call) -> None:
@@ -265,7 +266,7 @@ def _ansible(call: Call) -> None:
         call.raise_to("MEDIUM", "looks at what a play would do")
 
 
-_SHOWS_SECRETS = re.compile(r"--(?:with-decryption|show-?secrets?(?:-values)?|showsecret|include-values)(?:=true)?")
+_SHOWS_SECRETS = lazy_pattern(r"--(?:with-decryption|show-?secrets?(?:-values)?|showsecret|include-values)(?:=true)?")
 
 
 def _aws(call: Call) -> None:
@@ -296,7 +297,7 @@ _THINGS = words(
     "apps app machine machines volumes pg postgres d1 r2 kv queues pages deployments functions projects domains dns "
     "certs checks ips sites hosting services orgs teams"
 )
-_HIDDEN = re.compile(r"secret|env|config|token|auth|password|cred|--remote|--output|-o\Z")
+_HIDDEN = lazy_pattern(r"secret|env|config|token|auth|password|cred|--remote|--output|-o\Z")
 
 
 def _deploys(call: Call) -> None:

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from math import inf
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs import text, wrappers
 from workbench.risk.programs.rule import Rule
 from workbench.risk.shell.call import Call
@@ -16,18 +17,18 @@ _PRINTS = "prints without end, or more than fits in memory"
 _COMPUTES = "may compute without end"
 _WAITS = "waits for more than a day"
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_WAIT = re.compile(r"(\d+\.?\d*|\.\d+|(?i:inf(?:inity)?))([smhd]?)")
-_WIDE = re.compile(r"%[-+ #0']*(?:\d{7,}|\d*\.\d{7,})")
-_TAKES_WIDTH = re.compile(r"%[-+ #0']*(?:\d*\.)?\*")
-_POWER = re.compile(r"\^\s*(?![\s\d])|\^\s*\d{5,}|\^[^;\n]*\^|\b(?:while|for|define)\b")
-_AWK_LOOP = re.compile(r"while\s*\(\s*(?:[1-9]\d*|!0|\"[^\"]+\")\s*\)|for\s*\([^;()]*;\s*;")
-_AWK_LEAVES = re.compile(r"\b(?:exit|break|return|getline)\b")
-_SED_LABEL = re.compile(r"(?:^|[;{}\n])\s*:\s*([\w-]+)")
-_SED_LINES = re.compile(r"(?:^|[;{}\n$!\d/])\s*[NnqQdD](?=[;\s}]|$)")
-_JQ_ENDLESS = re.compile(
+_WAIT = lazy_pattern(r"(\d+\.?\d*|\.\d+|(?i:inf(?:inity)?))([smhd]?)")
+_WIDE = lazy_pattern(r"%[-+ #0']*(?:\d{7,}|\d*\.\d{7,})")
+_TAKES_WIDTH = lazy_pattern(r"%[-+ #0']*(?:\d*\.)?\*")
+_POWER = lazy_pattern(r"\^\s*(?![\s\d])|\^\s*\d{5,}|\^[^;\n]*\^|\b(?:while|for|define)\b")
+_AWK_LOOP = lazy_pattern(r"while\s*\(\s*(?:[1-9]\d*|!0|\"[^\"]+\")\s*\)|for\s*\([^;()]*;\s*;")
+_AWK_LEAVES = lazy_pattern(r"\b(?:exit|break|return|getline)\b")
+_SED_LABEL = lazy_pattern(r"(?:^|[;{}\n])\s*:\s*([\w-]+)")
+_SED_LINES = lazy_pattern(r"(?:^|[;{}\n$!\d/])\s*[NnqQdD](?=[;\s}]|$)")
+_JQ_ENDLESS = lazy_pattern(
     r"\brepeat\s*\(|\b(?:until\s*\(\s*false|while\s*\(\s*true)\b|\brange\s*\([^)]*(?:\d{8,}|infinite)|\bdef\b"
 )
-_JQ_ENDS = re.compile(r"\b(?:limit|first)\s*\(|\bbreak\b")
+_JQ_ENDS = lazy_pattern(r"\b(?:limit|first)\s*\(|\bbreak\b")
 
 
 def _yes(call: Call) -> None:

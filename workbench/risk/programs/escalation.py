@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import words
@@ -20,12 +21,12 @@ from workbench.risk.word import UNKNOWN, Word, literal
 How: TypeAlias = Literal[
     "run", "into", "write", "read", "high", "address", "remote", "port", "exposed", "setting", "python", "code"
 ]
-_URL: Final = re.compile(r"(?:(?:git|hg|svn|bzr)\+|https?:|ftps?:|ssh:|git:|file:|npm:|jsr:|git@)|.* @ ", re.I)
-_REMOTE: Final = re.compile(r"(?:[a-z][a-z+.-]*:|[\w.-]+@[\w.-]+:)", re.I)
-_MODULE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+/|.*@")
-_EVERYWHERE: Final = re.compile(r"(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+\Z")
-_FINE_SETTING: Final = re.compile(
-    r"(?:user\.|color\.|advice\.|core\.(?:autocrlf|longpaths|symlinks|eol)|http\.\w*buffer)", re.I
+_URL: Final = lazy_pattern(r"(?:(?:git|hg|svn|bzr)\+|https?:|ftps?:|ssh:|git:|file:|npm:|jsr:|git@)|.* @ ", re.I)
+_REMOTE: Final = lazy_pattern(r"(?:[a-z][a-z+.-]*:|[\w.-]+@[\w.-]+:)", re.I)
+_MODULE: Final = lazy_pattern(r"[\w-]+(?:\.[\w-]+)+/|.*@")
+_EVERYWHERE: Final = lazy_pattern(r"(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+\Z")
+_FINE_SETTING: Final = lazy_pattern(
+    r"(?i)(?:user\.|color\.|advice\.|core\.(?:autocrlf|longpaths|symlinks|eol)|http\.\w*buffer)"
 )
 _ELSEWHERE: Final = "runs code from outside the workspace"
 _AT_URL: Final = "runs or installs what is at an address"
@@ -283,9 +284,9 @@ _OF_GIT: Final = {
 
 
 _RATED_VERBS: Final = frozenset({*_OF_GIT, "worktree", "bundle", "ls-remote", "clone"})
-_OVERWRITES: Final = re.compile(r"\+[^:]*:(?!refs/(?:remotes|tags|notes|pull)/).")
+_OVERWRITES: Final = lazy_pattern(r"\+[^:]*:(?!refs/(?:remotes|tags|notes|pull)/).")
 """Matches a refspec that replaces a local branch whatever it holds."""
-_BRANCH: Final = re.compile(r"[^:/][^:]*:(?!refs/(?:remotes|tags|notes|pull)/|//).")
+_BRANCH: Final = lazy_pattern(r"[^:/][^:]*:(?!refs/(?:remotes|tags|notes|pull)/|//).")
 
 
 def _git(call: Call, original: list[Word]) -> None:
@@ -318,7 +319,7 @@ def _git_verb(call: Call, original: list[Word], operands: list[Word], verb: str,
         call.raise_to("HIGH", "runs another program")
 
 
-_EXPORTS_TO: Final = re.compile(r"(?:\A|=)type=(?:local|tar|oci|docker|cacheonly)\b[^ ]*?\bdest=([^,]+)")
+_EXPORTS_TO: Final = lazy_pattern(r"(?:\A|=)type=(?:local|tar|oci|docker|cacheonly)\b[^ ]*?\bdest=([^,]+)")
 
 
 def _docker(call: Call, original: list[Word]) -> None:
@@ -362,7 +363,7 @@ def _cmake(call: Call, original: list[Word]) -> None:
         call.run_words([literal(_SAME_TOOLS.get(name.text, name.text)), *deep, *rest])
 
 
-_CONNECTED: Final = re.compile(r"-[Mmr](?:LWP|IO::Socket|Net\b|HTTP|Socket|net/|open-uri|socket)")
+_CONNECTED: Final = lazy_pattern(r"-[Mmr](?:LWP|IO::Socket|Net\b|HTTP|Socket|net/|open-uri|socket)")
 
 
 def _loads_network(call: Call, original: list[Word]) -> None:
@@ -386,29 +387,29 @@ _DESTROYS = (
 )
 _SENDS = "publish|deploy|upload|down|send"
 """Verbs whose effect others see; together with a verb that only displays, they count as nouns."""
-_IS_DOWN = re.compile(r"(?:[\w-]+:)*down", re.IGNORECASE)
+_IS_DOWN = lazy_pattern(r"(?:[\w-]+:)*down", re.IGNORECASE)
 _MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
-_VERB = re.compile(
+_VERB = lazy_pattern(
     rf"(?:\w+:)*(?:{_DESTROYS})(?:[:_-][\w:-]*)?|[\w-]+[.:](?:{_DESTROYS})|{_MIGRATES}|(?:\w+:)*(?:{_SENDS})",
     re.IGNORECASE,
 )
-_JOINED = re.compile(rf"[a-z]+-(?:{_DESTROYS})")
-_STATEMENT = re.compile(
+_JOINED = lazy_pattern(rf"[a-z]+-(?:{_DESTROYS})")
+_STATEMENT = lazy_pattern(
     r"\b(?:drop|truncate|alter)\s+(?:table|database|schema|keyspace|collection|index|view|user|role|type|function)\b"
     r"|\bdelete\s+from\b|\A\s*truncate\s+\w|\bgrant\s+[\w\s,]{1,80}\s(?:on|to)\s|\bupdate\s+\S+\s+set\s",
     re.IGNORECASE,
 )
 _LOOKS = words("list ls get show status describe logs info help version")
-_CAMEL = re.compile(rf"(?i:{_DESTROYS})[A-Z]\w*")
-_FLAG = re.compile(rf"--?(?:{_DESTROYS}|all|force|hard|accept-data-loss|no-backup)(?:-[\w-]+)?(?:=.*)?", re.IGNORECASE)
+_CAMEL = lazy_pattern(rf"(?i:{_DESTROYS})[A-Z]\w*")
+_FLAG = lazy_pattern(rf"(?i)--?(?:{_DESTROYS}|all|force|hard|accept-data-loss|no-backup)(?:-[\w-]+)?(?:=.*)?")
 _HARMLESS_FLAGS = words("--dry-run --dryrun --whatif --what-if --check --reset-cache --force-color --all-features")
 _SAYS = words("-m --message -t --title -b --body")
 """Flags whose value is a message."""
-_NAME = re.compile(rf"{_DESTROYS}|clear", re.IGNORECASE)
+_NAME = lazy_pattern(rf"{_DESTROYS}|clear", re.IGNORECASE)
 _NOUNS = frozenset(_SENDS.split("|"))
 _FIRST = 3
 """How many leading operands may be the verb."""
-_PLAIN = re.compile(r"[\w:.-]+", re.ASCII)
+_PLAIN = lazy_pattern(r"[\w:.-]+", re.ASCII)
 
 
 def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:

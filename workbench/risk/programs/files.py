@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import Rule, flag_names, named, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
@@ -15,7 +16,7 @@ from workbench.risk.word import UNKNOWN, Word, literal
 
 _INTO = uses("write", "-t --target-directory")
 _COPY_VALUES = words("-S --suffix -m -o -g --mode --owner --group --context")
-_LOCK = re.compile(r"(?:(?:refs/)?[\w./-]*)?\.?[\w-]+\.lock")
+_LOCK = lazy_pattern(r"(?:(?:refs/)?[\w./-]*)?\.?[\w-]+\.lock")
 _TEMPLATES = words("example sample template dist")
 _WRITE = Spec("MEDIUM", "changes files", operands="write")
 

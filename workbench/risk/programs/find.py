@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY
 from workbench.risk.paths import is_regenerable, is_secret, within
 from workbench.risk.programs.rule import Rule, words
@@ -194,7 +195,7 @@ def _placed(word: Word, query: FindQuery, start: Word, *, takes_all: bool) -> Wo
     return Word(text, word.raw, is_pattern, start.runs, start.splits, takes_all)
 
 
-_SECRET = re.compile(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
+_SECRET = lazy_pattern(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
 _VARIABLES = ("prints the variables", "prints all variables", "prints variables", "shows or changes what was typed")
 _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 

@@ -6,6 +6,7 @@ import os
 import re
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.git_programs import programs_named
 from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
@@ -143,7 +144,7 @@ _CHANGE = Spec(
 )
 _NETWORK = Spec("MEDIUM", "fetches from a configured remote", operands="text", flags=_EXTERNAL)
 _HIGH_CONFIG = Spec("HIGH", "changes what git runs and keeps", operands="text")
-_REMOTE = re.compile(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")
+_REMOTE = lazy_pattern(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")
 
 _TABLE: dict[str, Spec] = {
     **dict.fromkeys(
@@ -234,7 +235,7 @@ _BEFORE = Spec(
     values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
     flags=flags("HIGH", "changes what git runs", "-c --config-env"),
 )
-_FINE_SETTINGS = re.compile(
+_FINE_SETTINGS = lazy_pattern(
     r"(?:user\.(?:name|email)|color\.\w+|core\.(?:quotepath|pager)=(?:cat)?|core\.quotepath|advice\.\w+|"
     r"commit\.gpgsign|init\.defaultbranch|diff\.\w+renames?|log\.(?!showsignature)\w+|"
     r"pull\.\w+|safe\.directory)(?:=.*)?\Z",
@@ -332,7 +333,7 @@ def _checks_out(call: Call, verb: str) -> None:
         call.writes_anywhere()
 
 
-_CHECKS_SIGNATURES = re.compile(r"%[-+ ]?G[?GKSFPT]|%\(\*?signature")
+_CHECKS_SIGNATURES = lazy_pattern(r"%[-+ ]?G[?GKSFPT]|%\(\*?signature")
 
 
 def _checks_signatures(call: Call, verb: str) -> None:
@@ -455,7 +456,7 @@ def _config(call: Call) -> None:
         call.guard(f"{call.scan.context.workspace}/.git/config" if local else f"{call.scan.context.home}/.gitconfig")
 
 
-_SECRET_SETTING = re.compile(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
+_SECRET_SETTING = lazy_pattern(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
 
 
 def _changes(options: list[ParsedOption]) -> bool:

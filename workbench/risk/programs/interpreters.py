@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code, reaches_beyond_data
 from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
@@ -100,7 +101,7 @@ def _serves(call: Call, rest: list[Word]) -> None:
 
 
 _SERVES = "serves files to other machines"
-_THIS_MACHINE = re.compile(r"127(?:\.\d+){3}|localhost|::1")
+_THIS_MACHINE = lazy_pattern(r"127(?:\.\d+){3}|localhost|::1")
 
 
 def _module_files(call: Call, name: str, rest: list[Word]) -> None:
@@ -161,10 +162,10 @@ _CODE_FLAGS = {
     "julia": words("-e --eval"),
     "pwsh": words("-c -Command -EncodedCommand"),
 }
-_PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
+_PYTHON = lazy_pattern(r"(?:python|pypy|ipython)[\d.]*w?")
 
-_LOADED = re.compile(r"-[rI](?:/|~|\.\.)")
-_POWER_CODE = re.compile(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
+_LOADED = lazy_pattern(r"-[rI](?:/|~|\.\.)")
+_POWER_CODE = lazy_pattern(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
 _OTHER_SHELL = "runs a line of a shell that is not read here"
 _VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
 """Flags whose value is the next word."""
@@ -242,7 +243,7 @@ def interpreter(call: Call) -> None:
     _code_from_stdin(call)
 
 
-_EDITS = {"perl": re.compile(r"-[a-zA-HJ-LN-Z0-9]*?i"), "ruby": re.compile(r"-[a-zA-DF-HJ-Z0-9]*?i")}
+_EDITS = {"perl": lazy_pattern(r"-[a-zA-HJ-LN-Z0-9]*?i"), "ruby": lazy_pattern(r"-[a-zA-DF-HJ-Z0-9]*?i")}
 """Flags that make the interpreter edit the files after the code in place: `-pi`, `-i.bak`."""
 
 
@@ -264,7 +265,7 @@ def _edits(call: Call, way: _Way) -> None:
             call.use(word, "write" if writes else "read")
 
 
-_LOADS = re.compile(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z")
+_LOADS = lazy_pattern(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z")
 
 
 def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
@@ -355,7 +356,7 @@ def _code(call: Call, code: Word) -> None:
     call.runs_code(code.text)
 
 
-_CLIENT_RUNS = re.compile(r"(?:^|[;\n]|-\w*e|--execute[= ])\s*(?:system|pager|tee|source|edit)\s")
+_CLIENT_RUNS = lazy_pattern(r"(?:^|[;\n]|-\w*e|--execute[= ])\s*(?:system|pager|tee|source|edit)\s")
 
 
 def _data_base(call: Call) -> None:
@@ -398,10 +399,10 @@ def _agent(call: Call) -> None:
         call.raise_to("HIGH", "starts an agent unwatched")
 
 
-_EDITOR_FLAG = re.compile(
+_EDITOR_FLAG = lazy_pattern(
     r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--?(?:eval|execute|script|load|funcall)|-f\Z|-l\Z|-x\Z"
 )
-_EDITOR_RUNS = re.compile(
+_EDITOR_RUNS = lazy_pattern(
     r"!|\b(?:so|source|py\w*|lua\w*|perl|ruby|call|exe\w*|system|terminal|e|edit|r|read|w|write)\b\s*\S"
 )
 
@@ -416,7 +417,7 @@ def _editor(call: Call) -> None:
         call.raise_to("HIGH", "gives the editor commands to run")
 
 
-_SHOWS = re.compile(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
+_SHOWS = lazy_pattern(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
 _TMUX_READS = words(
     "ls lsp lsc list-sessions list-panes list-windows capture-pane capturep has-session has info display-message"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import METADATA
 from workbench.risk.hg_settings import program_named
 from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
@@ -13,7 +14,7 @@ from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = "sends data to another machine"
-_LOCAL = re.compile(r"(?:https?://)?(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
+_LOCAL = lazy_pattern(r"(?:https?://)?(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
 _CURL = Spec(
     operands="text",
     values=words(
@@ -106,7 +107,7 @@ def _asked(call: Call, method: str, *, local: bool) -> None:
 
 
 _LONGEST_METHOD = 12
-_CURL_OUTPUT = re.compile(r"%output\{(?:>>)?([^}]*)\}")
+_CURL_OUTPUT = lazy_pattern(r"%output\{(?:>>)?([^}]*)\}")
 """A file that `--write-out` switches its output to."""
 
 
@@ -153,7 +154,7 @@ def _wget(call: Call) -> None:
 
 
 _METHODS = words("GET HEAD OPTIONS POST PUT PATCH DELETE")
-_ITEM = re.compile(r"[^=@]*(?::=|=)|.*@\S")
+_ITEM = lazy_pattern(r"[^=@]*(?::=|=)|.*@\S")
 _HTTPIE = Spec(
     operands="text",
     values=words(
@@ -451,8 +452,8 @@ _HOSTS: dict[str, Rule] = {
 }
 
 
-_LOCAL_HOST = re.compile(r"localhost|127(?:\.\d+){1,3}|::1|0\.0\.0\.0")
-_FLAGS = re.compile(r"-[zvnw46\d]+")
+_LOCAL_HOST = lazy_pattern(r"localhost|127(?:\.\d+){1,3}|::1|0\.0\.0\.0")
+_FLAGS = lazy_pattern(r"-[zvnw46\d]+")
 
 
 def _nc(call: Call) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.go_toolchain import downloaded_release
 from workbench.risk.programs.rule import Rule, subcommands, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
@@ -207,7 +208,7 @@ _OTHER_FILES = words(
     "-f -C -c -p -I -s -S -x --file --directory --config --configfile --rootdir --confcutdir --init-script --settings "
     "--gradle-user-home --project-dir --build-file --buildfile -b"
 )
-_RUN_FIRST = re.compile(
+_RUN_FIRST = lazy_pattern(
     r"--run_under|--host_jvm_args|--server_javabase|--init-script|-I\Z|--use-runner|-Dexec\.|--override_repository"
 )
 _AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.packages import (
     ASKS,
     BUILD,
@@ -172,7 +173,9 @@ RULES: dict[str, Rule] = {
 }
 
 
-_PIP_SOURCE = re.compile(r"--(?:index|extra-i|find|trusted|proxy|root|target|prefix|break|config-s|global-o)|-[ift]\Z")
+_PIP_SOURCE = lazy_pattern(
+    r"--(?:index|extra-i|find|trusted|proxy|root|target|prefix|break|config-s|global-o)|-[ift]\Z"
+)
 
 
 def _pip(call: Call) -> None:

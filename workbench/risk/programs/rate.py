@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from itertools import takewhile
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import is_secret, within
 from workbench.risk.programs import (
     builtins,
@@ -78,7 +79,7 @@ _ASKED_SHORT = {
     "-version": words("java javac"),
 }
 _MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
-_PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
+_PLAIN_NAME = lazy_pattern(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
 
 
 def recognizes(name: str) -> bool:
@@ -159,7 +160,7 @@ _DRY = {
     **dict.fromkeys(words("kubectl helm oc"), frozenset()),
 }
 _DRY_FLAGS = words("--dry-run --dry-run=client --dry-run=server --dry-run=true")
-_RUNS_MORE = re.compile(
+_RUNS_MORE = lazy_pattern(
     r"--dry-run=(?:none|false)|post-renderer|://|--config|exec|plugin|(?<!\S)(?:proxy|run|cp|config)(?!\S)"
 )
 _HAVE_VERBS = words(
@@ -233,7 +234,7 @@ _BUILDERS = words("cargo go bazel bazelisk stack cabal zig lein dotnet swift dar
 _RUN_PROJECT = words("run r run-script --run start exec xtask")
 _MOST_AHEAD = 5
 """How many words may be that verb."""
-_CHECKS = re.compile(r"(?:unit|test|lint|spec|e2e|check|format|type)", re.IGNORECASE)
+_CHECKS = lazy_pattern(r"(?:unit|test|lint|spec|e2e|check|format|type)", re.IGNORECASE)
 """Matches the names of scripts that take the names of tests or files."""
 _SOURCES = (".ts", ".tsx", ".js", ".mjs", ".cjs")
 _CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
@@ -292,7 +293,7 @@ def _may_be_function(call: Call) -> None:
 
 _MOVES = words("z zi j ji jo autojump fasd_cd workon mkcd take cdp bd up")
 """Functions that many shells have for changing to a directory by a part of its name."""
-_EDITS = re.compile(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
+_EDITS = lazy_pattern(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
 
 
 def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
@@ -314,7 +315,7 @@ def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
         call.use(word._replace(text=home), "write" if writes or flag in OUTPUTS else "read")
 
 
-_THIS_MACHINE = re.compile(r"\w+://(?:[^@/]*@)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/]|\Z)|file:///?(?!/)")
+_THIS_MACHINE = lazy_pattern(r"\w+://(?:[^@/]*@)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/]|\Z)|file:///?(?!/)")
 _MESSAGE_FLAGS = words("-m --message -t --title -b --body --description --notes --comment --subject")
 _MOST_WORDS = 30
 

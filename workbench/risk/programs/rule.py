@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
 from workbench.risk.paths import words as words
@@ -53,7 +53,7 @@ def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> C
     return rule
 
 
-_SETTING = re.compile(r"[A-Za-z_]\w*=")
+_SETTING = lazy_pattern(r"[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.rule import Rule, always, named, subcommands, words
 from workbench.risk.shell.call import Call, Spec
@@ -47,7 +48,7 @@ def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harml
     return rule
 
 
-_RUN_WHEN_OPENED = re.compile(
+_RUN_WHEN_OPENED = lazy_pattern(
     r".*\.(?:desktop|app|command|tool|terminal|workflow|scptd?|applescript|exe|bat|cmd|lnk|jar|AppImage|pkg|sh|py)/?|"
     r"(?i:terminal|iterm\d*|ghostty|kitty|wezterm|alacritty|warp|konsole|automator|script editor)"
 )
@@ -68,7 +69,7 @@ def _dbus_send(call: Call) -> None:
     call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
 
 
-_BUS_ASKS = re.compile(
+_BUS_ASKS = lazy_pattern(
     r"(?:org\.freedesktop\.DBus\.)?(?:Introspectable\.Introspect|Properties\.Get(?:All)?|Peer\.(?:Ping|GetMachineId)|"
     r"ListNames|ListActivatableNames|NameHasOwner|GetNameOwner|GetId|ObjectManager\.GetManagedObjects)"
 )
@@ -301,9 +302,7 @@ RULES: dict[str, Rule] = {
 
 _READS = Spec(operands="text")
 _AT_ONCE = frozenset(("-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "--SIGNAL=KILL", "--SIGNAL=9", "--SIGNAL=SIGKILL"))
-
-
-_ONE_PROGRAM = re.compile(
+_ONE_PROGRAM = lazy_pattern(
     r"""\"?(?:\$!|\$\((?:lsof\s+-t?i?t?\s*-?[ti]*\s*(?:tcp|udp)?:\d+|pgrep\s+(?:-f\s+)?[\w./'"-]+|pidof\s+[\w.-]+)\s*\))\"?\Z"""
 )
 """A word that names the processes listening on one port, those with one name, or the last background job."""
@@ -340,13 +339,13 @@ def _kill_by_name(call: Call, strings: list[str]) -> None:
         call.raise_to("HIGH", "ends every process of that name, also the user's own")
 
 
-_SHARED = re.compile(
+_SHARED = lazy_pattern(
     r"(?i:bash|sh|zsh|fish|ssh|sshd|tmux|screen|emacs|vim|nvim|code|"
     r"docker|dockerd|containerd|systemd|xorg|gnome-shell|plasmashell|finder|dock|firefox|chrome|chromium|google chrome|"
     r"safari|postgres|mysqld|mongod|redis-server)"
 )
 """Names of shells, editors, browsers, databases and parts of the desktop, which the user works with."""
-_WORKBENCH = re.compile(r"\bohw\b|\bworkbench\b")
+_WORKBENCH = lazy_pattern(r"\bohw\b|\bworkbench\b")
 
 
 def _fuser(call: Call) -> None:
@@ -366,9 +365,9 @@ def _is_service(text: str) -> bool:
 
 
 _DATA_BASES = frozenset((1433, 1521, 2181, 3306, 5432, 5672, 6379, 6443, 7687, 8086, 9042, 9092, 9200, 11211, 27017))
-_LISTENS = re.compile(r"lsof[^|;)]*:(\d+)")
-_FUSER_KILLS = re.compile(r"-\w*k")
-_PORT = re.compile(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
+_LISTENS = lazy_pattern(r"lsof[^|;)]*:(\d+)")
+_FUSER_KILLS = lazy_pattern(r"-\w*k")
+_PORT = lazy_pattern(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
 
 
 def _as_other(call: Call) -> None:
@@ -383,7 +382,7 @@ def _as_other(call: Call) -> None:
         call.run_words(rest)
 
 
-_SETS_CLOCK = re.compile(r"\d{8,12}(?:\.\d\d)?\Z")
+_SETS_CLOCK = lazy_pattern(r"\d{8,12}(?:\.\d\d)?\Z")
 
 
 def _date(call: Call) -> None:
@@ -417,7 +416,7 @@ _zfs = subcommands(
     | dict.fromkeys(words("destroy rollback receive recv"), Spec("HIGH", _DESTROYS, operands="text")),
     _FILE_SYSTEM,
 )
-_BTRFS = re.compile(r"s\w* d|f\w* resize|dev\w* (?:d|rem)|r\w* start|check .*--repair|rescue ")
+_BTRFS = lazy_pattern(r"s\w* d|f\w* resize|dev\w* (?:d|rem)|r\w* start|check .*--repair|rescue ")
 """Verbs of btrfs that change or destroy data; they may be abbreviated, as in `su de`."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import printed_variables
 from workbench.risk.programs.rule import Rule, flag_names, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
@@ -61,7 +62,7 @@ def _dc(call: Call) -> None:
         call.raise_to("MEDIUM", "runs the content of a file")
 
 
-_STRING = re.compile(r"\"([^\"\\\n]{2,300})\"|'([^'\\\n]{2,300})'")
+_STRING = lazy_pattern(r"\"([^\"\\\n]{2,300})\"|'([^'\\\n]{2,300})'")
 
 
 def _reads_named(call: Call, program: Word) -> None:
@@ -73,7 +74,7 @@ def _reads_named(call: Call, program: Word) -> None:
             call.use(Word(path, program.raw), "read")
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def _less(call: Call) -> None:
@@ -93,10 +94,10 @@ def _less(call: Call) -> None:
 _STEERS_PAGER = "gives the pager a command"
 
 
-_JQ_READS = re.compile(r"(?<![.\w\"$])(?:import|include)\b")
+_JQ_READS = lazy_pattern(r"(?<![.\w\"$])(?:import|include)\b")
 
 
-_JQ_FILE = re.compile(r"-[a-zA-Z]*f|--from-file(?:=.*)?", re.DOTALL)
+_JQ_FILE = lazy_pattern(r"-[a-zA-Z]*f|--from-file(?:=.*)?", re.DOTALL)
 
 
 def _jq(call: Call) -> None:
@@ -129,7 +130,7 @@ _M4 = Spec(
     values=words("-L -d -l -I -B -H -N -S -s --nesting-limit --include -D -U --define --undefine --hashsize"),
     paths=uses("write", "-F --freeze-state -o --error-output --debugfile") | uses("read", "-R --reload-state"),
 )
-_M4_RUNS = re.compile(r"e?syscmd'?\s*\(\s*[`\[]*([^`'\[\]()]*)[\]']*\s*\)")
+_M4_RUNS = lazy_pattern(r"e?syscmd'?\s*\(\s*[`\[]*([^`'\[\]()]*)[\]']*\s*\)")
 
 
 def _m4(call: Call) -> None:
@@ -160,12 +161,12 @@ RULES |= {
 
 _SED = Spec(values=words("-e --expression -l --line-length"), paths=uses("read", "-f --file"))
 _EXPRESSIONS = {"-e", "--expression"}
-_SUBSTITUTION = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([\w ]*)", re.DOTALL)
-_FILE_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*([wWrR])\s*([^\n;}]+)")
-_RUN_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*e(?:\s|$|;|})")
-_TEXT_COMMAND = re.compile(r"(?:^|[;{}\n\d$/])\s*[aic](?:\\?\n|\\|\s).*", re.DOTALL)
+_SUBSTITUTION = lazy_pattern(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([\w ]*)", re.DOTALL)
+_FILE_COMMAND = lazy_pattern(r"(?:^|[;{}\n]|[\d$/!,])\s*([wWrR])\s*([^\n;}]+)")
+_RUN_COMMAND = lazy_pattern(r"(?:^|[;{}\n]|[\d$/!,])\s*e(?:\s|$|;|})")
+_TEXT_COMMAND = lazy_pattern(r"(?:^|[;{}\n\d$/])\s*[aic](?:\\?\n|\\|\s).*", re.DOTALL)
 _SED_RANGE = r"(?:\d+(?:~\d+)?|\$|/(?:\\[^\n]|[^/\\\n])*/[IM]*)"
-_SED_HARMLESS = re.compile(
+_SED_HARMLESS = lazy_pattern(
     rf"[;\s]*(?:{_SED_RANGE}(?:\s*,\s*(?:{_SED_RANGE}|[+~]\d+))?\s*!?\s*)?(?:"
     r"[{}]|(?:[=dDgGhHnNpPxz]|[qQl][ \t]*\d*|[btT][ \t]*[\w-]*)(?=[;\s}]|\Z)|:[ \t]*[\w-]+[ \t]*(?=[;\n]|\Z)|"
     r"#[^\n]*|[aic](?:\\?\n|[ \t\\])[^\n]*|"
@@ -173,20 +174,20 @@ _SED_HARMLESS = re.compile(
     re.DOTALL,
 )
 """A sed command that runs nothing and neither reads nor writes files."""
-_BRACKETS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+_BRACKETS = lazy_pattern(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
 _AWK_PLAIN = (
     r'(?P<string>"(?:\\.|[^"\\])*")|(?P<open>"(?:\\.|[^"\\])*\\?\Z)|(?P<word>[\w.$]+|\+\+|--)|'
     r"(?P<blank>[ \t]+|#[^\n]*)|(?P<sign>\|\||\|&?|&&|>>|>=|.)"
 )
-_AWK_TOKEN = re.compile(rf"(?P<regex>/(?:\\.|[^/\\\n])+/)|{_AWK_PLAIN}", re.DOTALL)
-_AWK_AFTER_SLASH = re.compile(_AWK_PLAIN, re.DOTALL)
+_AWK_TOKEN = lazy_pattern(rf"(?P<regex>/(?:\\.|[^/\\\n])+/)|{_AWK_PLAIN}", re.DOTALL)
+_AWK_AFTER_SLASH = lazy_pattern(_AWK_PLAIN, re.DOTALL)
 """The tokens on the rest of a line on which a slash is known to start no pattern."""
 _AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
 """Words of awk after which a slash starts a pattern; after any other word, it is a division."""
 _AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")
-_AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
-_AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
-_AWK_WRITES_ANYWHERE = re.compile(r"print[^;}]{0,400}>>?\s*[a-zA-Z($]")
+_AWK_READS = lazy_pattern(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
+_AWK_WRITES = lazy_pattern(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
+_AWK_WRITES_ANYWHERE = lazy_pattern(r"print[^;}]{0,400}>>?\s*[a-zA-Z($]")
 
 
 def _sed(call: Call) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
 from workbench.risk.programs.cloud import or_status
@@ -14,9 +14,9 @@ from workbench.risk.programs.rule import Rule, launcher, stays_one, subcommands,
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
-_ENV_SPLITS = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)", re.DOTALL)
-_OF_STDIN = re.compile(r"0?<")
-_ENV_FLAG = re.compile(r"-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z", re.DOTALL)
+_ENV_SPLITS = lazy_pattern(r"(?s)(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)")
+_OF_STDIN = lazy_pattern(r"0?<")
+_ENV_FLAG = lazy_pattern(r"(?s)-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z")
 
 
 def _env(call: Call) -> None:
@@ -115,12 +115,12 @@ def _strings(call: Call) -> None:
 
 _OF_TIME = "-p -v -a -q -l -h --portability --verbose --append --quiet"
 _OF_TIMEOUT = "-v -f -p --foreground --preserve-status --verbose"
-_ARCHITECTURE = re.compile(r"linux(?:32|64)|i[3-6]86|x86_64|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|sparc\w*|ia64")
+_MACHINE = lazy_pattern(r"linux(?:32|64)|i[3-6]86|x86_64|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|sparc\w*|ia64")
 
 
 def _setarch(call: Call) -> None:
     """Rate setarch, whose first operand may be an architecture or already the command."""
-    named = bool(call.words) and bool(_ARCHITECTURE.fullmatch(call.words[0].text))
+    named = bool(call.words) and bool(_MACHINE.fullmatch(call.words[0].text))
     wrapper(skip=1 if named else 0, plain="-v -R -F -Z -L -X -B -I -S -T -3 --uname-2.6 --addr-no-randomize")(call)
     if len(call.words) < 2 and not any(word.text.startswith("--") for word in call.words):
         call.raise_to("HIGH", "starts a shell unseen")
@@ -407,8 +407,8 @@ _TRACE = wrapper(
     risk="MEDIUM",
     reason="watches what a program does",
 )
-_TRACE_SETTING = re.compile(r"-E|--env=(?=\w)")
-_TRACE_PIPES = re.compile(r"(?:-o|--output=)[|!]")
+_TRACE_SETTING = lazy_pattern(r"-E|--env=(?=\w)")
+_TRACE_PIPES = lazy_pattern(r"(?:-o|--output=)[|!]")
 
 
 def _trace(call: Call) -> None:

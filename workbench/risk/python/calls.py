@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.python import table
 from workbench.risk.python.methods import METHODS, WRITING, argument, sets_variable, sets_variables, starts
 from workbench.risk.python.rate import Judge, asks, sends
@@ -17,7 +18,7 @@ from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Val
 _OF_IPYTHON: Final = frozenset(
     {"system", "getoutput", "run_line_magic", "magic", "run_cell_magic", "run_cell", "ex", "ev", "system_raw"}
 )
-SECRET: Final = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIAL|ACCESS_KEY", re.I)
+SECRET: Final = lazy_pattern(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIAL|ACCESS_KEY", re.I)
 
 
 def judge_call(judge: Judge, call: ast.Call) -> None:

@@ -7,15 +7,16 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.environment import poisons
 from workbench.risk.python import table
 from workbench.risk.python.rate import Judge, asks, line_of, sends
 from workbench.risk.python.table import Use
 from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, joined, strings
 
-_MODE: Final = re.compile(r"[rwaxbtU+]{1,4}")
-WRITING: Final = re.compile(r"[wax+]")
-_LOSES_DATA: Final = re.compile(r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|load_extension)\b", re.I)
+_MODE: Final = lazy_pattern(r"[rwaxbtU+]{1,4}")
+WRITING: Final = lazy_pattern(r"[wax+]")
+_LOSES_DATA: Final = lazy_pattern(r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|load_extension)\b", re.I)
 
 
 def argument(judge: Judge, call: ast.Call, use: Use) -> Values:

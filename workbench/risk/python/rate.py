@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.actions import assess_url
 from workbench.risk.assessment import ANY, ENTRY, Part, shortened
@@ -36,7 +37,7 @@ _TELLING: Final = (
     "id_rsa",
     "id_ed25519",
 )
-_OPEN: Final = re.compile(f"[{UNKNOWN}{CONTENT}]")
+_OPEN: Final = lazy_pattern(f"[{UNKNOWN}{CONTENT}]")
 _DOES: Final[dict[Kind, str]] = {
     "read": "reads",
     "deep": "reads",
@@ -236,7 +237,7 @@ def names_secret(text: str) -> bool:
     return ("/" in text or text.startswith((".", "~", "id_"))) and " " not in text and is_secret(text)
 
 
-_HERE: Final = re.compile(r"https?://(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
+_HERE: Final = lazy_pattern(r"https?://(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
 _CARRIES: Final = frozenset({"params", "headers", "cookies", "auth", "json", "data", "files"})
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from workbench.risk.python.resolver import Reading
 
@@ -137,7 +139,7 @@ def _operation(reading: Reading, node: ast.BinOp) -> Values:
     return (PLAIN,) if {*remaining, *right} <= {PLAIN} else UNRESOLVED
 
 
-_POSITION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
+_POSITION = lazy_pattern(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
 
 
 def filled(text: str, values: Values) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
 from workbench.risk.environment import (
     MAKES_NAMEREFS,
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
 
     from workbench.risk.shell.scan import Scan
 
-_SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
-_FITS = re.compile(r"[*?]|\[[^]]*\](?!=)")
-_PLACED = re.compile(r"\[([^]]*)\]\+?=")
-_FLAGS = re.compile(r"\s-([A-Za-z]+)")
-_DECLARED = re.compile(r"[+=\[]")
+_SUBSCRIPT = lazy_pattern(r"\[.*(?:\$\(|`)", re.DOTALL)
+_FITS = lazy_pattern(r"[*?]|\[[^]]*\](?!=)")
+_PLACED = lazy_pattern(r"\[([^]]*)\]\+?=")
+_FLAGS = lazy_pattern(r"\s-([A-Za-z]+)")
+_DECLARED = lazy_pattern(r"[+=\[]")
 _NAMES = frozenset({"variable_assignment", "variable_name"})
-_PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
-_SPLIT_VALUE = re.compile(r"(?=.*[ *?\[])[\w./=:,@%+{}()\"'|;<>&$!#*?\[\] -]{1,200}\Z", re.ASCII)
+_PLAIN_VALUE = lazy_pattern(r"[\w./-]+\Z", re.ASCII)
+_SPLIT_VALUE = lazy_pattern(r"(?=.*[ *?\[])[\w./=:,@%+{}()\"'|;<>&$!#*?\[\] -]{1,200}\Z", re.ASCII)
 """Values that the shell splits or expands where they stand without quotes."""
-_PRINTS = re.compile(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s*")
-_REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
+_PRINTS = lazy_pattern(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s*")
+_REFERS = lazy_pattern(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
 
 
 def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = False) -> None:
@@ -173,15 +174,15 @@ def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "",
         scan.values.pop(_NAME_SET.split(name)[0], None)
 
 
-_NAME_SET = re.compile(r"[+\[]")
-_DEFAULT = re.compile(r"\$\{(\w+)(?:\[[^]]*\])?:?=(.*)\}\Z", re.DOTALL)
-_PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])(.*)\}\Z", re.DOTALL)
-_ELEMENT = re.compile(r"(?:\$\{[!#]?)?(\w+)\[(.*?)\](?=\Z|[-:+#%/^,@}=?])", re.DOTALL)
-_REFERS_TO = re.compile(r"\$\{!(\w+|[@*#])[^\w@*\[]")
-_ALL = re.compile(r"[@*]|-?\d+")
-_PROMPT = re.compile(r"@P\}\Z")
+_NAME_SET = lazy_pattern(r"[+\[]")
+_DEFAULT = lazy_pattern(r"\$\{(\w+)(?:\[[^]]*\])?:?=(.*)\}\Z", re.DOTALL)
+_PART_OF = lazy_pattern(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])(.*)\}\Z", re.DOTALL)
+_ELEMENT = lazy_pattern(r"(?:\$\{[!#]?)?(\w+)\[(.*?)\](?=\Z|[-:+#%/^,@}=?])", re.DOTALL)
+_REFERS_TO = lazy_pattern(r"\$\{!(\w+|[@*#])[^\w@*\[]")
+_ALL = lazy_pattern(r"[@*]|-?\d+")
+_PROMPT = lazy_pattern(r"@P\}\Z")
 _BODIES = frozenset({"do_group", "compound_statement"})
-_SUM = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
+_SUM = lazy_pattern(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
 
 
 def expanded(scan: Scan, node: Node) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, string_literals
 from workbench.risk.followed_symlinks import followed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _COPIES = frozenset({"cp", "gcp", "ln", "install", "rsync", "scp"})
 _GIT_READS = frozenset({"add", "commit", "diff", "log", "show", "blame", "stage"})
-_LEAVES_OUT = re.compile(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|include|filter)|-[xcm]\Z|--message")
+_LEAVES_OUT = lazy_pattern(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|include|filter)|-[xcm]\Z|--message")
 _ONLY_TEXT = frozenset({"basename", "dirname", "true", "false", ":", "expr", "seq", "which", "whereis", "type"})
 _ONLY_TEXT |= {"man", "tr"}
 OUTPUTS = frozenset(
@@ -41,9 +41,9 @@ OUTPUTS = frozenset(
 )
 """Flags that in most programs name an output file or directory."""
 _CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
-_STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
+_STRING = lazy_pattern(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
 _COMMANDED = frozenset({"sqlite3", "duckdb", "psql", "mysql", "mariadb", "ex", "vi", "vim", "nvim", "emacs", "gdb"})
-_PATH = re.compile(r"(?:[\w.~-]*/)+[\w.-]+")
+_PATH = lazy_pattern(r"(?:[\w.~-]*/)+[\w.-]+")
 _HOOK_INSTALLERS = {"pre-commit": {"install", "uninstall"}, "lefthook": {"install", "uninstall"}, "git": {"lfs"}}
 _HOLDS_PROTECTED = frozenset({".github", ".config"})
 _MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ _LOOKS_AT = frozenset(f"-{letter}" for letter in "abcdefghkprsuwxGLNOS")
 """Operators before the name of a file."""
 _COMPARES_FILES = frozenset({"-nt", "-ot", "-ef"})
 _BEFORE_OPERATOR = frozenset({"", "[", "[[", "!", "(", "&&", "||", "-a", "-o"})
-_OPERATOR = re.compile(r"-[A-Za-z]+|[=!<>]=?|=~|\]\]?|\)|&&|\|\|")
-_PROGRAM = re.compile(r'"?\$\((?:command -v|which|type -[pP]) [\w.+-]+(?: 2>\s*/dev/null)?\)"?')
+_OPERATOR = lazy_pattern(r"-[A-Za-z]+|[=!<>]=?|=~|\]\]?|\)|&&|\|\|")
+_PROGRAM = lazy_pattern(r'"?\$\((?:command -v|which|type -[pP]) [\w.+-]+(?: 2>\s*/dev/null)?\)"?')
 """Matches a word that is the path of a program, as in `[ -x "$(command -v git)" ]`."""
 
 

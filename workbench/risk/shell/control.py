@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import MOST_REASONS, Part, shortened
 from workbench.risk.shell.conditions import files_tested, words_tested
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
 _FEW_NODES = 250
-_LEAVES = re.compile(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
+_LEAVES = lazy_pattern(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
 _MOVES = (("cd",), ("pushd",), ("popd",))
 LineStart: TypeAlias = tuple[str | None, dict[str, str], dict[str, str]]
 """The directory, the variables, and those known without an assignment, at the start of a line."""
@@ -204,9 +205,9 @@ MOVES_CALLER = frozenset({"eval", "command", "builtin", "time", "!"})
 """Commands whose inner command runs in the same shell, so its change of directory lasts."""
 _OWN_SHELL = frozenset({"subshell", "command_substitution", "process_substitution", "pipeline"})
 
-_MOVE = re.compile(rb"\b(?:cd|pushd|popd)\b")
-_MOVER = re.compile(rb"(?:\w+=\S*\s+)*[\\'\"]*(?:cd|pushd|popd|eval|command|builtin|time)\b")
-_DOWN = re.compile(rb"cd +(?!\S*\.\.)[\w@+][\w.@+/-]*")
+_MOVE = lazy_pattern(rb"\b(?:cd|pushd|popd)\b")
+_MOVER = lazy_pattern(rb"(?:\w+=\S*\s+)*[\\'\"]*(?:cd|pushd|popd|eval|command|builtin|time)\b")
+_DOWN = lazy_pattern(rb"cd +(?!\S*\.\.)[\w@+][\w.@+/-]*")
 
 
 def change(scan: Scan, word: Word | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
 from workbench.risk.paths import words
 from workbench.risk.shell.words import count_of_words
@@ -20,16 +21,16 @@ _FEW_COMMAS = 15
 """With this many commas, braces expand to at most 32,768 words."""
 NO_END = "may repeat without end"
 _TOO_MANY = "expands to so many words that memory may run out"
-_LEAVES = re.compile(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
-_ALWAYS = re.compile(
+_LEAVES = lazy_pattern(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
+_ALWAYS = lazy_pattern(
     r"(?:true|:|sleep\s+[\w.]+|echo\b[^|;&]*|printf\b[^|;&]*|date\b[^|;&]*|\(\(\s*[1-9]\d*\s*\)\)"
     r"|\[\[?\s+[\w\"'-]+\s+\]\]?|test\s+\w+|!\s*false)\s*;?\s*"
 )
-_NEVER = re.compile(r"(?:false|!\s*(?:true|:)|\(\(\s*0\s*\)\))\s*;?\s*")
-_COUNTS_FAR = re.compile(r"[<>]=?\s*\d{8,}|=\s*\d{8,}")
-_BODY = re.compile(r"\bdo\b|(?<=\)\))\s*[;{]")
-_QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\w+|\$\{[^{}]*\}", re.DOTALL)
-_WORD = re.compile(r"[^\s;|&()<>`]+")
+_NEVER = lazy_pattern(r"(?:false|!\s*(?:true|:)|\(\(\s*0\s*\)\))\s*;?\s*")
+_COUNTS_FAR = lazy_pattern(r"[<>]=?\s*\d{8,}|=\s*\d{8,}")
+_BODY = lazy_pattern(r"\bdo\b|(?<=\)\))\s*[;{]")
+_QUOTED = lazy_pattern(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\w+|\$\{[^{}]*\}", re.DOTALL)
+_WORD = lazy_pattern(r"[^\s;|&()<>`]+")
 _WHOLE = words(
     "sort tac wc tail shuf tsort column md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum sponge "
     "bc dc factor cmp diff comm"
@@ -40,8 +41,8 @@ _PASS_ON = words(
     "sed awk gawk mawk nawk tee strings jq numfmt iconv less more xargs parallel pv lolcat"
 )
 """Filters that read to the end of their input and print as they read."""
-_HEAD_ALL = re.compile(r"\s(?:-[a-z]*[nc]|--lines|--bytes)(?![= ]*\d{1,9}[kKM]?(?![\w.]))")
-_QUITS = re.compile(r"\s['\"]?\d+\s*q['\"]?(?=\s|$)")
+_HEAD_ALL = lazy_pattern(r"\s(?:-[a-z]*[nc]|--lines|--bytes)(?![= ]*\d{1,9}[kKM]?(?![\w.]))")
+_QUITS = lazy_pattern(r"\s['\"]?\d+\s*q['\"]?(?=\s|$)")
 
 
 def is_cut(stages: list[tuple[str, str]]) -> bool:

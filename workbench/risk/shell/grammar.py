@@ -25,19 +25,20 @@ from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
     from workbench.risk.shell.call import Call, Use
 
 _RUNS: Final = "runs another program"
-_OPTION: Final = re.compile(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^@&]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^@&]*)\Z")
-_COLUMNS: Final = re.compile(r"(?<!\S)\|(?!\S)")
-_NUMBER: Final = re.compile(r"-\d+\Z")
-_NEGATIVE: Final = re.compile(r"-[\d.]")
-_BRACKET: Final = re.compile(r"\[[!^]?\]?(?:\[:\w+:\]|[^]])*\]")
-_ANY_NAME: Final = re.compile(r"\*|\?.*\?")
-_QUOTABLE: Final = re.compile(r"-[\w-]{1,30}\Z", re.ASCII)
+_OPTION: Final = lazy_pattern(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^@&]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^@&]*)\Z")
+_COLUMNS: Final = lazy_pattern(r"(?<!\S)\|(?!\S)")
+_NUMBER: Final = lazy_pattern(r"-\d+\Z")
+_NEGATIVE: Final = lazy_pattern(r"-[\d.]")
+_BRACKET: Final = lazy_pattern(r"\[[!^]?\]?(?:\[:\w+:\]|[^]])*\]")
+_ANY_NAME: Final = lazy_pattern(r"\*|\?.*\?")
+_QUOTABLE: Final = lazy_pattern(r"-[\w-]{1,30}\Z", re.ASCII)
 _PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read", "n": "list"}
 _ALWAYS: Final = ("--help", "--version")
 _UNKNOWN_WORD: Final = "has a word only known at run time, which may be an option"

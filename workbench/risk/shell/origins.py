@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
 from workbench.risk.shell.words import DIGITS, NUMBERS, ansi_text, without_counts
 from workbench.risk.word import UNKNOWN, Word
@@ -20,17 +21,17 @@ ARGUMENTS = "@"
 
 _ONE = r"[-+]?(?:0[xX][\da-fA-F]+|\d+(?:#\w+)?|\{-?\d+\.\.-?\d+(?:\.\.-?\d+)?\})"
 _AROUND = r"[\s()\"']"
-_NUMBER = re.compile(rf"{_AROUND}*(?:{_ONE}(?:{_AROUND}+{_ONE})*{_AROUND}*)?")
+_NUMBER = lazy_pattern(rf"{_AROUND}*(?:{_ONE}(?:{_AROUND}+{_ONE})*{_AROUND}*)?")
 TEMPORARY = "/tmp/tmp.??????????"
-_CREATED = re.compile(
+_CREATED = lazy_pattern(
     r"""\"?\$\(mktemp(?:\s+(?:-[dq]+|-t\s+[\w.-]+|--directory|/tmp/[\w.-]+|2>\s*/dev/null))*\s*\)\"?"""
 )
 """A substitution that creates a temporary file or directory and prints its name."""
-_KEYS = re.compile(r"\$\{!([A-Za-z_]\w*)\[[@*]\]\}")
-_RUNS = re.compile(r"\$\((?!\()|`|[<>]\(")
-_EXPANDED = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|\d+|[@*])")
-_NAME = re.compile(r"(?<![\w#])(?:[A-Za-z_]\w*)|\$\{?!?(?:\d+|[@*])")
-_ONLY_SET = re.compile(r"(?<![\w$\]])[A-Za-z_]\w*\s*=(?!=)")
+_KEYS = lazy_pattern(r"\$\{!([A-Za-z_]\w*)\[[@*]\]\}")
+_RUNS = lazy_pattern(r"\$\((?!\()|`|[<>]\(")
+_EXPANDED = lazy_pattern(r"\$\{?[!#]?([A-Za-z_]\w*|\d+|[@*])")
+_NAME = lazy_pattern(r"(?<![\w#])(?:[A-Za-z_]\w*)|\$\{?!?(?:\d+|[@*])")
+_ONLY_SET = lazy_pattern(r"(?<![\w$\]])[A-Za-z_]\w*\s*=(?!=)")
 
 
 class Sum(NamedTuple):
@@ -172,11 +173,11 @@ def _plain(name: str) -> str:
 
 RUNS = "runs a command in a subscript"
 _NO_QUOTES = str.maketrans("", "", "'\"\\")
-_INSIDE = re.compile(r"\[.*(?:\$\(|`|\$\{)", re.DOTALL)
-_SECOND_HALF = re.compile(rf"(?:\A|{UNKNOWN})\(.*\)\s*\]", re.DOTALL)
-_QUOTED = re.compile(r"\$?'(?:\\.|[^'\\])*'|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
-_LITERAL_IN_DOUBLE = re.compile(r"\[.*\\(?:\$\(|\$\{|`)", re.DOTALL)
-_LITERAL_LINES = re.compile(r"<<-?\s*['\"\\].*", re.DOTALL)
+_INSIDE = lazy_pattern(r"\[.*(?:\$\(|`|\$\{)", re.DOTALL)
+_SECOND_HALF = lazy_pattern(rf"(?:\A|{UNKNOWN})\(.*\)\s*\]", re.DOTALL)
+_QUOTED = lazy_pattern(r"\$?'(?:\\.|[^'\\])*'|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+_LITERAL_IN_DOUBLE = lazy_pattern(r"\[.*\\(?:\$\(|\$\{|`)", re.DOTALL)
+_LITERAL_LINES = lazy_pattern(r"<<-?\s*['\"\\].*", re.DOTALL)
 
 
 def holds_command(text: str) -> bool:

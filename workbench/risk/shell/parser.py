@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
 from workbench.risk.word import Word
 
@@ -30,29 +31,29 @@ _MOST_SPLITS = 8
 _MOST_STRINGS = MOST_NODES // 3
 """The maximum number of double-quoted strings, each of which has at least three nodes."""
 
-_TESTS = re.compile(r"(?:(?<![^\s;|&({!])\[\[(?=\s))|(?<![^\s;|&{!])\(\(")
+_TESTS = lazy_pattern(r"(?:(?<![^\s;|&({!])\[\[(?=\s))|(?<![^\s;|&{!])\(\(")
 _MOST_TESTS, _LONGEST_TEST = 200, 800
 
-_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
-_CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
-_ESCAPED_START = re.compile(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
-_ESCAPED_SPACE = re.compile(r"\\[ \t\v\f\n]")
-_LONE_DASH = re.compile(r"-(?<=\s-)\s")
-_LONE_DOLLAR = re.compile(r"((?:=|<<<[ \t]*)(?:\"\"|'')?)\$(?=[ \t])")
-_CLOSED = re.compile(r"(?<![\w'\"$\\}`)-])\d*[<>]&-(?=[\s;|&)]|\Z)")
-_MISLEADS = re.compile(r"\$\$[({`]")
-_ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
-_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_SUBSCRIPTS = re.compile(r"\w\[\$?\w*(?=\[)")
+_CONTINUED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")
+_CONTINUED_COMMENT = lazy_pattern(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
+_ESCAPED_START = lazy_pattern(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
+_ESCAPED_SPACE = lazy_pattern(r"\\[ \t\v\f\n]")
+_LONE_DASH = lazy_pattern(r"-(?<=\s-)\s")
+_LONE_DOLLAR = lazy_pattern(r"((?:=|<<<[ \t]*)(?:\"\"|'')?)\$(?=[ \t])")
+_CLOSED = lazy_pattern(r"(?<![\w'\"$\\}`)-])\d*[<>]&-(?=[\s;|&)]|\Z)")
+_MISLEADS = lazy_pattern(r"\$\$[({`]")
+_ESCAPED_END = lazy_pattern(r"(?<!\\)(?:\\\\)*\\\Z")
+_BACKTICKS = lazy_pattern(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_SUBSCRIPTS = lazy_pattern(r"\w\[\$?\w*(?=\[)")
 _MOST_SUBSCRIPTS, _MOST_BRACKETS = 40, 1_500
-_WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
+_WORDS = lazy_pattern(r"[^\s;&|(){}<>`\"'$=,\\]+")
 _MARK = r"""(?:[\w.+@%:,/-]|\\.|'[^'\n]*'|"[^"\n]*")+"""
-_HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
-_PLAIN_MARK = re.compile(r"""\w+|'\w+'|"\w+\"""")
-_GLUED_MARK = re.compile(rf"((?<!<)<<(?!<)-?[ \t]*{_MARK})(?=[;&|()<>])")
-_NOT_QUOTED = re.compile(r"""(?:[^'"#<\\]|<(?!<))*""")
-_STRINGS = re.compile(r"""\\.|'[^']*'|("(?:[^"\\]|\\.)*")""", re.DOTALL)
-_GOES_ON = re.compile(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
+_HEREDOC = lazy_pattern(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
+_PLAIN_MARK = lazy_pattern(r"""\w+|'\w+'|"\w+\"""")
+_GLUED_MARK = lazy_pattern(rf"((?<!<)<<(?!<)-?[ \t]*{_MARK})(?=[;&|()<>])")
+_NOT_QUOTED = lazy_pattern(r"""(?:[^'"#<\\]|<(?!<))*""")
+_STRINGS = lazy_pattern(r"""\\.|'[^']*'|("(?:[^"\\]|\\.)*")""", re.DOTALL)
+_GOES_ON = lazy_pattern(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
 
 
 def is_too_dense(text: str) -> bool:
@@ -211,10 +212,10 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 LEAVES = frozenset({"word", "string_content", "heredoc_content", "regex", "extglob_pattern", "number"})
-_ANSI_STRING = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+_ANSI_STRING = lazy_pattern(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 
-_PLAIN_LEAF = re.compile(r"[\w./:=@,%+-]+\Z", re.ASCII)
-_CUT_OFF = re.compile(r"\A(?:\d|\w+)")
+_PLAIN_LEAF = lazy_pattern(r"[\w./:=@,%+-]+\Z", re.ASCII)
+_CUT_OFF = lazy_pattern(r"\A(?:\d|\w+)")
 
 
 def leaf(scan: Scan, node: Node) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.shell.parser import words_of
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from workbench.risk.shell.scan import Scan
 
-_TO_FILE: Final = re.compile(r"([12]?|&)(>>?)(?![>&|(])")
-_TO_DESCRIPTOR: Final = re.compile(r"[12]?>&[12]")
+_TO_FILE: Final = lazy_pattern(r"([12]?|&)(>>?)(?![>&|(])")
+_TO_DESCRIPTOR: Final = lazy_pattern(r"[12]?>&[12]")
 
 
 def plain_redirects(scan: Scan, nodes: Sequence[Node]) -> tuple[str, ...] | None:

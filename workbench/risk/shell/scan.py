@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import ANY, Assessment, Findings, Part, findings_of, one, shortened
 from workbench.risk.followed_symlinks import following
@@ -42,8 +42,8 @@ _TOO_MUCH = "too long or too deeply nested to be analysed"
 NOT_READ = (_UNCERTAIN, _TOO_MUCH)
 _MOST_PARTS = 150
 _LONGEST_PATH, _MOST_UP = 4_096, 64
-_OPEN = re.compile(rf"[{UNKNOWN}*?\[{{]")
-_PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
+_OPEN = lazy_pattern(rf"[{UNKNOWN}*?\[{{]")
+_PART_OF = lazy_pattern(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
 
 

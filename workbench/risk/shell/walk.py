@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import Part, not_plain, shortened
 from workbench.risk.paths import within
@@ -38,9 +39,9 @@ _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
 _NEAR = 200
 """How many bytes before a redirect are searched for the place where its descriptor was opened."""
-_MAY_SET = re.compile(r"\b(?:read|eval|source|let|getopts|mapfile|readarray|printf)\b|(?:^|[\s;{])\.\s")
-_DESCRIPTOR = re.compile(r"\{[A-Za-z_]\w*\}")
-_RUNS_MORE = re.compile(r"\b(?:source|eval)\b|(?:^|[\s;{])\.\s")
+_MAY_SET = lazy_pattern(r"\b(?:read|eval|source|let|getopts|mapfile|readarray|printf)\b|(?:^|[\s;{])\.\s")
+_DESCRIPTOR = lazy_pattern(r"\{[A-Za-z_]\w*\}")
+_RUNS_MORE = lazy_pattern(r"\b(?:source|eval)\b|(?:^|[\s;{])\.\s")
 _COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 

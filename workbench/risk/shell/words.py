@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ NUMBERS = frozenset(
 )
 _ARGUMENT = r"""(?:[^\s()'"|;&<>`$*?]|'[^']*'|"[^"`]*"|\\.)+"""
 _DIGITS = r"(?:'|\")?(?:\^?\(?(?:\\d|\[0-9\]|\[\[:digit:\]\])[*+]?\)?\$?)+(?:'|\")?"
-_COUNT = re.compile(
+_COUNT = lazy_pattern(
     rf"(?:wc\s+-[lwcmL]+(?:\s*<\s*\S+)?|grep\s+(?![^|]*-\w*[rR])(?:-\w+\s+)*-\w*c\w*(?:\s+{_ARGUMENT}){{1,2}}|nproc|seq(?:\s+-?\d+)+|"
     r"date\s+(?:-u\s+)?[\"']?\+(?:[-_:.T]?%-?[sNYmdHMSjuVyFTR]){1,7}[\"']?|git\s+rev-list\s+(?:--\S+\s+)*--count\b[^|;&]*|"
     rf"stat\s+(?:-c\s*|-f\s*|--format=|--printf=)[\"']?%[asugiwWxXyYzZdhbB][\"']?(?:\s+{_ARGUMENT}|\s+\S+)|"
@@ -29,10 +30,10 @@ _COUNT = re.compile(
     r"ps\s+[^|;&]*\s-o\s+(?:pid|ppid|rss|pcpu)=?(?:\s[^|;&]*)?|tr\s+-(?:dc|cd|d\s+-c)\s+'?\"?(?:0-9|\[:digit:\])'?\"?|"
     rf"grep\s+-\w*o\w*\s+(?:-\w+\s+)*{_DIGITS}(?:\s+{_ARGUMENT})?|sed\s+'s/\[\^0-9\]//g')\s*(?:2>\s*/dev/null)?"
 )
-_ELSE = re.compile(r"(?:echo\s+)?[\"']?\d+[\"']?|true|:")
-_CHARACTERS = re.compile(r"\$\{#[^{}]*\}|\$[#?$!]|\$\{[#?$!]\}|\$\{?(?:" + "|".join(sorted(NUMBERS)) + r")\b\}?")
-_INNER = re.compile(r"""\$\((?!\()((?:[^()'"`]|'[^']*'|"[^"`]*"|\\[()])*)\)""")
-_INNER_SUM = re.compile(r"\$\(\((?:[^()]|\([^()]*\))*\)\)")
+_ELSE = lazy_pattern(r"(?:echo\s+)?[\"']?\d+[\"']?|true|:")
+_CHARACTERS = lazy_pattern(r"\$\{#[^{}]*\}|\$[#?$!]|\$\{[#?$!]\}|\$\{?(?:" + "|".join(sorted(NUMBERS)) + r")\b\}?")
+_INNER = lazy_pattern(r"""\$\((?!\()((?:[^()'"`]|'[^']*'|"[^"`]*"|\\[()])*)\)""")
+_INNER_SUM = lazy_pattern(r"\$\(\((?:[^()]|\([^()]*\))*\)\)")
 
 
 def without_counts(raw: str, *, sums: bool = True) -> str:
@@ -60,18 +61,18 @@ def _as_number(match: re.Match[str]) -> str:
 
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "arithmetic_expansion"})
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_DOUBLE_ESCAPE = re.compile(r'\\([$`"\\])')
-_PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{\S*?(?:,|\.\.)")
-_ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(.)", re.DOTALL)
+_DOUBLE_ESCAPE = lazy_pattern(r'\\([$`"\\])')
+_PATTERN = lazy_pattern(r"(?<!\\)[*?\[]|(?<!\\)\{\S*?(?:,|\.\.)")
+_ANSI = lazy_pattern(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 _ANSI_CHARACTERS = "\\'\"?"
-_DEFAULT = re.compile(r"\$\{(\w+):?-")
+_DEFAULT = lazy_pattern(r"\$\{(\w+):?-")
 _MAY_BE_PLAIN = frozenset({"word", "number", "command_name"})
-_PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
-_UNQUOTED_GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
-_SEVERAL = re.compile(r"\$@|\$\{(?:@|!?\w+\[@\]|!\w+@\})")
-_UNSPLIT = re.compile(r"[^\s*?\[]*\Z")
+_PLAIN = lazy_pattern(r"[\w@%+=:,./-]+\Z", re.ASCII)
+_UNQUOTED_GLOB = lazy_pattern(r"(?<!\\)(?:\\\\)*[*?\[]")
+_SEVERAL = lazy_pattern(r"\$@|\$\{(?:@|!?\w+\[@\]|!\w+@\})")
+_UNSPLIT = lazy_pattern(r"[^\s*?\[]*\Z")
 _BOUNDARY = "\1"
 """The placeholder for a blank at which the shell splits a known value."""
 
@@ -256,13 +257,13 @@ def _character(number: int) -> str:
 
 _MOST = 64
 """The maximum number of words from one word; a word that expands to more is left unchanged and counts as unknown."""
-_NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
-_LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
-_RANGE = re.compile(r"(?:([+-]?\d+)\.\.([+-]?\d+)|([A-Za-z])\.\.([A-Za-z]))(?:\.\.([+-]?\d+))?\Z", re.ASCII)
-_PADDED = re.compile(r"(?:\A| )-?0\d")
+_NOT_PLAIN = lazy_pattern(r"[\\'\"`$\s]|" + UNKNOWN)
+_LIVE = lazy_pattern(r"\{[^\s]*?(?:,|\.\.)")
+_RANGE = lazy_pattern(r"(?:([+-]?\d+)\.\.([+-]?\d+)|([A-Za-z])\.\.([A-Za-z]))(?:\.\.([+-]?\d+))?\Z", re.ASCII)
+_PADDED = lazy_pattern(r"(?:\A| )-?0\d")
 _MOST_DIGITS, _LARGEST = 50, 2**63 - 1
-_GLOB = re.compile(r"[*?\[]")
-_QUOTE = re.compile(r"['\"\\]")
+_GLOB = lazy_pattern(r"[*?\[]")
+_QUOTE = lazy_pattern(r"['\"\\]")
 
 
 def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
@@ -413,7 +414,7 @@ def count_of_words(text: str, depth: int = 0) -> int:
     return count
 
 
-_INNERMOST = re.compile(r"\{([^{}]*)\}")
+_INNERMOST = lazy_pattern(r"\{([^{}]*)\}")
 _ENOUGH = 10**30
 
 

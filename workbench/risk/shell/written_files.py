@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.files import recorded_stat
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_statements
 from workbench.risk.paths import within, words
 from workbench.risk.word import UNKNOWN, Word
@@ -27,7 +28,7 @@ _SHELL: Final = (
     r"(?:sudo\s+(?:-\w+\s+)*)?(?:[\w./]*/)?(?:env\s+)?"
     r"(?:(?:ba|z|da|k|a|fi)?sh|python[\d.]*|perl|ruby|node|php)\b"
 )
-_DANGEROUS: Final = re.compile(
+_DANGEROUS: Final = lazy_pattern(
     rf"\b(?:curl|wget|fetch|aria2c)\b[^\n|;&]{{0,300}}\|\s*{_SHELL}"
     r"|(?:\b(?:sh|bash|zsh|eval|source|exec)\b|(?<!\S)\.)[^\n]{0,30}(?:[<$]\(|`)\s*(?:curl|wget|fetch)\b"
     rf"|\bbase(?:64|32)\s+-\w*[dD]\w*[^\n]{{0,100}}\|\s*{_SHELL}"
@@ -35,7 +36,7 @@ _DANGEROUS: Final = re.compile(
     r"|backend-path\s*=\s*\[?\s*[\"'](?:/|~|\.\.)|(?<=[\s\"'=:(\[])(?:/var)?/(?:tmp|dev/shm)/\.\w"
     r"|\brm\s+(?:-[\w-]+\s+)*-\w*[rR]\w*\s+(?:-[\w-]+\s+)*[\"']?(?:~|/|\$\{?HOME\}?)[\"']?/?\*?(?=[\s;&|\"')]|\Z)"
 )
-_DOCUMENTS: Final = re.compile(
+_DOCUMENTS: Final = lazy_pattern(
     r"(?i).*(?:\.(?:md|markdown|rst|txt|adoc|html?|tex|org|log|csv)|dockerfile[\w.-]*|\.dockerfile|containerfile"
     r"|/readme|/install|/contributing)"
 )
@@ -45,7 +46,7 @@ _EDIT: Final = words("sed gsed ed ex awk gawk perl ruby npm pnpm yarn jq")
 WRITES_TEXT: Final = _EDIT | {"tee", "sponge"}
 """Programs that write their arguments, their input or an edited text to files."""
 _REASON: Final = "writes a command into a file that downloads code to run it, or takes away what is there"
-_FLAG: Final = re.compile(r"-[neE]+|--")
+_FLAG: Final = lazy_pattern(r"-[neE]+|--")
 _CODE_ENDINGS: Final = (
     ".py", ".pyi", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".go", ".rs", ".rb", ".php",
     ".java", ".kt", ".scala", ".swift", ".c", ".cc", ".cpp", ".h", ".hpp", ".cs", ".sh", ".sql", ".lua", ".ex", ".exs",
@@ -57,12 +58,12 @@ _CODE_ENDINGS: Final = (
 )  # fmt: skip
 _STREAM: Final = words("sed gsed perl ruby")
 _EMPTYING: Final = {
-    "sed": re.compile(r"(?:1,\$|\$!|\d+,\$|/\.\*?/|/\^/|/\$/|/\^\.\*\$?/)?\s*\{?d;?\}?|s/\^?\.\*\$?//[gs]*|Q"),
-    "p": re.compile(r"s/\^?\.\*\$?//[gs]*;?|\$_\s*=\s*(?:\"\"|'');?|undef\s*\(?\$_\)?;?"),
-    "n": re.compile(r""),
+    "sed": lazy_pattern(r"(?:1,\$|\$!|\d+,\$|/\.\*?/|/\^/|/\$/|/\^\.\*\$?/)?\s*\{?d;?\}?|s/\^?\.\*\$?//[gs]*|Q"),
+    "p": lazy_pattern(r"s/\^?\.\*\$?//[gs]*;?|\$_\s*=\s*(?:\"\"|'');?|undef\s*\(?\$_\)?;?"),
+    "n": lazy_pattern(r""),
 }
 """Scripts that empty a file: for `sed`, and for perl or ruby with each line printed (`-p`) or not (`-n`)."""
-_OVER: Final = re.compile(r"(?:1|&)?>(?![>&(])")
+_OVER: Final = lazy_pattern(r"(?:1|&)?>(?![>&(])")
 EMPTIES: Final = "empties a file with code or data"
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "%%": "%"}
 
@@ -195,7 +196,7 @@ def _written_path(scan: Scan, path: str) -> str:
     return path if path in scan.written else scan.context.resolved(path)
 
 
-_REMOTE: Final = re.compile(r"(?!file:)[a-z+]+://|[\w.-]+@[\w.-]+:|(?!/|\.)[\w.-]+:[^:]")
+_REMOTE: Final = lazy_pattern(r"(?!file:)[a-z+]+://|[\w.-]+@[\w.-]+:|(?!/|\.)[\w.-]+:[^:]")
 
 
 def note_fetched(call: Call, operands: Sequence[Word], *, is_short: bool = False) -> None:
@@ -329,23 +330,23 @@ _ONLY_READS: Final = words(
 )
 """Programs that do not run the files named in their words, or whose own rule rates the files they run."""
 _MOST_COMMANDS: Final = 30
-_HARMS: Final = re.compile(
+_HARMS: Final = lazy_pattern(
     r"\b(?:unlink(?:at)?|remove\w*|Remove(?:All)?|rmdir|rename|truncate|nftw|deleteRecursively|[Dd]elete\w*|File\.WriteAllText|"
     r"WriteFile|fs::write|File::create|fopen\s*\([^,]{0,200},\s*\"[wa]|ofstream|rmtree|file_put_contents)"
 )
-_OUTSIDE: Final = re.compile(
+_OUTSIDE: Final = lazy_pattern(
     r"[\"'`](?:~|\.\./|/(?!tmp/|dev/(?:null|std)|usr/(?:include|bin/env)))[\w./~*]"
     r"|\b(?:getenv|Getenv|env::var|UserHomeDir|getProperty|home_dir|GetEnvironmentVariable|GetFolderPath)\b"
 )
-_RUNS_ANY: Final = re.compile(r"\b(?:system|popen)\s*\(\s*(?![\s\"'])[^)\s]")
-_LEAD: Final = re.compile(
+_RUNS_ANY: Final = lazy_pattern(r"\b(?:system|popen)\s*\(\s*(?![\s\"'])[^)\s]")
+_LEAD: Final = lazy_pattern(
     r"\A[\s@+\-:!.\\%>$*&|/]*(?:(?:shell|system|sys|sh|run|exec|execute|entrypoint|cmd|script|command|local|spawn)\b[:=\s\[]*)?"
     r"(?:[\w.-]+\s*[:=]\s+)?",
     re.IGNORECASE,
 )
-_ANYWHERE: Final = re.compile(
+_ANYWHERE: Final = lazy_pattern(
     r"(?<![\w./-])(?:sudo|rm|shred|dd|mkfs|truncate|chmod|chown)[ \t]+[^\n\"'`()\[\]{}]{1,400}"
 )
-_QUOTED: Final = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\\\n]){1,400})\1""")
-_BRACKETED: Final = re.compile(r"[({]([^(){}\n]{1,400})[)}]")
-_LISTED: Final = re.compile(r"""(?:["'][^"'\n]{1,200}["']\s*,\s*)+["'][^"'\n]{1,200}["']""")
+_QUOTED: Final = lazy_pattern(r"""(["'`])((?:\\.|(?!\1)[^\\\n]){1,400})\1""")
+_BRACKETED: Final = lazy_pattern(r"[({]([^(){}\n]{1,400})[)}]")
+_LISTED: Final = lazy_pattern(r"""(?:["'][^"'\n]{1,200}["']\s*,\s*)+["'][^"'\n]{1,200}["']""")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import Assessment
 from workbench.risk.assessment import ANY, Part
 from workbench.risk.paths import within, words
@@ -30,7 +30,7 @@ _INSTALL_VERBS: Final = words(
     "install i add sync update upgrade uninstall remove rm link unlink rehash reshim tool global develop require use"
 )
 _ENVIRONMENTS: Final = ("venv", "virtualenv")
-_PYTHON: Final = re.compile(r"python[\d.]*")
+_PYTHON: Final = lazy_pattern(r"python[\d.]*")
 _INSTALLED_INTO: Final = ("/bin", "/shims", "/site-packages")
 _PROGRAMS: Final = ("/bin", "/.bin")
 

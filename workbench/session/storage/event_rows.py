@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.codec import encode, without_surrogates
 from workbench.protocol.events import ActionObserved, ActionProposed, Event, ModelResponded, SessionStarted, UserMessage
 
@@ -87,7 +88,7 @@ Row: TypeAlias = tuple[int, str, str, str, str | None, int | None]
 """An `Unsigned` row with its checksum, as in the event table."""
 _ROWS = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 _NEXT_ROW = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq >= ? LIMIT 1"
-_SEQ = re.compile(r'\{"seq": ?(\d+),')
+_SEQ = lazy_pattern(r'\{"seq": ?(\d+),')
 
 
 @dataclass(frozen=True)

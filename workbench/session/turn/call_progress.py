@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Delta
 from workbench.protocol.live import CallProgress
 
 INTERVAL: Final = 0.2
 """The least seconds between two reports about one call."""
-_PATH: Final = re.compile(r'"(?:path|file_path|filename)"\s*:\s*("(?:[^"\\]|\\.)*")')
-_COMMAND: Final = re.compile(r'"command"\s*:\s*"([a-z_]{1,20})"')
+_PATH: Final = lazy_pattern(r'"(?:path|file_path|filename)"\s*:\s*("(?:[^"\\]|\\.)*")')
+_COMMAND: Final = lazy_pattern(r'"command"\s*:\s*"([a-z_]{1,20})"')
 
 
 def path_in(arguments: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Message
 from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, SIGNER, unsigned
 from workbench.protocol.events import (
@@ -153,7 +153,7 @@ _USER_COMMAND = "[The user ran a command of their own in your shell. You need no
 _GO_ON = "[Nothing was said since. Continue.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _OfAction = ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
-_NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
+_NO_NAME_SIGN = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 def messages(events: Iterable[Event]) -> list[Message]:

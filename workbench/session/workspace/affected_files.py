@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Final, NamedTuple
 
 from workbench.files.git import run_git
 from workbench.files.root_directory import real_path
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import Part
 from workbench.risk.assessment import ANY, Spares, mentioned
 from workbench.session.workspace.repository import GENERATED
@@ -188,14 +188,14 @@ _MOST_DIRECTORIES, _MOST_LOOKED = 8, 40
 _OF_FILES = (("rm",), ("unlink",))
 _RECURSIVE: Final = frozenset({"rm", "srm", "trash", "rimraf", "find", "gfind", "fd", "fdfind", "rsync"})
 """Programs that delete whole directories, as far as their flags say so."""
-_TREES: Final = re.compile(r"rmtree|rm_rf|rm_r\b|rmSync|remove_tree|remove_dir_all|RemoveAll|recursive|removedirs")
+_TREES: Final = lazy_pattern(r"rmtree|rm_rf|rm_r\b|rmSync|remove_tree|remove_dir_all|RemoveAll|recursive|removedirs")
 """Matches calls in code that delete whole directories."""
-_EXCLUDES_GIT: Final = re.compile(
+_EXCLUDES_GIT: Final = lazy_pattern(
     r"(?:-not|!) -(?:i?path|wholename|name) (?:\./|\*/)?\.git(?:/\*)?(?= |\Z)|"
     r"-(?:i?path|wholename|name) (?:\./|\*/)?\.git -prune|-empty(?= |\Z)|--exclude[= ]/?\.git/?(?= |\Z)"
 )
 """Options of `find` and `rsync` that exclude the repository, or leave all of its content."""
-_OF_GIT: Final = re.compile(r"git\Z")
+_OF_GIT: Final = lazy_pattern(r"git\Z")
 """Its own verbs never delete the repository."""
 _MOST_SEARCHED: Final = 2_000
 """How many directories are searched for repositories."""

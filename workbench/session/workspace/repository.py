@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import secrets
 import stat
 import threading
@@ -25,6 +24,7 @@ from workbench.errors import WorkbenchError
 from workbench.files.git import GitAnswer, OwnRepository, run_git
 from workbench.files.root_directory import Root, real_path
 from workbench.files.state_files import discard_file
+from workbench.lazy_pattern import lazy_pattern
 from workbench.session.workspace.file_signatures import FileSignatures, signature
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.session.workspace.retention import prune
@@ -92,7 +92,7 @@ GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", 
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
 _REPOSITORY, _SUBMODULES = ".git", ".gitmodules"
 _NO_BLOB = "0" * 40
-_NAME = re.compile(r"[0-9a-f]{6,64}")
+_NAME = lazy_pattern(r"[0-9a-f]{6,64}")
 LINK = "120000"
 """The mode of a symbolic link."""
 

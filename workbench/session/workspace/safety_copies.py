@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,12 +15,13 @@ import msgspec
 
 from workbench.errors import WorkbenchError
 from workbench.files.git import OwnRepository
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.masker import MASKER
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, listed, put_file
 from workbench.session.workspace.restore import RestoredCount, restore_paths, set_permissions
 
-_OBJECT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+_OBJECT = lazy_pattern("[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = 8
 """How many characters of a version's id form the id of its copy."""
 

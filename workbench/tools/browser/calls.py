@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from workbench.lazy_pattern import lazy_pattern
+
 MOST_CALLS: Final = 20
 LONGEST_WAIT: Final = 10_000
-_ID = re.compile(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
+_ID = lazy_pattern(r"\[?(?:ref=)?((?:f\d+)?e\d+)\]?")
 _BUTTONS = ("left", "right", "middle")
 _KEYS = ("Alt", "Control", "Meta", "Shift", "ControlOrMeta")
 _NEEDED: Final = object()

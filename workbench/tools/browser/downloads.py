@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from pathlib import Path
 
 from workbench.files.root_directory import Root
+from workbench.lazy_pattern import lazy_pattern
 
-_SAFE = re.compile(r"[^\w.() -]+")
+_SAFE = lazy_pattern(r"[^\w.() -]+")
 _MOST_WITH_ONE_NAME = 1_000
 
 

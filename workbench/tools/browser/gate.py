@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.web.network import HostRefused, NetworkPolicy, Unresolved, unused_note
 
 _LONGEST_HEAD = 1 << 16
@@ -22,10 +23,10 @@ _CHUNK = 1 << 16
 _PATIENCE = 20.0
 _SETTING = "`private` in [tools.browser]"
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
-_HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
-_SITE = re.compile(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
+_HOP = lazy_pattern(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
+_SITE = lazy_pattern(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
 """The header in which the browser says who makes the request; pages cannot set it."""
-_ORIGIN = re.compile(rb"(?im)^origin:[ \t]*(\S+)[ \t]*\r$")
+_ORIGIN = lazy_pattern(rb"(?im)^origin:[ \t]*(\S+)[ \t]*\r$")
 _TLS = b"\x16"
 _MOST_REFUSALS = 5
 _EXPECTED_WITHIN = 0.5

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import tempfile
 import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.leftovers import prefix
 from workbench.processes.rpc import RpcWorker
 from workbench.processes.spawn import small_python
@@ -24,7 +24,7 @@ _START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15
 _MOST_OUTPUT = 1_500
 _SHORT = 60
 _LONGEST_NAME = 80
-_ELEMENT = re.compile(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
+_ELEMENT = lazy_pattern(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
 """A line of the tree: role, name and ID."""
 _LOST = "The browser ended and its tabs are gone; the next call starts it again."
 

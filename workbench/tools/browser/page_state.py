@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import re
 from typing import Any, Final
 
 from playwright.async_api import Error, Frame, Page
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.browser.tabs import Tabs
 
 MASK: Final = "•••"
@@ -42,10 +42,10 @@ _VALUES = (
   return values
 }"""
 )
-_LINE = re.compile(r"( *)- '?[\w-]+(?: \"(?:[^\"\\]|\\.)*\")?((?: \[[^\[\]]*\])*)'?(:?)(.*)")
+_LINE = lazy_pattern(r"( *)- '?[\w-]+(?: \"(?:[^\"\\]|\\.)*\")?((?: \[[^\[\]]*\])*)'?(:?)(.*)")
 """A line of the tree: indentation, attributes in brackets, content."""
-_REF = re.compile(r"\[ref=(\w+)\]")
-_FIELD = re.compile(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
+_REF = lazy_pattern(r"\[ref=(\w+)\]")
+_FIELD = lazy_pattern(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
 _MOST_FIELDS = 200
 _SHORT = 4
 """Characters; a shorter value is not masked elsewhere on the page, where it would match too much."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +18,7 @@ from typing import Any
 
 from playwright.async_api import Error, Locator, async_playwright
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.browser.calls import BrowserCall
 from workbench.tools.browser.installation import CACHE_VARIABLE
 from workbench.tools.browser.page_state import capture
@@ -149,7 +149,7 @@ _NO_SANDBOX = (
     "it finds no sandbox on this machine, and is not started without one. Tell the user: install chromium-sandbox "
     "(Debian's package, or that of the system), or let programs have user namespaces of their own."
 )
-_METHOD = re.compile(r"\A[A-Z]\w+\.\w+: (?:Error: )?")
+_METHOD = lazy_pattern(r"\A[A-Z]\w+\.\w+: (?:Error: )?")
 """The prefix of playwright's error messages."""
 
 

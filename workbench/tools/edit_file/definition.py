@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from workbench.files.text_file import EditorError, why_unusable
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import well_formed
 from workbench.tools.blob_store import BlobStore
 from workbench.tools.context import (
@@ -114,9 +115,9 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
 
 
 _OPEN, _CLOSE = "<merged>", "</merged>"
-_FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_FENCED = lazy_pattern(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _COMMENT = r"^\s*(?:#|//|/\*|<!--|--|;|%|\{/\*|\(\*|\"|')+\s*"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     _COMMENT + r"(?:(?:\.\.\.|…)|.*\b(?:existing|unchanged|remaining|rest of|stays?|same)\b.*(?:\.\.\.|…))",
     re.IGNORECASE,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from string import ascii_lowercase
 
+from workbench.lazy_pattern import lazy_pattern
+
 ENTER = b"\n"
 KEYS: dict[str, bytes] = {
     "ENTER": ENTER,
@@ -39,8 +41,8 @@ _SYNONYMS = {
 }
 _WORDS = frozenset({"UP", "DOWN", "LEFT", "RIGHT", "HOME", "END", "RETURN"})
 """Names that are also text which programs read, such as `end` in Ruby; they mean a key as tmux writes it: `End`."""
-_CONTROL = re.compile(r"(?:(?:ctrl|control)(?:[-_ ]| ?\+ ?)|c-|\^)([a-z])", re.IGNORECASE)
-_IN_BRACKETS = re.compile(r"<([^<>\s]{1,20})>")
+_CONTROL = lazy_pattern(r"(?:(?:ctrl|control)(?:[-_ ]| ?\+ ?)|c-|\^)([a-z])", re.IGNORECASE)
+_IN_BRACKETS = lazy_pattern(r"<([^<>\s]{1,20})>")
 
 
 def key_name(text: str) -> str:

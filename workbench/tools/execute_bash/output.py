@@ -9,18 +9,20 @@ from __future__ import annotations
 import codecs
 import re
 
+from workbench.lazy_pattern import lazy_pattern
+
 _LONGEST_LINE = 1 << 16
 _LONGEST_ESCAPE = 1 << 12
 
 _ERASE = "\x00"
 """Means "erase to the end of the line" until lines are composed; real NULs are removed before."""
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\|(?=\x1b|\n)|\Z)|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
 )
-_OPEN_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)?\Z")
-_CONTROL = re.compile(r"[\x01-\x07\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
-_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_FULL_SCREEN = re.compile(rb"\x1b\[\?(?:1049|1047|47)h")
+_OPEN_ESCAPE = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)?\Z")
+_CONTROL = lazy_pattern(r"[\x01-\x07\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
+_SPECIAL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_FULL_SCREEN = lazy_pattern(rb"\x1b\[\?(?:1049|1047|47)h")
 
 
 class Cleaner:

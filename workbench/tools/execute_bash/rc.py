@@ -37,7 +37,7 @@ could turn builtins off, is itself turned off.
 
 from __future__ import annotations
 
-import re
+from workbench.lazy_pattern import lazy_pattern
 
 LONGEST_LINE = 3500
 """Bytes; a terminal in line mode takes at most 4,095 a line, so longer commands go through a file."""
@@ -112,7 +112,7 @@ export -n PS1 PS0 PROMPT_COMMAND 2>/dev/null
 __ohw_mend
 """.replace("PROMPT'", _PROMPT + "'")
 
-_ESCAPED = re.compile(r"[\x00-\x1f\x7f\\']")
+_ESCAPED = lazy_pattern(r"[\x00-\x1f\x7f\\']")
 
 
 def rc_text() -> str:

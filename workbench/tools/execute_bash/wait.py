@@ -10,6 +10,7 @@ import time
 from enum import Enum, auto
 from pathlib import Path
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.execute_bash.shell import Shell
 
 _SLICE = 0.025
@@ -20,7 +21,7 @@ _REPLACE_AFTER = 0.16
 _ROUND = 0.01
 _LAST_WORDS = 10.0
 
-_PASSWORD = re.compile(
+_PASSWORD = lazy_pattern(
     r"(?:pass(?:word|phrase|code)|\bPIN\b|verification code|username for '|\(yes/no(?:/\[fingerprint\])?\))"
     r"[^\n]{0,120}[:?]\s*$",
     re.IGNORECASE,

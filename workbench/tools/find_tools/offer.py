@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Protocol
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.registry import list_registered_tools
 from workbench.tools.tool import ToolDefinition
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
+_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 _SAME = {
     **dict.fromkeys(("fetch", "read", "list", "retrieve", "show", "view"), "get"),
     **dict.fromkeys(("add", "post", "new", "make", "insert"), "create"),

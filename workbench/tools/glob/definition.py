@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import Field
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import visible
 from workbench.tools.context import ConversationState, workspace_of
 from workbench.tools.executor import ToolExecutor
@@ -26,7 +27,7 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition, 
 MOST = 100
 """The most files that one call returns."""
 _MOST_LINKED = 20
-_MAGIC = re.compile(r"[*?\[\]{}\\]")
+_MAGIC = lazy_pattern(r"[*?\[\]{}\\]")
 _ESCAPED = r"\\\g<0>"
 SECONDS = 30.0
 """The time limit of a search, in seconds."""

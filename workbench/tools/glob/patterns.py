@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 
+from workbench.lazy_pattern import lazy_pattern
+
 _MOST = 256
 """The most alternatives that the braces of one glob may expand to."""
 _DEEPEST = 12
-_MAGIC = re.compile(r"[*?\[{\\]")
+_MAGIC = lazy_pattern(r"[*?\[{\\]")
 _DIRECTORIES = "(?:[^/]+/)*"
 
 

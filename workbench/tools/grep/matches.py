@@ -8,7 +8,9 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-_BINARY = re.compile(
+from workbench.lazy_pattern import lazy_pattern
+
+_BINARY = lazy_pattern(
     rb"(.*?): (?:WARNING: stopped searching binary file after match|binary file matches) "
     rb'\(found "\\0" byte around offset \d+\)\n',
     re.DOTALL,
@@ -37,7 +39,7 @@ def records(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
             yield match[1][2:], None
 
 
-_BROKEN = re.compile("[\ud800-\udfff]")
+_BROKEN = lazy_pattern("[\ud800-\udfff]")
 _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import regex
 
+from workbench.lazy_pattern import lazy_pattern
+
 _LONGEST = 10_000
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""
       \\[pPN]\{[^}]*\}|\\.                                    # an escape
     | \[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]                 # a class
@@ -24,7 +26,7 @@ _TOKEN = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_COMMON = re.compile(
+_COMMON = lazy_pattern(
     r"""
       [^\\\[({}*+?\n]
     | \\[wWdDsSbBtr\\.+*?()|\[\]{}^$#&~-]
@@ -35,10 +37,10 @@ _COMMON = re.compile(
     re.VERBOSE,
 )
 """Tokens that both interpret in the same way."""
-_NEEDLESS = re.compile(r"\\[!\"%',/:;<=>@_` ]")
+_NEEDLESS = lazy_pattern(r"\\[!\"%',/:;<=>@_` ]")
 _END = r"(?:\r??$)"
 """The end of a line, with or without a carriage return."""
-_ANY = re.compile(r"\.|\\[WDS]|\[.+", re.DOTALL)
+_ANY = lazy_pattern(r"\.|\\[WDS]|\[.+", re.DOTALL)
 """Tokens that could match an invalid UTF-8 byte, which is a lone surrogate in Python's text."""
 _NO_BYTE = "(?![\ud800-\udfff])"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.context import ConversationState, warn, workspace_of
 from workbench.tools.openapi.documents import BadDocument, Loaded, checked, load, parsed
 from workbench.tools.openapi.source import Source, read_source
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 3_000
 """The most operations of one document."""
-_OTHER = re.compile(r"[^A-Za-z0-9]+")
+_OTHER = lazy_pattern(r"[^A-Za-z0-9]+")
 _LONGEST = 64
 _MOST_WARNINGS = 5
 _SET = "say in the settings where they go: base_url"

@@ -6,7 +6,6 @@ import difflib
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,10 +16,11 @@ from urllib.parse import urlsplit
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
 from workbench.files.state_files import replace_file
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.openapi.source import Source
 
 MOST_BYTES = 30_000_000
-_VERSIONS = re.compile(r"3\.[01]\.\d+.*")
+_VERSIONS = lazy_pattern(r"3\.[01]\.\d+.*")
 
 
 class BadDocument(Exception):

@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 from openapi_pydantic.v3 import v3_0, v3_1
 from pydantic import ValidationError
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.openapi.references import Broken, References
 
 Where: TypeAlias = Literal["path", "query", "header", "cookie"]
@@ -92,9 +93,9 @@ _IGNORED = frozenset({"accept", "content-type", "authorization"})
 _OWN = {"summary", "description", "operationId", "tags", "deprecated", "security", "servers"}
 """The keys of an operation that are validated."""
 _SKIPPED_KEYS = {"example", "examples", "content"}
-_NO_ARGUMENT = re.compile(r"[^A-Za-z0-9_.-]+")
+_NO_ARGUMENT = lazy_pattern(r"[^A-Za-z0-9_.-]+")
 _MEDIA = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-_TEXT_MEDIA = re.compile(r"text/.+|.+/(?:.+\+)?(?:xml|yaml)|application/(?:graphql|x-ndjson|octet-stream)|\*/\*")
+_TEXT_MEDIA = lazy_pattern(r"text/.+|.+/(?:.+\+)?(?:xml|yaml)|application/(?:graphql|x-ndjson|octet-stream)|\*/\*")
 
 _LONGEST_KIND = 200
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import nearest
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,30}")
-_URL = re.compile(r"https?://[^/\s]", re.IGNORECASE)
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,30}")
+_URL = lazy_pattern(r"https?://[^/\s]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

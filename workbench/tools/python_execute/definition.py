@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 import selectors
 import signal
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 from pydantic import Field
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.supervised_process import SupervisedProcess
 from workbench.text import first_line, well_formed
 from workbench.tools.context import ConversationState, workspace_of
@@ -197,7 +197,7 @@ _STOPPED = {
     "": "Error: the process that watches over the code was ended, and the code with it.",
 }
 """Messages for code that was ended from outside, by reason."""
-_LINE_NUMBER = re.compile(r'File "<code>", line (\d+)')
+_LINE_NUMBER = lazy_pattern(r'File "<code>", line (\d+)')
 
 
 class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]):

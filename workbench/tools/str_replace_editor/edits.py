@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from workbench.files.text_file import EditorError
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.str_replace_editor.difference import shared_ends
 from workbench.tools.str_replace_editor.nearest import describe_nearest
 
 _MANY = 50
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
 
 
 @dataclass(frozen=True)

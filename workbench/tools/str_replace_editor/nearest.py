@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, ndiff
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.str_replace_editor.difference import shared_start
 
 MAX_CHARS = 16_000
@@ -61,7 +62,7 @@ def _row(number: int, line: str) -> str:
 _EXCERPT_LINES = 12
 _LONG = 300
 _COMPARED = 3_000
-_NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
+_NUMBERED = lazy_pattern(r"^ *\d+\t", re.MULTILINE)
 
 
 def describe_nearest(text: str, old: str) -> str:

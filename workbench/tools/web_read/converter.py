@@ -18,6 +18,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from workbench.lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
     from pypdf import PdfReader
@@ -29,7 +31,7 @@ _HTML = 4_000_000
 _TEXT = 2_000_000
 """The most characters of text that are returned."""
 _PDF_TIME = 20.0
-_LINK = re.compile(r"(?:https?:|mailto:)", re.IGNORECASE)
+_LINK = lazy_pattern(r"(?:https?:|mailto:)", re.IGNORECASE)
 
 
 def html_text(content: bytes, part: str, charset: str, url: str) -> dict[str, Any]:

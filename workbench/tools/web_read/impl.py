@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.spawn import isolated_python, start_beside
 from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
@@ -49,7 +49,7 @@ async def converted(kind: str, part: str, charset: str, url: str, content: bytes
     return result
 
 
-_UNSEEN = re.compile(f"[{HIDDEN}]")
+_UNSEEN = lazy_pattern(f"[{HIDDEN}]")
 _CONVERTING = 45.0
 """The time limit for converting, in seconds, in addition to the limit for fetching."""
 _FAILED = 2_000

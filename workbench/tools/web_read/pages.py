@@ -10,15 +10,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.blob_store import BlobStore
 
 Kind: TypeAlias = Literal["html", "pdf", "text"]
 
-_TEXT_TYPES = re.compile(
+_TEXT_TYPES = lazy_pattern(
     r"text/.+|.+\+(?:json|xml|yaml)"
     r"|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|x-sh|sql|graphql|x-ndjson|rtf)"
 )
-_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_HTML = lazy_pattern(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _UNSAID = {"", "application/octet-stream", "binary/octet-stream", "application/x-download"}
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +12,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from workbench.ascii import TABLE
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import HIDDEN
 
 _STANDS_OUT: Final = 0.1
@@ -66,9 +66,9 @@ def _plain(segment: Segment) -> Segment:
 
 # The characters that `visible` escapes, and tabs and line breaks: none may be left. The joiners, which emoji use, have
 # a rule of their own below.
-_UNWANTED = re.compile(f"[{HIDDEN}\n\t]".replace("\u200b-\u200f", "\u200b\u200e\u200f"))
+_UNWANTED = lazy_pattern(f"[{HIDDEN}\n\t]".replace("\u200b-\u200f", "\u200b\u200e\u200f"))
 # These two join the parts of an emoji; anywhere else they are just invisible.
-_JOINERS = re.compile("(?<![\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]")
+_JOINERS = lazy_pattern("(?<![\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]")
 
 
 class ControlFilter(LineFilter):

@@ -6,7 +6,6 @@ next new screen in that directory adopts the newest one whose process has ended.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.state_files import discard_file, replace_file
+from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.leftovers import has_ended, mark
 from workbench.text import well_formed
 from workbench.view.state import SessionState, UserItem
@@ -30,7 +30,7 @@ FILE: Final = "draft"
 _DELAY: Final = 0.4
 """Seconds from a key until the draft is written."""
 _LARGEST: Final = 4 << 20
-_UNSENT: Final = re.compile(rf"{FILE}-(\d+)-(\d+)")
+_UNSENT: Final = lazy_pattern(rf"{FILE}-(\d+)-(\d+)")
 
 
 class Draft:

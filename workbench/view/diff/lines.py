@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, get_character_cell_size
 
 from workbench.diff.hunks import FileDiff, split_lines
+from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.masker import MASKER, SecretMasker
 from workbench.text import visible
 from workbench.view.diff.rows import LineId, Side
@@ -50,7 +50,7 @@ def line_of(row_file: int, old: int, new: int) -> LineId | None:
 
 TAB = 4
 DOT = "·"
-_LONG_BLANKS = re.compile(r"(?<=\S) {3,}| +$")
+_LONG_BLANKS = lazy_pattern(r"(?<=\S) {3,}| +$")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from rich.cells import cell_len
 
 from workbench.ascii import add_sign
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.presentation import Presentation
 from workbench.text import counted, first_line, revealed, visible, visible_path
 from workbench.tools.manifest import GENERIC, ToolKind, kind_of, presentation_of
@@ -41,8 +42,8 @@ PHASE_ICONS: Final[dict[str, tuple[str, str]]] = {
 """The icon and style of each phase."""
 
 _FILES_RESTORED: Final = Presentation(icon="±", result="changes")
-_GROUP: Final = re.compile(r"\[([^\[\]]*)\]")
-_FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_GROUP: Final = lazy_pattern(r"\[([^\[\]]*)\]")
+_FIELD: Final = lazy_pattern(r"\{(\w+)(?::(\w+))?\}")
 _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unknown"}
 
 
@@ -115,7 +116,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-_CD: Final = re.compile(r"""\s*cd\s+(?:'([^']*)'|"([^"$`\\]*)"|([\w@%+=:,./~-]+))\s*&&\s*(?=\S)""", re.ASCII)
+_CD: Final = lazy_pattern(r"""\s*cd\s+(?:'([^']*)'|"([^"$`\\]*)"|([\w@%+=:,./~-]+))\s*&&\s*(?=\S)""", re.ASCII)
 
 
 def without_leading_cd(command: object, workspace: str) -> object:

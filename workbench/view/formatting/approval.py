@@ -6,7 +6,6 @@ All text is safe to show: each line has passed through `paint_line`, so hidden c
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from workbench.diff.hunks import FileDiff, compare
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import revealed, visible_path
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import kind_of
@@ -63,7 +63,7 @@ def _lines(change: FileDiff) -> Iterator[PrefixedLine]:
 
 
 LONGEST_QUOTE = 300
-_PATH_NAME: Final = re.compile(r"(?:\A|_)(?:path|file|filename|directory|dir|folder|cwd)\Z")
+_PATH_NAME: Final = lazy_pattern(r"(?:\A|_)(?:path|file|filename|directory|dir|folder|cwd)\Z")
 """Matches the names of arguments that hold a path."""
 EDITED = "Edited by you. The risk is recalculated; you are asked again if it goes up, or is HIGH."
 _REASONS = 36

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.events import Segment
 from workbench.text import counted, visible_path
 from workbench.tools.ask_human.question import who_asks
@@ -41,7 +42,7 @@ _NARROWEST_REASON = 20
 """The columns that a reason needs beside its part; with fewer, it goes below."""
 _RISK_CELLS = 9
 _GAP = 3
-_MODE: Final = re.compile(r'mode "(.*?)(?: \((.*)\))?"')
+_MODE: Final = lazy_pattern(r'mode "(.*?)(?: \((.*)\))?"')
 
 
 def is_titled(action: ActionItem) -> bool:

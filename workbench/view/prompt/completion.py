@@ -13,6 +13,7 @@ from msgspec import Struct
 from workbench.agent.custom_commands import CommandFile, CustomCommands
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
+from workbench.lazy_pattern import lazy_pattern
 from workbench.session.mentions import BEHIND
 from workbench.text import counted, first_line, visible, visible_path
 from workbench.view.commands import COMMANDS, command_named, words_after
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["command", "argument", "file", "history"]
 
-_COMMAND = re.compile(r"/([\w.:-]*)")
-_ARGUMENT = re.compile(r"/([\w-]+) (\S*)")
-_OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
+_COMMAND = lazy_pattern(r"/([\w.:-]*)")
+_ARGUMENT = lazy_pattern(r"/([\w-]+) (\S*)")
+_OPEN_MENTION = lazy_pattern(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 
 
 class CompletionRequest(Struct, frozen=True):
@@ -54,7 +55,7 @@ def mention_of(path: str) -> str:
     return f'@"{path}"' if re.search(r"[\s\"]", path) or path[-1:] in BEHIND else f"@{path}"
 
 
-_MAY_NAME_ONE = re.compile(r"@\"?[\w.-]+:")
+_MAY_NAME_ONE = lazy_pattern(r"@\"?[\w.-]+:")
 
 
 class ServerOffers:

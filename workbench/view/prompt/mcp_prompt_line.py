@@ -6,13 +6,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.commands import GetPrompt
 from workbench.text import visible
 
 if TYPE_CHECKING:
     from workbench.mcp.mentions import ServerPrompt
 
-_WRITTEN = re.compile(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
+_WRITTEN = lazy_pattern(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
 
 
 class PromptCall(NamedTuple):

@@ -10,13 +10,14 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.text import first_line
 from workbench.view.state import SessionState, UserItem
 from workbench.view.transcript.transcript import Detail, TranscriptEntry, entries, facts
 
 _READER = MarkdownIt("commonmark").enable("table")
 _ACTIVE = frozenset({"html_block", "html_inline", "image", "link_open"})
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
+_SPECIAL = lazy_pattern(r"([\\`*_{}\[\]()#+!|~<>&-])")
 
 
 def title_of(state: SessionState) -> str:
@@ -98,7 +99,7 @@ def _longest_run(text: str) -> int:
 _TEXT = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
 _TEXT.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_CLASS = re.compile(r' class="language-[^"]*"')
+_CLASS = lazy_pattern(r' class="language-[^"]*"')
 
 
 def page_of(state: SessionState, picture: str = "") -> Iterator[str]:
