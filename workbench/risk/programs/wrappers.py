@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from workbench.lazy_pattern import lazy_pattern
@@ -15,7 +16,6 @@ from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _ENV_SPLITS = lazy_pattern(r"(?s)(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)")
-_OF_STDIN = lazy_pattern(r"0?<")
 _ENV_FLAG = lazy_pattern(r"(?s)-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z")
 
 
@@ -79,7 +79,7 @@ def _exec(call: Call) -> None:
         call.redirects and len(strings) == 1 and strings[0].isdecimal()
     ):  # the parser splits off a redirect's number
         call.raise_to("MEDIUM", "changes where the shell reads and writes")
-        if strings in ([], ["0"]) and any(_OF_STDIN.match(redirect) for redirect in call.redirects):
+        if strings in ([], ["0"]) and any(re.match("0?<", redirect) for redirect in call.redirects):
             call.raise_to("HIGH", "gives the shell commands from elsewhere")
         return
     call.raise_to("MEDIUM", "puts a program in the place of the shell")
