@@ -19,10 +19,11 @@ PROGRAM_SETTINGS = {
         "is run by the terminal": ".config/wezterm .config/kitty .config/alacritty .config/ghostty .config/foot "
         ".config/zellij .config/powershell .config/xonsh",
         "runs what it names when a program starts": ".config/ranger .config/lf .config/vifm .config/yazi .config/mc "
-        ".config/lazygit .config/tig .config/broot .config/mpv .config/gh .config/mutt .config/neomutt .mutt/muttrc",
+        ".config/lazygit .config/tig .config/broot .config/mpv .config/gh .config/mutt .config/neomutt .mutt/muttrc "
+        ".config/bat .erlang .octaverc .gnuplot .latexmkrc .selected_editor .subversion/config .manpath",
         "changes what git runs and keeps": ".config/hg .config/jj .jj/repo/config.toml .jj/repo/config",
         "changes what the build runs": ".config/nix .config/nixpkgs .config/home-manager .gradle/gradle.properties "
-        ".gradle/init.gradle.kts .cabal/config .stack/config.yaml .lein/profiles.clj",
+        ".gradle/init.gradle.kts .cabal/config .stack/config.yaml .lein/profiles.clj .config/ccache",
         "changes where packages come from": ".config/composer .config/pypoetry .config/pdm .config/pnpm .config/rclone",
         "changes what the editor runs": ".local/share/nvim/site .vscode/extensions .config/cursor .config/vscodium "
         ".config/windsurf .emacs.el",
@@ -48,7 +49,7 @@ HOME_FILES = _words(
     ".forward .gradle/gradle.properties .gradle/init.gradle.kts .guile .lein/profiles.clj .lessfilter .lesskey "
     ".lftprc .mailcap .mavenrc .mongorc.js .mongoshrc.js .msmtprc .mutt/muttrc .muttrc .perldb .pythonrc.py "
     ".rpmmacros .sbclrc .stack/config.yaml .vscode/extensions/extensions.json .wezterm.lua .xbindkeysrc "
-    ".xmonad/xmonad.hs"
+    ".xmonad/xmonad.hs .erlang .octaverc .gnuplot .latexmkrc .selected_editor .subversion/config .manpath"
 )
 """Protected files below the home directory."""
 CONFIG_FILES = _words(
@@ -62,7 +63,7 @@ CONFIG_FILES = _words(
     "nix/nix.conf nixpkgs/config.nix openbox/autostart pdm/config.toml pnpm/rc "
     "powershell/Microsoft.PowerShell_profile.ps1 powershell/profile.ps1 pypoetry/config.toml qtile/config.py "
     "ranger/commands.py ranger/rc.conf ranger/rifle.conf rclone/rclone.conf sway/config sxhkd/sxhkdrc tig/config "
-    "vifm/vifmrc wezterm/wezterm.lua yazi/init.lua yazi/yazi.toml zellij/config.kdl "
+    "bat/config ccache/ccache.conf vifm/vifmrc wezterm/wezterm.lua yazi/init.lua yazi/yazi.toml zellij/config.kdl "
     + " ".join(
         f"{code}/User/{name}"
         for code in ("Code", "VSCodium", "Cursor", "Windsurf")

@@ -22,14 +22,17 @@ from workbench.risk.executed.project_files import (
     add_named,
     add_nearby,
 )
+from workbench.risk.executed.source import paths_named
 from workbench.risk.executed.unknown_names import has_unknown, values_in
 from workbench.risk.executed.variables import (
     as_mounted,
     git_directories,
     home_directories,
+    inherited,
     library_paths,
     module_directories,
     search_path,
+    settings_directories,
     startup_files,
 )
 from workbench.risk.programs.rate import recognizes
@@ -77,7 +80,8 @@ def finder_of(
     }
     workspace, start = real[workspace], (real[directory],)
     finder = Finder(workspace, search_path(workspace, text), pending or {}, command)
-    modules = module_directories(workspace, text)
+    set_before = inherited(workspace)
+    modules = module_directories(workspace, f"{text}\n{set_before}" if set_before else text)
     if any(has_unknown(word) for part in parts for word in part.words):
         finder.lookup.values = values_in(text)
     reached = _reached(finder, parts, start) if any(part.is_lost for part in parts) else ()
@@ -86,6 +90,8 @@ def finder_of(
             bases = tuple(real[each] for each in part.directories) or start
             command(finder, part.words, (*bases, *(reached if part.is_lost else ()), *modules), 0)
     _set_by_variables(finder, text, start, modules)
+    for name in paths_named(set_before):
+        finder.program(name, start, 0)
     _named_anywhere(finder, parts, text, (*start, *(real[each] for part in parts for each in part.directories[1:])))
     if "<<" in text:  # a heredoc may be the code of an interpreter
         finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
@@ -122,6 +128,10 @@ def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -
         add_git_settings(finder, start, 0, value)
     for value in startup_files(text):
         finder.program(value, start, 0, "shell")
+    was_cut = finder.is_cut
+    for value in settings_directories(text):
+        add_directory(finder, value, start, 0)
+    finder.is_cut = was_cut  # it may be data instead
 
 
 def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:

@@ -15,18 +15,19 @@ from workbench.risk.executed.lookup import Bases
 from workbench.risk.executed.project_files import (
     add_awk_libraries,
     add_class_path,
+    add_directory,
     add_git_directories,
     add_git_settings,
     add_git_values,
     add_hooks,
     add_node_programs,
-    add_settings,
     add_tree,
     is_tree_program,
     members_of,
     scripts_of,
 )
 from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
+from workbench.risk.executed.settings_files import add_settings, add_user_settings
 from workbench.risk.executed.source import (
     CODE_ENDINGS,
     Kind,
@@ -100,6 +101,7 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
 def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     program = table.SAME.get(program, program)
     works_in = (*working_directories(finder, rest, bases), *bases)
+    _settings(finder, program, rest, works_in, depth)
     for name in (*lists_named(program, rest), *_run_where_matched(rest)):
         finder.program(name, works_in, depth)
     if program == "git":
@@ -118,6 +120,12 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
         add_awk_libraries(finder, rest, works_in, depth)
     elif program not in table.DATA:
         _unknown(finder, program, rest, works_in, depth)
+
+
+def _settings(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    add_user_settings(finder, program, bases, depth)
+    for name in table.values_of(rest, table.SETTINGS_FLAGS):
+        add_directory(finder, name, bases, depth)
 
 
 def _run_where_matched(rest: list[str]) -> Iterator[str]:
@@ -372,6 +380,8 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
     finder.installed_module(rest[0], _DEEPEST)
     finder.program(f"{rest[0].replace('.', '/')}/__main__.py", inner, depth, "python")
     if rest[0] in table.RUN_SCRIPTS:
+        add_user_settings(finder, rest[0], bases, depth)
+        _looked_for(finder, rest[0], [], bases, depth)
         words = re.sub(r"(?:^|\0)(?:-[os]\0[^\0]*|run)(?=\0|$)", "", "\0".join(rest[1:])).split("\0")
         _interpreted(finder, "python", [word for word in words if word], bases, depth)
     elif depth < _DEEPEST:

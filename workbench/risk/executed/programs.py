@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
@@ -77,6 +79,10 @@ _NODE_FILES: Final = (
     "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml",
     ".pnpmfile.cjs", ".pnp.cjs", ".pnp.loader.mjs",
 )  # fmt: skip
+_AGENTS: Final = words(
+    "aider amp auggie claude codex continue copilot crush cursor-agent droid gemini goose kimi ohw opencode openhands "
+    "qwen vibe"
+)
 LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("make", "gmake", "remake", "watchman-make"), ("GNUmakefile", "makefile", "Makefile")),
     "just": ("justfile", ".justfile", "Justfile", "JUSTFILE"),
@@ -158,7 +164,7 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "direnv": (".envrc", ".env"),
     **dict.fromkeys(("cap", "capistrano"), ("Capfile", "config/deploy.rb")),
     "heroku": ("Procfile", ".env"),
-    "carthage": ("Cartfile",),
+    "carthage": ("Cartfile", "Cartfile.resolved"),
     "mlflow": ("MLproject",),
     "cpanm": ("Makefile.PL", "Build.PL", "cpanfile"),
     **dict.fromkeys(("phing", "ant"), ("build.xml",)),
@@ -167,6 +173,9 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "hg": (".hg/hgrc", ".hg/hgrc-not-shared"),
     "jj": (".jj/repo/config.toml",),
     **dict.fromkeys(("vi", "vim", "nvim"), (".exrc", ".vimrc", ".nvimrc", ".nvim.lua")),
+    "pdb": (".pdbrc",),
+    **dict.fromkeys(_AGENTS, ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".mcp.json", ".github/copilot-instructions.md")),
+    **dict.fromkeys(("ts-node", "tsx", "vite-node"), ("tsconfig.json", "package.json")),
     "emacs": (".dir-locals.el", ".dir-locals-2.el"),
     **dict.fromkeys(("R", "Rscript", "r"), (".Rprofile", ".Renviron")),
     "lldb": (".lldbinit",),
@@ -247,6 +256,12 @@ PATTERNS: Final = {
     "mise": ("mise-tasks/*", ".mise/tasks/*", ".mise-tasks/*", ".config/mise/*"),
     "cargo": ("*/build.rs", "crates/*/build.rs"),
     **dict.fromkeys(("terraform", "tofu"), ("*.tf",)),
+    "golangci-lint": (".golangci.*", ".custom-gcl.*"),
+    "gcloud": ("app.yaml", "cloudbuild.yaml", "cloudbuild.json", ".gcloudignore", "Dockerfile", "Procfile"),
+    "gdb": ("*-gdb.py", "*-gdb.gdb", "*-gdb.scm"),
+    **dict.fromkeys(("code", "codium", "cursor", "windsurf"), (".vscode/*", "*.code-workspace")),
+    "cursor-agent": (".cursor/*", ".cursor/*/*", ".cursorrules"),
+    "zed": (".zed/*",),
 }
 """Globs of files that programs look for in their working directory."""
 RECIPES: Final = words("make gmake remake just task rake")
@@ -266,6 +281,11 @@ DIRECTORY_FLAGS: Final = words(
     "-C --prefix --cwd --dir --directory --project-directory --rootdir --manifest-path -d --chdir"
 )
 """Flags whose value is the program's working directory, or a file in it."""
+SETTINGS_FLAGS: Final = words(
+    "--config-dir --configdir --config-path --homedir --ipython-dir --plugin-dir --plugins-dir --profile-dir "
+    "--user-data-dir"
+)
+"""Flags whose value is a directory from which a program loads settings or plugins."""
 FILE_FLAGS: Final = words(
     "-f --file --makefile --justfile -c --config --conftest-file --taskfile --rakefile -s -P --bake "
     "--rcfile --config-file --append-config"
@@ -275,6 +295,15 @@ BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/
 """Directories of a workspace that are often in its shell's PATH."""
 RECOGNIZED: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
 """Programs whose arguments are known, whatever directory they are in."""
+
+
+def values_of(arguments: Sequence[str], flags: Collection[str]) -> Iterator[str]:
+    """Yield the values of flags, whether they follow a `=` or are the next argument."""
+    for word, following in pairwise((*arguments, "")):
+        flag, equals, value = word.partition("=")
+        result = value if equals else following
+        if flag in flags and result:
+            yield result
 
 
 def kind_of(program: str) -> Kind:

@@ -33,13 +33,13 @@ _MOST_TREE_FILES: Final = 200
 REST: Final = "/…"
 """The end of the path under which the other files of a tree share one hash."""
 _MOST_NAMED: Final = 300
-_DATA_ENDINGS: Final = (
+DATA_ENDINGS: Final = (
     ".log", ".csv", ".tsv", ".parquet", ".db", ".sqlite", ".sqlite3", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf",
     ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
 )  # fmt: skip
 """Endings of files that are rarely code and change often; an interpreter's script counts anyway."""
 _TRANSIENT: Final = (
-    *_DATA_ENDINGS, ".o", ".out", ".swp", ".swx", ".tmp", "~", ".coverage", ".DS_Store", ".lock", ".pid", ".sock",
+    *DATA_ENDINGS, ".o", ".out", ".swp", ".swx", ".tmp", "~", ".coverage", ".DS_Store", ".lock", ".pid", ".sock",
     "-wal", "-shm", "-journal",
 )  # fmt: skip
 """Endings of files that are rarely read by convention either; editors and tests write some of them at any time."""
@@ -96,7 +96,15 @@ _TREE_ENDINGS: Final = (
         ".svelte",
     ),
     *(".yml", ".yaml", ".toml", ".json", ".ini", ".cfg", ".xml", ".properties", ".mod", ".sum", ".gemspec", ".ru"),
+    ".prisma",
     *("/CMakeLists.txt", "/meson.build"),
+    *(
+        f"/{name}.lock"
+        for name in words(
+            "flake Cargo Gemfile poetry uv pdm pixi Pipfile composer mix pubspec Podfile deno bun yarn Chart "
+            "requirements devbox shard rebar renv MODULE.bazel conan stack.yaml Berksfile buf nimble luarocks mise"
+        )
+    ),
 )
 TREE_PROGRAMS: Final = words(
     "go cargo cross dotnet mvn gradle sbt mill lein swift xcodebuild zig stack cabal dune mix rebar3 gleam rspec "
@@ -114,7 +122,8 @@ TREE_PROGRAMS: Final = words(
     "earthly dagger helm kustomize jbuilder v nimble crystal shards dart flutter elm spago latexmk pdflatex "
     "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy kedro dagster mlflow "
     "fastlane msbuild nuke cap capistrano guard thor phpstan psalm rector phpcs phpcbf php-cs-fixer ecs deptrac "
-    "infection behat codeception codecept luarocks cpanm opam streamlit chainlit "
+    "infection behat codeception codecept luarocks cpanm opam streamlit chainlit next nuxt nuxi astro gatsby "
+    "docusaurus remix storybook histoire ladle wrangler svelte-kit vite-node "
 )
 """Programs that build, test or run the tree in which they are started."""
 _TREE_VERBS: Final = {
@@ -137,7 +146,6 @@ _VALUES: Final = lazy_pattern(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[\w-]+[ \t]*=[ \t]
 _HOOKS_PATH: Final = lazy_pattern(r"\bhookspath[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE)
 _MOST_VALUES: Final = 200
 _LONGEST_SETTINGS: Final = 200_000
-_SETTINGS: Final = lazy_pattern(r"[\w.+-]{2,}")
 _AWK_LOADS: Final = lazy_pattern(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
 _AWK_DIRECTIVE: Final = lazy_pattern(r"@(?:load|include)\s+\"([^\"\n]+)\"")
 _SEPARATORS: Final = lazy_pattern(r"[\s;&|(){}<>`\"'=,:]+")
@@ -207,7 +215,7 @@ def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: st
         finder.program(".gitmodules", (directory,), depth)
         git, common = _git_directories(finder, directory, git_directory)
         path = f"{common}/config"
-        text = finder.pending.get(path) or _start_of(path)
+        text = finder.pending.get(path) or start_of(path)
         if text:
             steering = _steering(text)
             finder.files[path] = hashlib.sha256(steering.encode(errors="replace")).hexdigest()[:32]
@@ -232,7 +240,7 @@ def _settings_of_user() -> Iterator[str]:
     xdg = os.environ.get("XDG_CONFIG_HOME") or f"{Path.home()}/.config"
     named = os.environ.get("GIT_CONFIG_GLOBAL")
     for path in (named,) if named else (f"{Path.home()}/.gitconfig", f"{xdg}/git/config", "/etc/gitconfig"):
-        yield _steering(_start_of(path))
+        yield _steering(start_of(path))
 
 
 def _with_parents(directory: str) -> Iterator[str]:
@@ -249,10 +257,10 @@ def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, st
     git = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118 - strings
     if name == ".git" and not finder.lookup.may_have(name, (directory,)):
         return git, git
-    pointed = finder.pending.get(git) or _start_of(git)
+    pointed = finder.pending.get(git) or start_of(git)
     if pointed.startswith("gitdir:"):  # `.git` is a file in worktrees and submodules
         git = os.path.normpath(os.path.join(directory, pointed.removeprefix("gitdir:").strip()))  # noqa: PTH118
-    common = _start_of(f"{git}/commondir").strip()
+    common = start_of(f"{git}/commondir").strip()
     return git, os.path.normpath(os.path.join(git, common)) if common else git  # noqa: PTH118
 
 
@@ -291,7 +299,8 @@ def _steering(text: str) -> str:
     return "[".join(each for each in sections if re.split(r"\W", each, maxsplit=1)[0].casefold() not in _OFTEN_SET)
 
 
-def _start_of(path: str) -> str:
+def start_of(path: str) -> str:
+    """Return the beginning of a regular file, for which it never waits; empty if it cannot be read."""
     with (
         suppress(OSError, ValueError),
         open(path, encoding="utf-8", errors="replace", opener=_open_at_once) as file,
@@ -325,7 +334,7 @@ def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, o
         is_inside = within(top, finder.workspace) and top != finder.workspace
         is_inside = is_inside or (outside and _is_separate(top, finder.workspace))
         for path in files_under(top, finder.pending, budget) if is_inside else ():
-            if not path.endswith(_DATA_ENDINGS):
+            if not path.endswith(DATA_ENDINGS):
                 if next(remaining, None) is None:
                     finder.cut(is_code=outside)
                     return
@@ -339,17 +348,6 @@ def _is_separate(top: str, workspace: str) -> bool:
     return not (within(workspace, top) or top.count("/") < 2 or any(within(top, each) for each in SYSTEM))
 
 
-def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Add the files in the working directory named like the program: `.rspec`, `knexfile.js`, `turbo.json`."""
-    if len(program) < 3 or not _SETTINGS.fullmatch(program):
-        return
-    for directory in dict.fromkeys((bases[0], finder.workspace)):
-        for name in sorted(finder.lookup.entries(directory)):
-            stem = name.lower().lstrip(".").removeprefix("_").replace("-", "")
-            if stem.startswith(program.lower().replace("-", "")) and not name.endswith(_DATA_ENDINGS):
-                finder.program(name, (directory,), depth)
-
-
 def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
     """Add every file in the workspace that a command line names, whatever its programs do with it."""
     tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
@@ -358,7 +356,7 @@ def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases:
     for name, _ in zip(names, range(_MOST_NAMED), strict=False):
         for ending in LOADED_ENDINGS if name.startswith("./") else ("",):
             for path in finder.lookup.at(f"{name}{ending}", bases):
-                if not path.endswith(_DATA_ENDINGS):
+                if not path.endswith(DATA_ENDINGS):
                     finder.add(path, bases, 1)
 
 

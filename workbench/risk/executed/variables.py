@@ -6,9 +6,11 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.risk.environment import poisons
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.lookup import VARIABLE_DIRECTORY, Bases
 from workbench.risk.paths import within
@@ -22,16 +24,28 @@ _LIBRARIES_SET: Final = lazy_pattern(
     r"=([^\s;&|]+)"
 )
 """Variables that name directories or files from which a program loads code or settings."""
-_HOMES_SET: Final = lazy_pattern(r"\b(?:HOME|ZDOTDIR|XDG_CONFIG_HOME|XDG_DATA_HOME)=([^\s;&|]+)")
+_HOMES_SET: Final = lazy_pattern(r"\b(?:HOME|ZDOTDIR|XDG_(?:CONFIG|DATA)_(?:HOME|DIRS))=([^\s;&|]+)")
 _GIT_SET: Final = lazy_pattern(r"\bGIT_(?:COMMON_)?DIR=([^\s;&|]+)")
 _MOUNT: Final = lazy_pattern(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
 _VALUE: Final = r"=(\"[^\"]*\"|'[^']*'|[^\s;&|]+)"
-_CODE_SET: Final = lazy_pattern(rf"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES){_VALUE}")
-_CLASS_SET: Final = lazy_pattern(rf"\b(?:PYTHONBREAKPOINT|PYTHONWARNINGS){_VALUE}")
-"""Variables that name functions or classes of modules that Python imports for them."""
+_CODE_SET: Final = lazy_pattern(
+    r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES|LUA_INIT\w*|JDK_JAVA_OPTIONS)"
+    rf"{_VALUE}"
+)
+_MODULE_SET: Final = lazy_pattern(rf"\b(?:PYTHONBREAKPOINT|PYTHONWARNINGS|PYTEST_PLUGINS|PYTEST_ADDOPTS){_VALUE}")
+"""Variables that name modules which Python imports for them, or functions or classes in modules."""
+_DIRECTORY_SET: Final = lazy_pattern(
+    r"(?<![\w./-])(?!\w*(?:CACHE|OUT|TARGET|DEST|INSTALL|BUILD|DIST|LOG|TMP|TEMP|DATA)(?:_|=|DIR|PATH))"
+    r"(?=\w*(?:PATH|HOME|DIR|CONF|ROOT|LIB|PLUGIN|MODULE|RC|PROFILE|INPUTS|INCLUDE|PREFIX|SETTINGS|RUNTIME|ENGINES))"
+    rf"[A-Z]\w*{_VALUE}"
+)
+"""Any other variable that, going by its name, holds a directory from which a program may load code or settings."""
 
 _MODULE_OPTION: Final = lazy_pattern(r"-[Mmr]")
 """An option of Perl or Ruby that precedes the module to load."""
+
+_OWN: Final = frozenset({"PATH", "PWD", "OLDPWD"})
+"""Variables that the shell sets itself."""
 
 
 def module_directories(workspace: str, text: str) -> Bases:
@@ -54,15 +68,29 @@ def library_paths(text: str) -> Iterator[str]:
     return (value.strip("\"'") for value in (_LIBRARIES_SET.findall(text) if "=" in text else ()))
 
 
+def inherited(workspace: str) -> str:
+    """Return the variables of this process, one a line, that steer programs and name something in the workspace."""
+    named = ((name, value) for name, value in os.environ.items() if workspace in value or "./" in value)
+    return "\n".join(f"{name}={value}" for name, value in named if name not in _OWN and poisons(name, value))
+
+
+def settings_directories(text: str) -> Iterator[str]:
+    """Yield what may be directories of code or settings in the values of variables that a line sets."""
+    for value in _DIRECTORY_SET.findall(text) if "=" in text else ():
+        yield from (piece.rpartition("=")[2] for piece in value.strip("\"'").split(":"))
+
+
 def startup_files(text: str) -> Iterator[str]:
     """Yield the values of variables that name files which an interpreter runs when it starts."""
     for value in (word for values in _CODE_SET.findall(text) for word in values.strip("\"'").split()):
-        yield value
+        yield value.lstrip("@")
         if module := _MODULE_OPTION.match(value):
             name = value[module.end() :].partition("=")[0].replace("::", "/")
             yield from (name, f"{name}.pm", f"{name}.rb", f"lib/{name}.pm", f"lib/{name}.rb")
-    for value in _CLASS_SET.findall(text):
-        yield from (f"{name.partition('.')[0]}.py" for name in re.findall(r"[A-Za-z_][\w.]*", value))
+    for value in _MODULE_SET.findall(text):
+        for name in re.findall(r"[A-Za-z_][\w.]*", value):
+            for path in accumulate(name.split("."), "{}/{}".format):
+                yield from (f"{path}.py", f"{path}/__init__.py")
 
 
 def as_mounted(text: str) -> str:
