@@ -348,6 +348,13 @@ def first_line(text: str, width: int = 80, show: Callable[..., str] = visible) -
     return safe if len(safe) <= width else safe[: width - 1] + "…"
 
 
+def size_of(count: int) -> str:
+    """Format a number of bytes in kB, MB or GB."""
+    if count >= 1_000_000_000:
+        return f"{count / 1e9:.1f} GB"
+    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1e3))} kB"
+
+
 def counted(count: int, what: str) -> str:
     """Return a count with its noun: `1 file`, `2 files`, `1,200 files`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -9,6 +9,7 @@ import pytest
 
 from tests.session.test_snapshots import repository
 from workbench.config.locations import Locations
+from workbench.protocol.deletion_list import MOST_LISTED
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.session.workspace.deletions import FOR_GOOD, DeletionSurvey
@@ -212,7 +213,7 @@ def test_files_of_a_directory_with_git_history_are_copied_and_the_history_is_ask
 
 
 def reason_of(losses, assessed, command: str) -> tuple[str, str]:
-    assessment, doubt = losses.explain(assessed(command))
+    assessment, doubt, _ = losses.explain(assessed(command))
     return next(part.reason for part in assessment.parts if part.deletes), doubt
 
 
@@ -358,3 +359,40 @@ def test_deletion_that_leaves_the_repository_is_not(with_history, assessed, comm
 @pytest.mark.parametrize("command", TAKES_HISTORY)
 def test_deletion_in_a_directory_without_a_repository_is_not(losses, assessed, command):
     assert losses.explain(assessed(command)).doubt == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "rows"),
+    [
+        ("rm a.log", [("deletes", "a.log", 1, "can be undone: backup of 1 file", True)]),
+        ("rm -r build a.log", [("deletes", "build/", 2, "", True), ("deletes", "a.log", 1, "", True)]),
+        ("rm *.log", [("deletes", "a.log", 1, "can be undone", True)]),
+        ("rm $f", [("deletes", "./", None, "backup of the ", True)]),
+        ("rm -r build ../elsewhere", [("", "elsewhere/", 1, "no copy is saved", False), ("", "build/", 2, "", True)]),
+        ("touch a.log", []),
+        ("mytool a.log", []),
+    ],
+)  # fmt: skip
+def test_question_lists_every_place_and_whether_it_comes_back(losses, assessed, tmp_path, command, rows):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/notes.txt").write_text("x" * 2_000)
+    (tmp_path / "work/build/c.log").write_text("c")
+    explained = losses.explain(assessed(command))
+    listed = [path for each in explained.deleted for path in each.paths]
+    assert len(listed) == len(rows)
+    for path, (verb, name, files, restorable, comes_back) in zip(listed, rows, strict=True):
+        assert path.verb.startswith(verb)
+        assert path.path.endswith(name)
+        assert (path.files, path.comes_back) == (files, comes_back)
+        assert restorable in path.restorable
+        assert files is None or path.size == (2_000 if "elsewhere" in name else files)
+    reasons = {part.reason for part in explained.assessment.parts}
+    assert {each.reason for each in explained.deleted} <= reasons
+
+
+def test_list_of_deleted_places_is_capped_and_counts_the_rest(losses, assessed, tmp_path):
+    for number in range(MOST_LISTED + 10):
+        (tmp_path / f"work/{number}.tmp").write_text("x")
+    one, other = losses.explain(assessed("rm *.tmp && rm a.log")).deleted
+    assert (len(one.paths), one.more, one.more_lost) == (MOST_LISTED, 10, 0)
+    assert (len(other.paths), other.more) == (0, 1)

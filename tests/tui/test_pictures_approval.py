@@ -18,6 +18,7 @@ from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import encode
+from workbench.protocol.deletion_list import DeletedPath, DeletionList
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.session.actions.assess import reasons, segments
@@ -144,6 +145,59 @@ def many_steps() -> list[Any]:
     return [*script.events, live.EngineState(state="deciding")]
 
 
+def deletions() -> list[Any]:
+    """Return a question about two parts that delete: files without a copy first, and more than are listed."""
+    script = begun()
+    command = "rm -rf build /srv/cache model.bin && rm logs/*.log && make"
+    undone = "can be undone: backup of "
+    first = DeletionList(
+        reason="deletes 1,216 files in model.bin, build/, /srv/cache/",
+        summary="deletes 1,216 files in 3 places (can NOT be undone completely)",
+        paths=(
+            DeletedPath(
+                path="model.bin",
+                files=1,
+                size=2_140_000_000,
+                restorable="not in git; can NOT be restored: too large to copy",
+                comes_back=False,
+            ),
+            DeletedPath(
+                path="/srv/cache/",
+                files=1_001,
+                size=48_200_000,
+                is_whole=False,
+                restorable="outside the workspace: no copy is saved",
+                comes_back=False,
+            ),
+            DeletedPath(path="build/", files=214, size=3_600_000, restorable=f"{undone}214 files"),
+        ),
+    )
+    logs = DeletionList(
+        reason="deletes 60 files in logs/0.log, logs/1.log",
+        summary="deletes 60 files in 60 places (can be undone)",
+        paths=tuple(
+            DeletedPath(path=f"logs/{number}.log", files=1, size=9_000 * (number + 1), restorable=f"{undone}1 file")
+            for number in range(47)
+        ),
+        more=13,
+    )
+    segments = (
+        ev.Segment(text="rm -rf build /srv/cache model.bin", risk="HIGH", reason=first.reason),
+        ev.Segment(text="rm logs/*.log", risk="MEDIUM", reason=logs.reason),
+        ev.Segment(text="make", risk="MEDIUM", reason="runs the rules of the makefile"),
+    )
+    name = script.propose("execute_bash", "MEDIUM", "Build from nothing", command=command)
+    assess(
+        script,
+        name,
+        "HIGH",
+        segments=segments,
+        deleted=(first, logs),
+        reasons=("what it deletes could not be restored",),
+    )
+    return [*script.events, live.EngineState(state="deciding")]
+
+
 def a_test_run() -> list[Any]:
     script = begun()
     name = script.propose("execute_bash", "MEDIUM", "Run the tests", command="python -m pytest -q")
@@ -182,6 +236,8 @@ PICTURES = [
     Picture("always_not_possible", a_refused_always, ("a",), "substitution"),
     Picture("a_reason", a_test_run, ("n", *"use tox"), "use tox"),
     Picture("full_text", hidden, ("v",), "n Next"),
+    Picture("deletions", deletions, (), "deletes model.bin"),
+    Picture("deletions_in_full", deletions, ("v",), "deletes model.bin"),
     Picture("more_below", many_steps, (), "MEDIUM"),
 ]
 

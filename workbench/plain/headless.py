@@ -26,6 +26,7 @@ from workbench.llm.litellm_setup import import_early, is_importing
 from workbench.plain.output import WIDTH, OutputChannel, uses_color, width_of
 from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
+from workbench.protocol.deletion_list import brief
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionDecided,
@@ -56,6 +57,7 @@ from workbench.tools.rich_text import renderable_of, renderable_of_call, rendere
 from workbench.tools.tool import ToolDefinition
 from workbench.view.fallback_line import fallback_line
 from workbench.view.formatting.actions import decision_text, headline
+from workbench.view.formatting.approval import deletion_lines
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
 """A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
@@ -218,9 +220,12 @@ class Narrator:
         if risk_assessment is None or action.asks_user:
             return
         parts = [part.reason for part in risk_assessment.segments if part.risk == risk_assessment.risk]
-        why = first_line(visible("; ".join(dict.fromkeys((*risk_assessment.reasons, *parts))), lines=False), 300)
+        reasons = (brief(reason, risk_assessment.deleted) for reason in (*risk_assessment.reasons, *parts))
+        why = first_line(visible("; ".join(dict.fromkeys(reasons)), lines=False), 300)
         if why:
             self._print(f"  it is {risk_assessment.risk} ({why}); asked by {risk_assessment.rule}", _DIM)
+        for line in deletion_lines(risk_assessment.deleted):
+            self._print(f"    {line.text}", _DIM)
 
     def _ask(self, event: ActionProposed) -> None:
         """Write the agent's question in full, with its numbered options."""

@@ -13,6 +13,7 @@ from msgspec import field
 from msgspec.json import Decoder
 
 from workbench.protocol.codec import Data, TaggedData, decode
+from workbench.protocol.deletion_list import DeletionList
 from workbench.protocol.presentation import Presentation
 from workbench.protocol.risk import Mode, Risk
 
@@ -242,7 +243,8 @@ class ActionAssessed(EventBase):
     question to the user: nothing runs, and the answer becomes its result. `always_choices` are what "always allow" may
     save, the narrowest first, `always` the rules of the first; `no_always` says why there are none. `edited` holds the
     user's own arguments, `stacked` the files whose content depends on earlier actions. `executes` has the hash of each
-    file that a command runs or reads as code, by path; it is set only if the user is asked.
+    file that a command runs or reads as code, by path; it is set only if the user is asked. `deleted` lists what the
+    action deletes, for each part that deletes something.
     """
 
     action_id: str
@@ -262,6 +264,7 @@ class ActionAssessed(EventBase):
     always: str = ""
     always_choices: tuple[AlwaysChoice, ...] = ()
     no_always: str = ""
+    deleted: tuple[DeletionList, ...] = ()
 
     @property
     def choices(self) -> tuple[AlwaysChoice, ...]:

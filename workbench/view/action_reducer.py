@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from workbench.diff.hunks import compare
 from workbench.diff.partial import contents_with
+from workbench.protocol.deletion_list import brief
 from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import counted, first_line, visible
 from workbench.tools.execute_bash import NAME as SHELL
@@ -273,8 +274,9 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.risk = event.risk
     if event.edited is not None:
         item.arguments, item.call_rendering = event.edited, ""
-    item.reasons = event.reasons
-    item.segments = event.segments
+    item.reasons = tuple(brief(reason, event.deleted) for reason in event.reasons)
+    item.segments = tuple(replace(part, reason=brief(part.reason, event.deleted)) for part in event.segments)
+    item.deleted = event.deleted
     item.rule = event.rule
     item.preview = event.preview
     item.stale = event.stale

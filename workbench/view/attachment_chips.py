@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from workbench.files.images import HEAD, pixels_of
-from workbench.text import visible
+from workbench.text import size_of, visible
 from workbench.view.state import Item, UserItem
 
 if TYPE_CHECKING:
@@ -54,11 +54,6 @@ def chip(name: str, size: int, head: bytes) -> str:
     wide = f" {pixels[0]}×{pixels[1]}" if pixels else ""
     short = PurePath(name).name if name.startswith("/") else name
     return f"{visible(short, lines=False)}{wide} · {size_of(size)}"
-
-
-def size_of(count: int) -> str:
-    """Format a number of bytes in kB or MB."""
-    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1e3))} kB"
 
 
 def _chip_of(name: str, url: str) -> str:

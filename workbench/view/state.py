@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from workbench.view.wrapping import count_lines
 
 if TYPE_CHECKING:
+    from workbench.protocol.deletion_list import DeletionList
     from workbench.protocol.events import AlwaysChoice, ContextParts, FileDelta, ModelResponded, Segment, StaleFile
     from workbench.protocol.live import CallProgress
     from workbench.protocol.presentation import Presentation
@@ -90,6 +91,8 @@ class ActionItem(Struct):
     risk: Risk = "UNKNOWN"
     reasons: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
+    deleted: tuple[DeletionList, ...] = ()
+    """What it would delete, for each part that deletes something."""
     rule: str = ""
     preview: tuple[FileDelta, ...] = ()
     """The files as the action would change them; after a partial approval, as the user wants them."""

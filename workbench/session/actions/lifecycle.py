@@ -104,8 +104,7 @@ class Actions:
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
-        if edited is not None:
-            proposed = replace(proposed, arguments=edited)
+        proposed = replace(proposed, arguments=edited) if edited is not None else proposed
         try:
             readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
         except ArgumentError as error:
@@ -113,7 +112,7 @@ class Actions:
         local, risk, ruling = self.rater.strictest(proposed, readied)
         if readied.preparation and ruling.verdict != "deny":
             return []
-        assessment, doubt = self._copies.explain(local)
+        assessment, doubt, deleted = self._copies.explain(local)
         waited = self.rater.waited(proposed.action_id, ruling)
         by, ask = _asked_by(ruling, ask=ask, doubt=doubt, waited=waited, readied=readied, protection=self.protection)
         asks = not readied.tool.asks_user and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
@@ -134,6 +133,7 @@ class Actions:
             edited=edited,
             needs_decision=asks,
             needs_answer=readied.tool.asks_user and ruling.verdict != "deny",
+            deleted=deleted if asks else (),
         )
         event = self.rater.with_always(event, proposed, local, ruling, ask)
         return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]

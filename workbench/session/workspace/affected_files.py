@@ -1,4 +1,4 @@
-"""Finds the files that one part of a command deletes or overwrites, and describes them; used by `deletions`."""
+"""Finds the files that one part of a command deletes or overwrites; used by `deletions`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from workbench.files.git import run_git
@@ -16,19 +16,9 @@ from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import Part
 from workbench.risk.assessment import ANY, Spares, mentioned
-from workbench.session.workspace.repository import GENERATED
-from workbench.text import visible, visible_path
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The most files, and the most bytes, that one copy holds."""
-NO_COPY: Final = "no copy could be made"
-_MOST_PATHS = 4
-"""The most places named in one line."""
-_REFUSED = "git refuses such names"
-_LOST = "not in git; can NOT be restored: too large to copy"
-_HISTORY = "with git history, which can NOT be restored"
-_OUTSIDE = "outside the workspace: no copy is saved"
-
 _GIT_LIMIT = 2.0
 """Seconds after which one git call is stopped."""
 _UNSPARED: Mapping[Spares, tuple[str, ...]] = {
@@ -41,147 +31,6 @@ _UNSPARED: Mapping[Spares, tuple[str, ...]] = {
 _MOST_TREES = 3
 _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
 """The state from which each git subcommand takes its files if the command names none."""
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """Files at or below `path` that one part of a command deletes or overwrites.
-
-    With `is_any`, the part touches some of the files, and which ones is unknown until it runs.
-    """
-
-    part: Part
-    deletes: bool
-    path: str
-    count: int
-    files: tuple[str, ...]
-    """The files that no version holds; they are copied if `can_be_copied`."""
-    size: int
-    is_whole: bool
-    """Whether all files were counted."""
-    has_history: bool = False
-    """Whether a git repository is among them, whose history git cannot add to another repository."""
-    is_any: bool = False
-    too_large: tuple[str, ...] = ()
-    """With `is_any`: the files that are not copied, because a copy would become too large."""
-    refused: tuple[str, ...] = ()
-    """The files that no copy can hold, because git refuses their names."""
-    why_not: str = ""
-    """Why no copy could be made; empty if that did not fail."""
-    is_maybe: bool = False
-    """Whether the command only names the place; the program may leave it unchanged."""
-    held: tuple[str, ...] = ()
-    """The files that the last version holds."""
-    is_outside: bool = False
-    """Whether the place is outside the workspace, where no copies are kept."""
-
-    @property
-    def can_be_copied(self) -> bool:
-        """Whether a copy is small enough and did not fail."""
-        return self.is_whole and self.size <= MOST_BYTES and not self.why_not
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether the user is told: always about deletions and files outside the workspace, otherwise only if content
-        is lost.
-        """
-        return self.deletes or self.is_outside or not self.can_be_brought_back
-
-    @property
-    def can_be_brought_back(self) -> bool:
-        """Whether nothing would be lost permanently."""
-        is_lost = self.why_not or (self.files and not self.can_be_copied) or self.too_large or self.refused
-        return not (is_lost or self.has_history)
-
-    @property
-    def is_final(self) -> bool:
-        """Whether files in the workspace are lost permanently, other than generated ones, which programs recreate."""
-        is_generated = PurePath(self.path).name in GENERATED and not self.has_history
-        return self.deletes and not (self.can_be_brought_back or is_generated or self.is_outside)
-
-
-def describe(deletions: Sequence[Deletion], root: Path) -> str:
-    """Describe in one line what a part of a command touches: how much, where, and whether it can be restored."""
-    any_of = [loss for loss in deletions if loss.is_any]
-    touching = [loss for loss in deletions if not (loss.is_any or loss.is_maybe or loss.is_outside)]
-    groups = (touching, [loss for loss in deletions if loss.is_outside], [loss for loss in deletions if loss.is_maybe])
-    return "; ".join([*(_of_certain(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
-
-
-def _of_certain(deletions: Sequence[Deletion], root: Path) -> str:
-    count = sum(loss.count for loss in deletions)
-    what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
-    what = what if all(loss.is_whole for loss in deletions) else f"more than {count - 1:,} files"
-    names = [_name(Path(loss.path), root) for loss in deletions]
-    more = f" and {len(names) - _MOST_PATHS} more places" if len(names) > _MOST_PATHS else ""
-    line = f"{_verb(deletions)} {what} in {', '.join(names[:_MOST_PATHS])}{more}"
-    if len(names) == 1 and not names[0].endswith("/"):
-        line = f"{_verb(deletions)} {what} ({names[0]})"
-    return _with(line, [_fate(deletions), _HISTORY if any(loss.has_history for loss in deletions) else ""])
-
-
-def _fate(deletions: Sequence[Deletion]) -> str:
-    """Say whether the files can be restored; empty if there are none."""
-    failed = next((loss.why_not for loss in deletions if loss.why_not), "")
-    if failed:
-        return _failed(failed)
-    if deletions[0].is_outside:
-        return _OUTSIDE
-    count, lost = sum(loss.count for loss in deletions), sum(len(loss.files) for loss in deletions)
-    if not count:
-        return ""
-    if not lost or all(loss.can_be_copied for loss in deletions):
-        refused = [name for loss in deletions for name in loss.refused]
-        copied = f"backup of {_files_of_part(count - len(refused))}" if count > len(refused) else ""
-        return "; ".join(filter(None, (copied, _not_of(refused, _REFUSED)))) if refused else f"can be undone: {copied}"
-    return _LOST if lost == count else f"{lost:,} of them {_LOST}"
-
-
-def _of_any(loss: Deletion, root: Path) -> str:
-    line = f"{_verb([loss])} files in {_name(Path(loss.path), root)} only known at run time"
-    if loss.why_not:
-        return _with(line, [_failed(loss.why_not)])
-    undone = "can be undone: " if loss.can_be_brought_back else ""
-    files = _files_of_part(len(loss.files))
-    copied = f"{undone}backup of the {files} that git does not contain" if loss.files else ""
-    lost = [_not_of(loss.too_large, "too large"), _not_of(loss.refused, _REFUSED)]
-    return _with(line, [copied, *lost, _HISTORY if loss.has_history else ""])
-
-
-def _failed(why: str) -> str:
-    return f"{NO_COPY}: {visible(why, lines=False)}"
-
-
-def _files_of_part(count: int) -> str:
-    return f"{count:,} files" if count > 1 else "1 file"
-
-
-def _not_of(paths: Sequence[str], why: str) -> str:
-    return f"NOT of {_named_in_part(paths)}: {why}" if paths else ""
-
-
-def _named_in_part(paths: Sequence[str]) -> str:
-    names = ", ".join(visible_path(path) for path in paths[:2])
-    return f"{names} and {len(paths) - 2:,} more" if len(paths) > 2 else names
-
-
-def _verb(deletions: Sequence[Deletion]) -> str:
-    if any(loss.deletes for loss in deletions):
-        return "deletes"
-    return "may change" if deletions[0].is_maybe else "changes"
-
-
-def _with(line: str, notes: Sequence[str]) -> str:
-    nonempty = [note for note in notes if note]
-    return f"{line} ({'; '.join(nonempty)})" if nonempty else line
-
-
-def _name(location: Path, root: Path) -> str:
-    is_directory = location.is_dir() and not location.is_symlink()
-    line = os.path.relpath(location, root) if location.is_relative_to(root) else str(location)
-    return visible_path(line + ("/" if is_directory else ""))
-
-
 MOST_OUTSIDE = 1_000
 """The most files outside the workspace that are counted; they are never copied anyway."""
 _MOST_DIRECTORIES, _MOST_LOOKED = 8, 40

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
+from workbench.protocol.deletion_list import MOST_LISTED, DeletionList
 from workbench.protocol.events import Event, VersionTaken
 from workbench.risk import Assessment, Part
 from workbench.session.assessments import Assessments
@@ -20,14 +21,12 @@ from workbench.session.state import State
 from workbench.session.workspace.affected_files import (
     MOST_BYTES,
     MOST_FILES,
-    NO_COPY,
-    Deletion,
     FileCount,
     Touched,
     deleted_directories,
-    describe,
     touched,
 )
+from workbench.session.workspace.described_deletions import NO_COPY, Deletion, describe, listed, summarize
 from workbench.session.workspace.metadata import metadata_of
 from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository, is_refused
 from workbench.session.workspace.safety_copies import CopyDetails, SafetyCopies, SafetyCopy
@@ -45,6 +44,8 @@ class Explained(NamedTuple):
 
     assessment: Assessment
     doubt: str = ""
+    deleted: tuple[DeletionList, ...] = ()
+    """What is deleted, for each part that deletes something."""
 
 
 class DeletionSurvey:
@@ -61,12 +62,24 @@ class DeletionSurvey:
         for loss in deletions:
             if loss.is_reported:
                 lost.setdefault(loss.part, []).append(loss)
-        described = {part: _reason_of(part, of_part, self._repository.workspace) for part, of_part in lost.items()}
+        root = self._repository.workspace
+        described = {part: _reason_of(part, of_part, describe(of_part, root)) for part, of_part in lost.items()}
         parts = tuple(part._replace(reason=described.get(part, part.reason)) for part in assessment.parts)
         new = {old.reason: reason for old, reason in described.items()}
         reasons = tuple(new.get(reason, reason) for reason in assessment.reasons)
         doubt = FOR_GOOD if any(loss.is_final for loss in deletions) else ""
-        return Explained(assessment._replace(parts=parts, reasons=reasons), doubt)
+        return Explained(assessment._replace(parts=parts, reasons=reasons), doubt, self._lists(lost, described))
+
+    def _lists(
+        self, lost: Mapping[Part, Sequence[Deletion]], described: Mapping[Part, str]
+    ) -> tuple[DeletionList, ...]:
+        """Return a list of what each part deletes; together they name at most MOST_LISTED places."""
+        lists, free = [], MOST_LISTED
+        for part, of_part in lost.items():
+            summary = _reason_of(part, of_part, summarize(of_part))
+            lists.append(listed(of_part, self._repository.workspace, described[part], summary, free))
+            free -= len(lists[-1].paths)
+        return tuple(lists)
 
     def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
         """Copy what the command deletes or overwrites; return None if there is nothing to copy.
@@ -132,7 +145,8 @@ class DeletionSurvey:
             counted_files.is_whole,
             counted_files.has_history,
         )
-        return replace(loss, held=in_snapshot, is_maybe=one.is_maybe, refused=refused)
+        total = sum(counted_files.sizes.values())
+        return replace(loss, held=in_snapshot, is_maybe=one.is_maybe, refused=refused, total=total)
 
     def _by_name(self, paths: Iterable[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the files that a copy can hold, and those that none can because git refuses their names."""
@@ -165,11 +179,10 @@ class DeletionSurvey:
         return [name for name in names if name not in held]
 
 
-def _reason_of(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
+def _reason_of(part: Part, deletions: Sequence[Deletion], what: str) -> str:
     """Return a description of what a part deletes; if the deletions are only possible ones, the part's reason precedes
     it.
     """
-    what = describe(deletions, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
 
 
@@ -199,14 +212,14 @@ def _outside(one: Touched) -> Deletion:
         counted_files.is_whole,
         counted_files.has_history,
     )
-    return replace(deletion, is_outside=True)
+    return replace(deletion, is_outside=True, total=sum(counted_files.sizes.values()))
 
 
 def _not_looked_up(one: Touched, why: str) -> Deletion:
     deletion = Deletion(
         one.part, one.deletes, one.path, len(one.counted.sizes), (), 0, True, is_any=one.is_any, why_not=why
     )
-    return replace(deletion, is_maybe=one.is_maybe)
+    return replace(deletion, is_maybe=one.is_maybe, total=sum(one.counted.sizes.values()))
 
 
 def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:

@@ -24,7 +24,7 @@ from workbench.errors import WorkbenchError
 from workbench.files.images import MOST_BYTES, kind_of
 from workbench.processes.spawn import find_program, run, start
 from workbench.secrets.secret_names import child_environment
-from workbench.view.attachment_chips import size_of
+from workbench.text import size_of
 
 _COPY_TIMEOUT: Final = 5.0
 _READ_TIMEOUT: Final = 4.0

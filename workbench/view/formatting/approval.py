@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from workbench.diff.hunks import FileDiff, compare
 from workbench.lazy_pattern import lazy_pattern
-from workbench.text import revealed, visible_path
+from workbench.text import counted, revealed, size_of, visible_path
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import kind_of
 from workbench.view.diff.lines import paint_line
@@ -23,7 +23,7 @@ from workbench.view.formatting.actions import plus_minus, presentation, short_pa
 from workbench.view.state import ActionItem
 
 if TYPE_CHECKING:
-    pass
+    from workbench.protocol.deletion_list import DeletedPath, DeletionList
 
 PrefixedLine = tuple[str, str, str]
 """The prefix of a line, the line (not yet safe to show) and the name of its style."""
@@ -86,7 +86,7 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     `edited` holds arguments that the user edited; they replace the model's, and are not rated yet.
     """
     if edited is not None:
-        own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
+        own = replace(action, arguments=dict(edited), segments=(), deleted=(), preview=(), stale=())
         return [*what_runs(own), StyledLine(""), StyledLine(EDITED, "label")]
     if kind_of(action.tool) == "command":
         lines = list(_command(action.arguments))
@@ -100,7 +100,37 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
     if action.segments:
         lines.append(StyledLine(""))
         lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
+    if action.deleted:
+        lines += [StyledLine(""), *deletion_lines(action.deleted)]
     return lines + [StyledLine(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
+
+
+def deletion_lines(lists: Sequence[DeletionList]) -> Iterator[StyledLine]:
+    """Yield one line for each place that the action would delete: its files, their size, and how they are restored."""
+    for each in lists:
+        for path in each.paths:
+            facts = f"{deleted_amount(path)}; {path.restorable}" if path.restorable else deleted_amount(path)
+            yield StyledLine(on_one_line(f"{path.verb} {path.path} ({facts})"), deleted_style(path))
+        if each.more:
+            yield StyledLine(more_deleted(each.more, each.more_lost), "dim")
+
+
+def deleted_amount(path: DeletedPath) -> str:
+    """Return how many files there are, and their size."""
+    if path.files is None:
+        return "files only known at run time"
+    count = counted(path.files, "file") if path.is_whole else f"more than {path.files - 1:,} files"
+    return f"{count}, {size_of(path.size)}"
+
+
+def deleted_style(path: DeletedPath) -> str:
+    """Return the style of a place in the list of what is deleted."""
+    return "" if path.comes_back else "risk-high"
+
+
+def more_deleted(count: int, lost: int) -> str:
+    """Return the last line of a list that does not name `count` places, `lost` of which cannot be restored."""
+    return f"… and {count:,} more{f', {lost:,} of which can NOT be restored' if lost else ''}"
 
 
 def why_asked(action: ActionItem, mode: str) -> list[StyledLine]:

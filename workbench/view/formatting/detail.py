@@ -22,6 +22,7 @@ from workbench.view.formatting.actions import (
 from workbench.view.formatting.approval import (
     argument_lines,
     changed_by_others,
+    deletion_lines,
     intended_by_agent,
     on_one_line,
     what_runs,
@@ -155,6 +156,7 @@ def _risk(item: ActionItem) -> str:
         return ""  # a command of the user's needs no approval
     lines = [f"{item.risk} (agent: {item.model_risk})", *item.reasons]
     lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
+    lines += [line.text for line in deletion_lines(item.deleted)]
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.protocol.deletion_list import DeletedPath, DeletionList
 from workbench.protocol.events import Segment
 from workbench.text import counted, visible_path
 from workbench.tools.ask_human.question import who_asks
@@ -27,7 +28,10 @@ from workbench.view.formatting.approval import (
     RISK_ICONS,
     StyledLine,
     changed_by_others,
+    deleted_amount,
+    deleted_style,
     files_written,
+    more_deleted,
     on_one_line,
     what_runs,
 )
@@ -211,8 +215,42 @@ def body_rows(action: ActionItem, edited: Mapping[str, Any] | None, width: int, 
     if is_titled:
         others = [StyledLine(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
         return styled_rows(others, width)
-    rows = styled_rows(what_runs(replace(action, segments=())), width)
-    return [*rows, [], *part_rows(action.segments, width)] if is_tabled(action) else rows
+    rows = styled_rows(what_runs(replace(action, segments=(), deleted=())), width)
+    if is_tabled(action):
+        rows += [[], *part_rows(action.segments, width)]
+    return [*rows, [], *deletion_rows(action.deleted, width)] if action.deleted else rows
+
+
+_MOST_DELETED: Final = 6
+"""The most places that the question lists for each part; its full text has more of them."""
+
+
+def deletion_rows(lists: Sequence[DeletionList], width: int) -> list[Line]:
+    """Return a table of what would be deleted: place, files and size, and how it is restored; nothing is cut off."""
+    rows: list[Line] = []
+    for each in lists:
+        paths = each.paths[:_MOST_DELETED]
+        rows += styled_rows(list(_deleted(paths, width)), width)
+        rest = each.paths[_MOST_DELETED:]
+        if more := len(rest) + each.more:
+            lost = sum(not path.comes_back for path in rest) + each.more_lost
+            rows.append([Piece(more_deleted(more, lost), "dim")])
+    return rows
+
+
+def _deleted(paths: Sequence[DeletedPath], width: int) -> Iterator[StyledLine]:
+    """Yield one line for each place, in columns if these leave half of the width for how it is restored."""
+    cells = [(f"{path.verb} {on_one_line(path.path)}", deleted_amount(path)) for path in paths]
+    first, second = (max((cell_len(row[at]) for row in cells), default=0) for at in (0, 1))
+    gap = " " * _GAP
+    for path, (name, amount) in zip(paths, cells, strict=True):
+        style, fate = deleted_style(path), on_one_line(path.restorable)
+        head = f"{pad(name, first)}{gap}{pad(amount, second)}{gap}"
+        if cell_len(head) * 2 <= width or not fate:
+            yield StyledLine(f"{head}{fate}".rstrip(), style, cell_len(head))
+        else:
+            yield StyledLine(f"{name}{gap}{amount}", style, _LEAST_INDENT)
+            yield StyledLine(f"{' ' * _LEAST_INDENT}{fate}", style, _LEAST_INDENT)
 
 
 _LEAST_INDENT: Final = 4

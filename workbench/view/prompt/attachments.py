@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.session.mentions import mention_names
-from workbench.text import visible_path
-from workbench.view.attachment_chips import chip, size_of
+from workbench.text import size_of, visible_path
+from workbench.view.attachment_chips import chip
 from workbench.view.prompt.completion import mention_of
 
 _LONGEST_PASTE = 4_000

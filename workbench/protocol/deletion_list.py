@@ -1,0 +1,49 @@
+"""What an action deletes, as a list; part of the assessment in `events`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from workbench.protocol.codec import Data
+
+MOST_LISTED: Final = 50
+"""The most places that one list names."""
+
+
+class DeletedPath(Data):
+    """A place that an action deletes or overwrites: how many files, their size in bytes, and whether they come back.
+
+    `path` is safe to show and relative to the workspace if it is inside. `files` is None if only the run shows which
+    ones are affected.
+    """
+
+    path: str
+    verb: str = "deletes"
+    files: int | None = 0
+    size: int = 0
+    is_whole: bool = True
+    """Whether all files were counted."""
+    restorable: str = ""
+    """Whether and how the files can be restored, in a few words."""
+    comes_back: bool = True
+    """Whether all of them can be restored."""
+
+
+class DeletionList(Data):
+    """The places that one part of an action deletes, those that cannot be restored first.
+
+    There are `more` places, of which `more_lost` cannot be restored.
+    `reason` is the part's reason, which describes them in one sentence; where the list is shown, `summary` replaces it.
+    """
+
+    reason: str
+    summary: str
+    paths: tuple[DeletedPath, ...]
+    more: int = 0
+    more_lost: int = 0
+
+
+def brief(reason: str, lists: Sequence[DeletionList]) -> str:
+    """Return the summary of a reason that one of the lists shows in full; any other reason unchanged."""
+    return next((each.summary for each in lists if each.reason == reason), reason)
