@@ -12,6 +12,7 @@ from workbench.risk.assessment import NOT_COMPARED
 from workbench.risk.commands import assess_command
 from workbench.risk.executed import executed_files, lookup
 from workbench.risk.paths import PathContext
+from workbench.risk.reason import Trait
 from workbench.rules.subject import subject_of
 
 HERE = (
@@ -140,22 +141,22 @@ def test_reason_says_that_the_script_is_only_known_at_run_time(line):
 
 
 @pytest.mark.parametrize(
-    ("line", "is_uncertain", "is_unrecognized"),
+    ("line", "traits"),
     [
-        ("rm $x", True, False),
-        ('eval "$x"', True, False),
-        ("$x run", True, False),
-        ("frobnicate all", True, True),
-        ("git frobnicate", True, True),
-        ("pip frobnicate", True, True),
-        ("ls -l", False, False),
-        ("curl https://example.org", False, False),
+        ("rm $x", Trait.UNCERTAIN),
+        ('eval "$x"', Trait.RUNS | Trait.UNCERTAIN),
+        ("$x run", Trait.RUNS | Trait.UNCERTAIN),
+        ("frobnicate all", Trait.UNCERTAIN | Trait.UNRECOGNIZED),
+        ("git frobnicate", Trait.UNCERTAIN | Trait.UNRECOGNIZED),
+        ("pip frobnicate", Trait.UNCERTAIN | Trait.UNRECOGNIZED),
+        ("env X=1 frobnicate", Trait.NONE),
+        ("ls -l", Trait.NONE),
+        ("curl https://example.org", Trait.NONE),
     ],
 )
-def test_part_tells_what_its_reason_says_is_unknown(line, is_uncertain, is_unrecognized):
-    """The rules on paths and the offered rules depend on both, so a reworded reason must keep its phrase."""
+def test_part_tells_what_its_reason_means_for_rules_and_offers(line, traits):
     (part, *_) = assess_command(line, PathContext("/home/u/proj", "/home/u")).parts
-    assert (part.is_uncertain, part.is_unrecognized) == (is_uncertain, is_unrecognized)
+    assert part.traits == traits
 
 
 @pytest.mark.parametrize("line", ["ls $x", "cat $f.sh", "rm $f", "git diff $x", "grep -r a $d", "cd $d", "wc -l $f"])

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import PathContext, is_secret, words
+from workbench.risk.reason import Reason, Trait, failed
 from workbench.secrets.masker import MASKER, masks_in
 
 _PATH_NAMES = words("path paths file files file_path filename folder directory dir")
@@ -24,7 +25,7 @@ def assess_file(operation: str, path: str, context: PathContext) -> Assessment:
     try:
         return _assessed(operation, path, context)
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        return one("HIGH", f"the analysis failed ({type(error).__name__})")
+        return one("HIGH", failed(error))
 
 
 def _assessed(operation: str, path: str, context: PathContext) -> Assessment:
@@ -140,7 +141,11 @@ def assess_url(url: str) -> Assessment:
     why = _danger(url, is_plain=plain is not None)
     if why or plain is None:
         return one("HIGH", why, url)
-    reason = "reads from your local network" if _is_private(plain["host"]) else "reads from the network"
+    reason = (
+        Reason("reads from your local network", Trait.READS)
+        if _is_private(plain["host"])
+        else Reason("reads from the network", Trait.READS)
+    )
     return summed([Part(shortened(url), "MEDIUM", reason, (canonical(url.strip()),))])
 
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
+from workbench.risk.reason import Trait, traits_of
 
 LONGEST_TEXT = 200
 """How many characters of a command a part quotes at most."""
@@ -24,10 +25,6 @@ ANY = "/**"
 
 ENTRY = "found-file"
 """A name in a path that stands for any file or directory there, known only when the command runs."""
-
-# The rules of programs write the reasons; these phrases in them are what the rules on paths and the offers rely on.
-_UNCERTAIN = lazy_pattern(r"not known|known at run time|\bunknown\b")
-_UNRECOGNIZED = lazy_pattern(r"\bunknown (?:(?:git|pip) )?(?:command|magic|program)$")
 
 Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
 
@@ -89,14 +86,9 @@ class Part(NamedTuple):
     """Whether the shell runs it to expand a word of another command."""
 
     @property
-    def is_uncertain(self) -> bool:
-        """Whether the reason says that something is unknown, so the command may also concern other paths."""
-        return _UNCERTAIN.search(self.reason) is not None
-
-    @property
-    def is_unrecognized(self) -> bool:
-        """Whether the reason is that the analysis does not know the program or its subcommand."""
-        return _UNRECOGNIZED.search(self.reason) is not None
+    def traits(self) -> Trait:
+        """What the reason means for rules and offers, which never read its text."""
+        return traits_of(self.reason)
 
 
 class Assessment(NamedTuple):

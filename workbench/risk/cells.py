@@ -14,6 +14,7 @@ from workbench.risk.environment import poisons
 from workbench.risk.paths import PathContext, words
 from workbench.risk.python.analysis import Surroundings, parts_of
 from workbench.risk.python.source import LONGEST, TooMuchCode, parsed
+from workbench.risk.reason import RUNS_CODE, RUNS_SHELL_COMMAND, Reason, Trait, too_long
 
 _JOINED = lazy_pattern(r"\\\r?\n")
 _LINE = lazy_pattern(r"\s*(?P<sign>!{1,2}|%{1,2}|[,;/](?=\s*\w))(?P<rest>.*)\Z")
@@ -49,7 +50,7 @@ def assess_python(code: str, context: PathContext, directory: str = "") -> Asses
 
 def _unreadable(code: str) -> str:
     """Return why the code is not analyzed; empty if it can be."""
-    return f"longer than {LONGEST:,} characters, so it was not analysed" if len(code) > LONGEST else hides(code)
+    return too_long(LONGEST) if len(code) > LONGEST else hides(code)
 
 
 def _not_read(code: str, why: str, context: PathContext) -> Assessment:
@@ -110,7 +111,7 @@ def _python(code: str, context: PathContext, directory: str, tree: ast.Module | 
 
     context = context.remembering()
     names, directories = string_literals(code), (directory or context.workspace,)
-    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, directories=directories)
+    yield Part(shortened(code.strip()), "MEDIUM", RUNS_CODE, mentions=names, directories=directories)
     around = Surroundings(context, directory or context.workspace, rate, magic=_called(context, directory))
     yield from parts_of(code, around, tree)
 
@@ -131,12 +132,12 @@ def _called(context: PathContext, directory: str) -> Callable[[str, str], tuple[
 def _command(command: str, context: PathContext, directory: str) -> Iterator[Part]:
     """Yield the parts of a shell line; HIGH if IPython inserts values, which are unknown until it runs."""
     if _INSERTED.search(command):
-        why = "runs a command that contains values only known at run time"
+        why = Reason("runs a command that contains values only known at run time", Trait.RUNS | Trait.UNCERTAIN)
         yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, context.workspace)
         return
     result = assess_command(command, context, directory)
     yield from result.parts
-    yield Part(shortened(f"!{command}"), result.risk if result.risk != "LOW" else "MEDIUM", "runs a shell command")
+    yield Part(shortened(f"!{command}"), result.risk if result.risk != "LOW" else "MEDIUM", RUNS_SHELL_COMMAND)
 
 
 def _magic(line: str, context: PathContext, directory: str) -> Iterator[Part]:
@@ -154,7 +155,11 @@ def _magic(line: str, context: PathContext, directory: str) -> Iterator[Part]:
     elif name in _SETTLES or (name == "load_ext" and rest.strip() in _EXTENSIONS):
         yield _settled(line, name, rest)
     else:
-        yield losing(Part(shortened(f"%{line}"), "HIGH", "uses an unknown magic"), line, context.workspace)
+        yield losing(
+            Part(shortened(f"%{line}"), "HIGH", Reason("uses an unknown magic", Trait.UNCERTAIN | Trait.UNRECOGNIZED)),
+            line,
+            context.workspace,
+        )
 
 
 def _settled(line: str, name: str, rest: str) -> Part:
@@ -182,9 +187,13 @@ def _whole(first: str, body: str, context: PathContext, directory: str) -> Asses
         )
     if name in {"bash", "sh"} and not rest.strip():
         result = assess_command(body, context, directory)
-        return summed([*result.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
+        return summed([*result.parts, Part(shortened(f"%%{name}"), "MEDIUM", RUNS_SHELL_COMMAND)])
     if name in _OF_PYTHON:
         inner = f"{_behind_flags(rest) if name != 'capture' else ''}\n{body}"
         return summed(_parts(inner, inner, context, directory))
-    unknown = one("HIGH", "runs the cell with an unknown magic", f"%%{first}\n{body}")
+    unknown = one(
+        "HIGH",
+        Reason("runs the cell with an unknown magic", Trait.RUNS | Trait.UNCERTAIN | Trait.UNRECOGNIZED),
+        f"%%{first}\n{body}",
+    )
     return unknown._replace(parts=tuple(losing(part, body, context.workspace) for part in unknown.parts))

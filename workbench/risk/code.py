@@ -10,6 +10,7 @@ from typing import Final
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.paths import Rating, words
+from workbench.risk.reason import RUNS_CODE, Reason, Trait
 from workbench.secrets.secret_names import holds_secret
 
 _NAMES = lazy_pattern(r"\w+")
@@ -33,15 +34,15 @@ def rated_code(code: str) -> Rating:
     """Return the risk and reason of code in any language, by the words it contains."""
     match = _DANGEROUS_CODE.search(code)
     if match:
-        return "HIGH", f"runs code that uses {match[0].strip()[:20]}"
-    return printed_variables(code) if _SURROUNDINGS.search(code) else ("MEDIUM", "runs code")
+        return "HIGH", Reason(f"runs code that uses {match[0].strip()[:20]}", Trait.RUNS)
+    return printed_variables(code) if _SURROUNDINGS.search(code) else ("MEDIUM", RUNS_CODE)
 
 
 def printed_variables(code: str) -> Rating:
     """Rate code that reads environment variables: HIGH if one is named like a secret, otherwise MEDIUM."""
     if any(map(holds_secret, _NAMES.findall(code))):
         return "HIGH", "prints a secret"
-    return "MEDIUM", "prints variables of the surroundings"
+    return "MEDIUM", Reason("prints variables of the surroundings", Trait.PRINTS_VARIABLES)
 
 
 REDIS_READS = words(
@@ -86,7 +87,7 @@ _DUMPS: Final = lazy_pattern(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|
 
 def _sql(text: str) -> tuple[Risk, str]:
     if _META.match(text) or any(_META.match(line) for line in text.splitlines()) or re.search(r"\\!|\\g\S*\s*\|", text):
-        return "HIGH", "runs a command, or reads or writes a file"
+        return "HIGH", Reason("runs a command, or reads or writes a file", Trait.RUNS)
     if _LOSES.search(text) or _REACHES.search(text):
         return "HIGH", "changes or deletes data"
     return "MEDIUM", "changes data" if _WRITES.search(text) else "asks a data base"
@@ -126,7 +127,7 @@ def _debugger(text: str) -> tuple[Risk, str]:
 
 
 def _calculator(text: str) -> tuple[Risk, str]:
-    return ("HIGH", "runs a command") if "!" in text or "execute" in text else ("MEDIUM", "reckons")
+    return ("HIGH", Reason("runs a command", Trait.RUNS)) if "!" in text or "execute" in text else ("MEDIUM", "reckons")
 
 
 _BY_KIND: Final[Mapping[Callable[[str], Rating], frozenset[str]]] = {

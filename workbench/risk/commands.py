@@ -13,17 +13,16 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
 from workbench.risk.paths import PathContext, is_regenerable, within, words
 from workbench.risk.programs import rate
-from workbench.risk.programs.wrappers import AGAIN
-from workbench.risk.shell.endless import NO_END
+from workbench.risk.reason import Reason, Trait, failed, too_long
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import LONGEST
-from workbench.risk.shell.scan import NOT_READ, Scan, unread
+from workbench.risk.shell.scan import Scan, unread
 
 _FETCHES: Final = words("curl wget aria2c http https xh gh")
 _RUNS: Final = lazy_pattern(
     r"(?:sh|bash|zsh|dash|ksh|fish|python|pypy|perl|ruby|node|deno|bun|php|lua|source|\.|exec|open|java|Rscript|pwsh)[\d.]*"
 )
-_REASON: Final = "runs what was downloaded or decoded just before"
+_REASON: Final = Reason("runs what was downloaded or decoded just before", Trait.RUNS | Trait.DOWNLOADS)
 _DECODES: Final = lazy_pattern(r"-[a-zA-Z]*[dDr][a-zA-Z]*|--dec\w*")
 _DECODERS: Final = words("base64 base32 xxd openssl gpg uudecode")
 _FETCH_VERBS: Final = {("pip", "download"), ("pip3", "download"), ("npm", "pack"), ("gem", "fetch"), ("gh", "release")}
@@ -34,7 +33,6 @@ _ENCRYPTING: Final = lazy_pattern(r"enc|-c|-e|-er|-re|--encrypt|--symmetric|--en
 _DELETE: Final = words("rm unlink shred srm wipe mv truncate")
 _REPLACES: Final = "puts something encrypted in the place of files"
 _PASS_ON: Final = words("tee sponge")
-_REPEATING: Final = frozenset({AGAIN[1], NO_END})
 _DELETES_AGAIN: Final = "deletes again and again, also what appears later"
 
 
@@ -43,17 +41,17 @@ def assess_command(text: str, context: PathContext, directory: str | None = None
     try:
         return _assessed(text, context, directory or context.workspace)
     except Exception as error:  # noqa: BLE001 - no error here may let a command through
-        return unread(f"the analysis failed ({type(error).__name__})", str(text), context)
+        return unread(failed(error), str(text), context)
 
 
 def _assessed(text: str, context: PathContext, directory: str) -> Assessment:
     if len(text) > LONGEST:
-        return unread(f"longer than {LONGEST:,} characters, so it was not analysed", text, context)
+        return unread(too_long(LONGEST), text, context)
     hidden = hides(text)
     parts = _parts(text, context, directory)
     if not hidden:
         return summed(parts)
-    if not parts or any(part.reason in NOT_READ for part in parts):
+    if not parts or any(Trait.UNREAD in part.traits for part in parts):
         return unread(hidden, text, context)
     return with_hidden(hidden, text, summed(not_plain(parts)))
 
@@ -77,7 +75,7 @@ def _repeats_deletions(parts: list[Part]) -> list[Part]:
 
     The copies for undoing a deletion are made once, before the line starts.
     """
-    if not any(part.reason in _REPEATING for part in parts):
+    if not any(Trait.REPEATS in part.traits for part in parts):
         return parts
     return [
         part._replace(risk="HIGH", reason=_DELETES_AGAIN)

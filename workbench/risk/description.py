@@ -11,6 +11,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import assess_file, assess_foreign
 from workbench.risk.assessment import Assessment, has_markup_action, hides, one
 from workbench.risk.paths import PathContext, within
+from workbench.risk.reason import Reason, Trait
 
 _WEAKENS = lazy_pattern(r"base_url|api_base|confirm|mode|rules|hooks|mcp|command|proxy|api_key|key_command", re.I)
 _PROVIDER = lazy_pattern(r"^\s*(?:export\s+)?\w*(?:PROXY|API_KEY|BASE_URL|API_BASE|TOKEN)\w*\s*=", re.I | re.M)
@@ -25,7 +26,7 @@ def assess_line(line: str, context: PathContext) -> Assessment:
         rate = _KINDS[read["kind"]]
         return rate(read["input"], context)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        return one("HIGH", f"cannot be read ({type(error).__name__})", line)
+        return one("HIGH", Reason(f"cannot be read ({type(error).__name__})", Trait.UNREAD), line)
 
 
 def _bash(command: str, context: PathContext) -> Assessment:

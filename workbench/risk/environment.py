@@ -8,6 +8,7 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.word import UNKNOWN, Word
 
 MAKES_NAMEREFS: Final = frozenset({"declare", "typeset", "local"})
@@ -104,7 +105,7 @@ def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> 
         return "MEDIUM", f"{_SEARCHED[name]} takes code from the workspace first"
     if name == "PATH" and re.fullmatch(rf"\$(?:PATH|\{{PATH\}})(?::{_BEHIND})+", value) and ".." not in value:
         return "MEDIUM", "more programs are found, after the earlier ones"
-    return "HIGH", f"sets {name}, which changes what other commands do"
+    return "HIGH", Reason(f"sets {name}, which changes what other commands do", Trait.RUNS)
 
 
 def makes_nameref(word: Word) -> bool:

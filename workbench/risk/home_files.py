@@ -5,30 +5,33 @@ They are protected in every mode, and compared before and after each action.
 
 from __future__ import annotations
 
+from workbench.risk.reason import BY_PROGRAM, BY_SHELL, FOR_BUILD, FOR_EDITOR, FOR_GIT, Reason, Trait
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_BY_TERMINAL = Reason("is run by the terminal", Trait.RUNS)
 PROGRAM_SETTINGS = {
     path: reason
     for reason, paths in {
         "is started by the desktop": ".config/i3 .config/sway .config/hypr .config/bspwm .config/sxhkd .config/openbox "
         ".config/awesome .config/qtile .config/plasma-workspace .config/autostart-scripts .xmonad "
         ".local/share/dbus-1 .local/share/systemd .local/share/nautilus/scripts",
-        "is run by the terminal": ".config/wezterm .config/kitty .config/alacritty .config/ghostty .config/foot "
+        _BY_TERMINAL: ".config/wezterm .config/kitty .config/alacritty .config/ghostty .config/foot "
         ".config/zellij .config/powershell .config/xonsh",
-        "runs what it names when a program starts": ".config/ranger .config/lf .config/vifm .config/yazi .config/mc "
+        BY_PROGRAM: ".config/ranger .config/lf .config/vifm .config/yazi .config/mc "
         ".config/lazygit .config/tig .config/broot .config/mpv .config/gh .config/mutt .config/neomutt .mutt/muttrc "
         ".config/bat .erlang .octaverc .gnuplot .latexmkrc .selected_editor .subversion/config .manpath",
-        "changes what git runs and keeps": ".config/hg .config/jj .jj/repo/config.toml .jj/repo/config",
-        "changes what the build runs": ".config/nix .config/nixpkgs .config/home-manager .gradle/gradle.properties "
+        FOR_GIT: ".config/hg .config/jj .jj/repo/config.toml .jj/repo/config",
+        FOR_BUILD: ".config/nix .config/nixpkgs .config/home-manager .gradle/gradle.properties "
         ".gradle/init.gradle.kts .cabal/config .stack/config.yaml .lein/profiles.clj .config/ccache",
         "changes where packages come from": ".config/composer .config/pypoetry .config/pdm .config/pnpm .config/rclone",
-        "changes what the editor runs": ".local/share/nvim/site .vscode/extensions .config/cursor .config/vscodium "
+        FOR_EDITOR: ".local/share/nvim/site .vscode/extensions .config/cursor .config/vscodium "
         ".config/windsurf .emacs.el",
         "changes the configuration of an agent": ".config/goose",
-        "is run by each shell": ".config/starship.toml .cargo/env",
+        BY_SHELL: ".config/starship.toml .cargo/env",
     }.items()
     for path in sorted(_words(paths))
 }

@@ -16,6 +16,21 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.home_files import PROGRAM_SETTINGS, TOOLCHAINS
 from workbench.risk.protected_targets import ProtectedTargets
+from workbench.risk.reason import (
+    BY_COMMIT,
+    BY_EDITOR,
+    BY_INTERPRETER,
+    BY_PROGRAM,
+    BY_SHELL,
+    FOR_BUILD,
+    FOR_EDITOR,
+    FOR_GIT,
+    IN_DIRECTORY,
+    READS_PROCESS,
+    READS_SECRETS,
+    Reason,
+    Trait,
+)
 from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks, is_pattern, symlinked_paths
 
 
@@ -56,15 +71,8 @@ SECRET_SYSTEM = (
 )
 
 CODE_DIRECTORIES = {
-    ".git": "changes what git runs and keeps",
     ".ohw": "changes the configuration or the logs of the agent",
     ".ssh": "changes who may log in",
-    ".vscode": "changes what the editor runs",
-    ".idea": "changes what the editor runs",
-    ".fleet": "changes what the editor runs",
-    ".devcontainer": "changes what the editor runs",
-    ".husky": "changes what git runs and keeps",
-    ".githooks": "changes what git runs and keeps",
     ".circleci": "modifies CI configuration",
     ".claude": "changes the configuration of an agent",
     ".codex": "changes the configuration of an agent",
@@ -76,11 +84,13 @@ CODE_DIRECTORIES = {
         ),
         "changes the configuration of an agent",
     ),
-    **dict.fromkeys(words(".run .zed .nova .vs .theia .vim .nvim .helix .emacs.d"), "changes what the editor runs"),
-    **dict.fromkeys(words(".git-hooks .lefthook .hg"), "changes what git runs and keeps"),
-    **dict.fromkeys(words(".bashrc.d .zshrc.d .zsh .oh-my-zsh"), "is run by each shell"),
-    **dict.fromkeys(words(".ipython .jupyter"), "is run by each start of the interpreter"),
-    ".mvn": "changes what the build runs",
+    **dict.fromkeys(
+        words(".vscode .idea .fleet .devcontainer .run .zed .nova .vs .theia .vim .nvim .helix .emacs.d"), FOR_EDITOR
+    ),
+    **dict.fromkeys(words(".git .husky .githooks .git-hooks .lefthook .hg"), FOR_GIT),
+    **dict.fromkeys(words(".bashrc.d .zshrc.d .zsh .oh-my-zsh"), BY_SHELL),
+    **dict.fromkeys(words(".ipython .jupyter"), BY_INTERPRETER),
+    ".mvn": FOR_BUILD,
     "init.d": "is started at each boot, or by each build",
     **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "modifies CI configuration"),
     ".gnupg": "changes keys",
@@ -90,7 +100,7 @@ CODE_DIRECTORIES = {
     "autostart": "is started at each login",
     "launchagents": "is started at each login",
     "launchdaemons": "is started at each boot",
-    "cron.d": "runs on a schedule (cron)",
+    "cron.d": Reason("runs on a schedule (cron)", Trait.RUNS),
 }
 """Directories whose files are all protected, wherever such a directory is; compared ignoring case."""
 
@@ -101,30 +111,30 @@ CODE_PATHS = {
     ".local/share/ohw": "changes the records of the agent, such as its sessions and what is approved",
     ".local/state/ohw": "changes the configuration or the logs of the agent",
     ".config/systemd": "is started at each login",
-    ".config/fish": "is run by each shell",
-    ".config/git": "changes what git runs and keeps",
+    ".config/fish": BY_SHELL,
+    ".config/git": FOR_GIT,
     ".github/agents": "changes an agent's instructions",
     ".github/instructions": "changes an agent's instructions",
     ".github/prompts": "changes an agent's instructions",
     ".github/chatmodes": "changes an agent's instructions",
     **dict.fromkeys(
         (".cargo/config.toml", ".cargo/config", ".bundle/config", "gradle/wrapper", ".gradle/init.gradle"),
-        "changes what the build runs",
+        FOR_BUILD,
     ),
     **dict.fromkeys(
         (".m2/settings.xml", ".config/pip", ".pip/pip.conf", ".config/uv", ".config/containers", ".config/nuget"),
         "changes where packages come from",
     ),
-    **dict.fromkeys((".yarn/releases", ".yarn/plugins"), "is run by the package manager itself"),
+    **dict.fromkeys((".yarn/releases", ".yarn/plugins"), Reason("is run by the package manager itself", Trait.RUNS)),
     **dict.fromkeys(
         words(".config/nvim .config/helix .config/zed .config/code .config/micro .config/kak .config/emacs"),
-        "changes what the editor runs",
+        FOR_EDITOR,
     ),
     **dict.fromkeys(
         words(
             ".config/zsh .config/bash .config/nushell .config/tmux .config/environment.d .config/mise .config/direnv"
         ),
-        "is run by each shell",
+        BY_SHELL,
     ),
     ".local/share/applications": "is started by the desktop",
     **dict.fromkeys(
@@ -133,24 +143,24 @@ CODE_PATHS = {
         ),
         "is found by each shell before the programs of the system",
     ),
-    ".julia/config": "is run by each start of the interpreter",
+    ".julia/config": BY_INTERPRETER,
     **PROGRAM_SETTINGS,
 }
 
 CODE_NAMES = {
     name: reason
     for reason, names in {
-        "is run by each shell": ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases "
+        BY_SHELL: ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases "
         ".profile .zshrc .zshenv "
         ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession config.fish "
         ".login .logout .zimrc .zshrc.local .bashrc.local .tmux.conf .tmux.conf.local .screenrc .byobu "
         ".xsessionrc .pam_environment .mkshrc .xonshrc rc.xsh .xbindkeysrc .wezterm.lua",
-        "runs what it names when a program starts": ".lessfilter .lesskey .mailcap .forward .rpmmacros .muttrc "
+        BY_PROGRAM: ".lessfilter .lesskey .mailcap .forward .rpmmacros .muttrc "
         ".msmtprc "
         ".mongorc.js .mongoshrc.js .terraformrc .ansible.cfg .asdfrc .antrc .mavenrc .lftprc .duckdbrc",
-        "runs when the directory is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
+        IN_DIRECTORY: ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
         ".mise.local.toml mise.local.toml .rtx.toml .localrc",
-        "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig .hgrc",
+        FOR_GIT: ".gitconfig .git .gitmodules .lfsconfig .hgrc",
         "modifies CI configuration": ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml "
         "bitbucket-pipelines.yml "
         ".drone.yml .appveyor.yml appveyor.yml .woodpecker.yml .cirrus.yml cloudbuild.yaml "
@@ -163,17 +173,17 @@ CODE_NAMES = {
         ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json",
         "changes where packages come from": ".npmrc .pypirc pip.conf pip.ini .yarnrc .yarnrc.yml .condarc .gemrc "
         "nuget.config .pnpmfile.cjs pnpmfile.cjs .pnpmfile.js bunfig.toml .bunfig.toml uv.toml",
-        "changes what the build runs": ".bazelrc .jvmopts .sbtopts init.gradle gradle-wrapper.properties .buckconfig",
-        "changes what is sent or run with each download": ".curlrc .wgetrc _curlrc",
+        FOR_BUILD: ".bazelrc .jvmopts .sbtopts init.gradle gradle-wrapper.properties .buckconfig",
+        Reason("changes what is sent or run with each download", Trait.RUNS): ".curlrc .wgetrc _curlrc",
         "changes credentials": ".netrc .git-credentials authorized_keys .pgpass",
-        "is run by each start of the interpreter": "sitecustomize.py usercustomize.py .pdbrc "
+        BY_INTERPRETER: "sitecustomize.py usercustomize.py .pdbrc "
         ".pythonrc .pythonrc.py .pythonstartup .sbclrc .guile .perldb "
         ".irbrc .pryrc .rprofile .renviron .lldbinit .gdbinit .ghci .ocamlinit .sqliterc .psqlrc .radare2rc "
         "ipython_config.py jupyter_notebook_config.py jupyter_server_config.py pyvenv.cfg",
-        "is run by the editor": ".vimrc _vimrc .gvimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el "
+        BY_EDITOR: ".vimrc _vimrc .gvimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el "
         ".editorrc .ideavimrc .kakrc .nanorc .spacemacs .vsls.json",
-        "changes what the editor runs": ".devcontainer.json devcontainer.json .gitpod.yml .gitpod.yaml",
-        "is run by git at each commit": ".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml "
+        FOR_EDITOR: ".devcontainer.json devcontainer.json .gitpod.yml .gitpod.yaml",
+        BY_COMMIT: ".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml "
         ".simple-git-hooks.json lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml "
         ".lefthook.toml lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .huskyrc",
     }.items()
@@ -181,9 +191,9 @@ CODE_NAMES = {
 }
 
 CODE_ENDINGS = {
-    ".pth": "is run by each start of the interpreter",
-    ".code-workspace": "changes what the editor runs",
-    ".sublime-project": "changes what the editor runs",
+    ".pth": BY_INTERPRETER,
+    ".code-workspace": FOR_EDITOR,
+    ".sublime-project": FOR_EDITOR,
 }
 
 REGENERABLE = frozenset(
@@ -212,6 +222,7 @@ _CODE_ENDINGS = tuple(CODE_ENDINGS)
 _OF_A_PROCESS = lazy_pattern(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
 """The three standard descriptors of a process, and the one that process substitution uses."""
+_BY_SYMLINKS = Reason("reads what very many links may lead to", Trait.READS)
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
 
 
@@ -276,7 +287,7 @@ class PathContext:
         """Return the risk and reason of reading an absolute path; `deep` says that everything below it is read too."""
         real = self.resolved(path)
         if is_secret(real) or (path != real and is_secret(path)):
-            return "HIGH", "reads a file that may contain secrets"
+            return "HIGH", READS_SECRETS
         if path in _HARMLESS_DEVICES or path.startswith("/dev/fd/"):
             return _descriptor(path)
         if real.startswith(("/dev/", "/proc/")):
@@ -284,7 +295,7 @@ class PathContext:
         if within(real, self.workspace):
             return self._symlinked(real) if is_pattern(path) else ("LOW", "")
         if deep and self._holds_secrets(real):
-            return "HIGH", "reads a directory that may contain secrets"
+            return "HIGH", Reason("reads a directory that may contain secrets", Trait.READS)
         return self._reading_outside(real)
 
     def _symlinked(self, pattern: str) -> Rating:
@@ -304,7 +315,7 @@ class PathContext:
                 other = self.reading(target, deep=deep)
                 rating = other if higher(other[0], rating[0]) != rating[0] else rating
         except TooManyMatches:
-            return rating if rating[0] == "HIGH" else ("MEDIUM", "reads what very many links may lead to")
+            return rating if rating[0] == "HIGH" else ("MEDIUM", _BY_SYMLINKS)
         return rating
 
     def listing(self, path: str) -> Rating:
@@ -320,13 +331,16 @@ class PathContext:
 
     def _reading_outside(self, real: str) -> Rating:
         if within(real, "/root") and not within(real, self.home):
-            return "HIGH", "reads what belongs to another user"
+            return "HIGH", Reason("reads what belongs to another user", Trait.READS)
         if any(within(real, each) for each in (*_PUBLIC, *(f"{self.home}/{name}" for name in TOOLCHAINS))):
             return "LOW", ""
-        return "MEDIUM", "reads outside the workspace"
+        return "MEDIUM", Reason("reads outside the workspace", Trait.READS)
 
     def writing(self, path: str) -> Rating:
         """Return the risk and reason of writing to an absolute path."""
+        return self._changing(path, "writes outside the workspace")
+
+    def _changing(self, path: str, outside: str) -> Rating:
         real = self.resolved(path)
         if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
             return _descriptor(real)
@@ -341,16 +355,16 @@ class PathContext:
             real, self.home
         ):
             return "MEDIUM", "writes a temporary file"
-        return "HIGH", "writes outside the workspace"
+        return "HIGH", outside
 
     def deleting(self, path: str, *, deep: bool = False) -> Rating:
         """Return the risk and reason of deleting an absolute path, which may contain a pattern.
 
         `deep` says that everything below it is deleted too.
         """
-        risk, reason = self.writing(path)
+        risk, reason = self._changing(path, "deletes outside the workspace")
         if risk == "HIGH":
-            return risk, reason.replace("writes outside", "deletes outside")
+            return risk, reason
         if not within(self.resolved(path), self.workspace):
             return risk, "deletes a temporary file"
         directory, _, name = path.rstrip("/").rpartition("/")
@@ -446,12 +460,10 @@ def _reading_device(real: str) -> Rating:
     if real.startswith(("/dev/tcp/", "/dev/udp/")):
         return "HIGH", "opens a network connection"
     if real.startswith("/dev/"):
-        return "HIGH", "reads a device, perhaps without end"
+        return "HIGH", Reason("reads a device, perhaps without end", Trait.READS)
     if real.removeprefix("/proc/") in _PUBLIC_PROC:
         return "LOW", ""
-    return (
-        ("HIGH", "reads the memory or surroundings of a process") if real.count("/") > 2 else ("MEDIUM", "reads /proc")
-    )
+    return ("HIGH", READS_PROCESS) if real.count("/") > 2 else ("MEDIUM", Reason("reads /proc", Trait.READS))
 
 
 @lru_cache(maxsize=_REMEMBERED)

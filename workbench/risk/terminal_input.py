@@ -16,12 +16,13 @@ from workbench.risk.assessment import Assessment, Part, one, shortened
 from workbench.risk.code import STATEMENTS, rated_code
 from workbench.risk.paths import PathContext, words
 from workbench.risk.programs.escalation import destroys
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.word import literal
 
 _GOES: Final = "goes to the program that runs, as if typed"
-_UNKNOWN_EFFECT: Final = "goes to a program whose use of it is unknown"
+_UNKNOWN_EFFECT: Final = Reason("goes to a program whose use of it is unknown", Trait.UNCERTAIN)
 _ANSWERS: Final = "answers a program that is high risk itself"
-_ELSEWHERE: Final = "runs on another machine or in a container"
+_ELSEWHERE: Final = Reason("runs on another machine or in a container", Trait.RUNS)
 
 
 class Waiting(NamedTuple):
@@ -75,10 +76,12 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
     if _CALLS.search(text) and (rating := rated_code(text))[0] == "HIGH":
         return one("HIGH", rating[1], text)
     if method := _DESTROYING_METHOD.search(text):
-        return one("HIGH", f"calls {method[1][:20]} in an unknown program", text)
+        return one(
+            "HIGH", Reason(f"calls {method[1][:20]} in an unknown program", Trait.UNCERTAIN | Trait.UNRECOGNIZED), text
+        )
     for line in text.splitlines()[:_MOST_LINES]:
         if verb := destroys([literal(word) for word in line.split()[:_FIRST_WORDS]], by_flag=False):
-            return one("HIGH", f"gives an unknown program the verb {verb[:20]}", text)
+            return one("HIGH", Reason(f"gives an unknown program the verb {verb[:20]}", Trait.UNCERTAIN), text)
     return one("UNKNOWN", _UNKNOWN_EFFECT, text)
 
 
@@ -143,7 +146,7 @@ _PDB_RUNS: Final = lazy_pattern(r"(?:!|p|pp|display|commands|interact)\s+|!")
 
 def _code(text: str) -> tuple[Risk, str]:
     if _ESCAPES.match(text):
-        return "HIGH", "runs a command, or loads or writes a file"
+        return "HIGH", Reason("runs a command, or loads or writes a file", Trait.RUNS)
     risk, reason = rated_code(text)
     return risk, reason
 

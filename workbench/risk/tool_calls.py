@@ -13,6 +13,7 @@ from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_file, assess_foreign, assess_reading, assess_url
 from workbench.risk.assessment import MOST_REASONS, Assessment, Part, one, summed
 from workbench.risk.paths import PathContext
+from workbench.risk.reason import failed
 from workbench.tools.effects import (
     AssessmentContext,
     CallsServer,
@@ -66,7 +67,7 @@ def assess(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingCo
     try:
         return _assessed(tool, arguments, PathContext(context.workspace, str(Path.home())), context.starts_in)
     except Exception as error:  # noqa: BLE001 - no error here may let an action through
-        return one("HIGH", f"the analysis failed ({type(error).__name__})")
+        return one("HIGH", failed(error))
 
 
 def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> str:

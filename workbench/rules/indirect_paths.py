@@ -15,6 +15,7 @@ from typing import Final
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY, Part, mentioned, string_literals, words_in
 from workbench.risk.paths import words
+from workbench.risk.reason import Trait
 from workbench.rules.patterns import path_pattern
 from workbench.rules.rule import Rule, is_list_of_arguments
 from workbench.rules.rule_matching import UNKNOWN, is_at, is_in_force, real, runs
@@ -70,7 +71,6 @@ _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq y
 """Programs whose first argument is a pattern, not a path."""
 _ANOTHER_NAME: Final = lazy_pattern(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/(?!63\Z)")
 """Matches another name of an open file or a directory; `<(…)` counts as descriptor 63, and its command is rated."""
-_SETS_VARIABLE = "gives a program a variable"
 _ASSIGNMENT = lazy_pattern(r"\w+\+?=")
 _MOST_WORDS, _MOST_PIECES = 200, 500
 _CHARACTERS = lazy_pattern(r"[*?\[]")
@@ -239,7 +239,7 @@ def _is_unplaced(part: Part) -> bool:
         return False
     if name in _UNPACKS or (name in _CONTAINERS and any(_MOUNTS.match(word) for word in part.words)):
         return True
-    if part.is_uncertain and not part.reason.startswith(_SETS_VARIABLE):
+    if Trait.UNCERTAIN in part.traits:
         return True
     if any(_ANOTHER_NAME.search(path) for path in part.paths):
         return True

@@ -15,6 +15,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.assessment import Part
 from workbench.risk.paths import within, words
+from workbench.risk.reason import Trait
 from workbench.rules.patterns import escaped, is_url
 from workbench.rules.rule import Rule, slips_by
 from workbench.rules.rule_files import RUNS_ANY, too_wide
@@ -34,8 +35,6 @@ _PLAIN_TOOL: Final = lazy_pattern(r"[\w.-]+/[\w.-]+", re.ASCII)
 _VERSION: Final = lazy_pattern(r"[\d.]+\Z")
 _RUNS_NAMED: Final = words("exec x dlx")
 """Verbs that run a package, which may have to be downloaded first."""
-_INSTALLS: Final = ("installs ", "runs a package", "runs what ")
-"""The beginnings of the reasons of commands that may run what they download."""
 _MODULES: Final = words("unittest compileall py_compile pytest mypy ruff black isort coverage pyflakes pylint doctest")
 """Modules that `python -m` may be allowed to run, besides those that the analysis reads as commands."""
 _BY_VERB: Final[Mapping[str, frozenset[str]]] = {
@@ -201,7 +200,7 @@ def _check_line(subject: Subject) -> None:
     for part in parts:
         if part.is_substituted:
             raise NoOffer("it contains a substitution, so it may differ each time")
-        if part.reason.startswith(_INSTALLS):
+        if Trait.DOWNLOADS in part.traits:
             raise NoOffer("it may download code and run it")
         if not part.words and not part.is_redirect and not part.depth:
             raise NoOffer(f"`{part.text}` is more than a plain command")
@@ -271,7 +270,7 @@ class _Command:
 
     def with_any_arguments(self) -> Rule | None:
         """Return the rule for the program with any arguments; None if there is none."""
-        fixed = 0 if self.part.is_unrecognized else self._fixed()
+        fixed = 0 if Trait.UNRECOGNIZED in self.part.traits else self._fixed()
         pattern = f"{escaped(shlex.join(self.part.words[:fixed]))} *" if fixed else ""
         if not pattern or slips_by(pattern, self.part.words):
             return None

@@ -13,6 +13,7 @@ from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
+from workbench.risk.reason import Trait
 from workbench.rules.drivers import may_drive
 from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
 from workbench.rules.rule import Rule, slips_by
@@ -190,12 +191,6 @@ _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
 """Builtins that change the directory or variables, and thereby the meaning of later commands."""
-_RUNS_ANYTHING: Final = lazy_pattern(
-    r"(?:\w+ |may )?runs? |puts |too long|longer than|contains a substitution|the name of the command|gives the |"
-    r".* or runs a command|loads |starts a shell|the analysis failed|"
-    r"changes what |hides what |imports what |calls something |sets \w+, which changes|acts with the rights of another"
-)
-"""The beginnings of the reasons of HIGH parts that run code which is not visible in their words."""
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
@@ -389,9 +384,9 @@ def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
 def _may_run(part: Part, pattern: str) -> bool:
     if part.opaque == "*" or part.opaque == pattern.partition(" ")[0]:
         return True
-    if not part.words and part.reason.startswith("cannot be read"):
+    if not part.words and Trait.UNREAD in part.traits:
         return True
-    if part.risk == "HIGH" and (_RUNS_ANYTHING.match(part.reason) or _holds_command(pattern, part.words)):
+    if part.risk == "HIGH" and (Trait.RUNS in part.traits or _holds_command(pattern, part.words)):
         return True
     if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
         return True

@@ -14,6 +14,7 @@ from workbench.risk.paths import within
 from workbench.risk.programs.endless import rate_format
 from workbench.risk.programs.interpreters import run_script, verb_of_script
 from workbench.risk.programs.rule import Rule, words
+from workbench.risk.reason import PRINTS_VARIABLES, RUNS_PIPED, Reason, Trait
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.conditions import files_tested
 from workbench.risk.shell.control import change, lose_directory, may_add_test, pop, push
@@ -37,6 +38,7 @@ _MAY_MOVE = lazy_pattern(
     r"(?<![\w-])(?:cd|pushd|popd|eval|source|\.|exec|alias|trap)(?=\s|;|$)|CDPATH|PROMPT_COMMAND", re.MULTILINE
 )
 _ASSIGNS = lazy_pattern(r"(?<![\w$])[A-Za-z_]\w*(?=\+?=)|(?<=read )\w+|(?<=printf -v )\w+|(?<=mapfile )\w+")
+_LEAVES = Reason("leaves the workspace", Trait.READS)
 _LASTS = "changes the shell for later commands"
 _MAY_RUN = "has a word that may become several, one of which may run a command"
 _ONE_NAME = lazy_pattern(r"[^*?]*")
@@ -83,7 +85,7 @@ def _formats(call: Call) -> None:
 
 def _name_recognized(call: Call, words: list[Word]) -> None:
     if any(UNKNOWN in word.text for word in words):
-        call.raise_to("HIGH", "sets or reads a variable only known at run time")
+        call.raise_to("HIGH", Reason("sets or reads a variable only known at run time", Trait.UNCERTAIN))
 
 
 def _names(call: Call) -> None:
@@ -153,7 +155,7 @@ def _mapfile(call: Call) -> None:
     _filled(call, "-d -n -O -s -u -C -c")
     _names(call)
     if any(word.text.startswith("-C") for word in call.words):
-        call.raise_to("HIGH", "runs a command for each line")
+        call.raise_to("HIGH", Reason("runs a command for each line", Trait.RUNS))
 
 
 def _cd(call: Call) -> None:
@@ -161,14 +163,14 @@ def _cd(call: Call) -> None:
     if operands and operands[0].text != "-":
         _looked_into(call, operands[0])
     elif not operands:
-        call.raise_to("MEDIUM", "leaves the workspace")
+        call.raise_to("MEDIUM", _LEAVES)
     change(call.scan, operands[0] if operands else None)
 
 
 def _looked_into(call: Call, directory: Word) -> None:
     call.use(directory, "read")
-    if call.reason == "reads outside the workspace":
-        call.reason = "leaves the workspace"
+    if call.risk == "MEDIUM" and not call.unplaced:
+        call.reason = _LEAVES
 
 
 def _pushd(call: Call) -> None:
@@ -201,7 +203,7 @@ def _source(call: Call) -> None:
     verb_of_script(call, call.words[1:])
     _sourced(call.scan, path, code)
     if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
-        call.raise_to("HIGH", "runs the code piped into it")
+        call.raise_to("HIGH", RUNS_PIPED)
 
 
 def _sourced(scan: Scan, path: str | None, code: str) -> None:
@@ -227,18 +229,18 @@ def _trap(call: Call) -> None:
     call.scan.volatile.update(_ASSIGNS.findall(call.words[0].text))
     call.scan.keep_values(values)
     if {word.text.upper().removeprefix("SIG") for word in call.words[1:]} & {"DEBUG", "RETURN", "ERR"}:
-        call.raise_to("HIGH", "runs a command around each later command")
+        call.raise_to("HIGH", Reason("runs a command around each later command", Trait.RUNS))
 
 
 def _alias(call: Call) -> None:
     if any("=" in word.text or UNKNOWN in word.text for word in call.words):
-        call.raise_to("HIGH", "puts something else in the place of a command")
+        call.raise_to("HIGH", Reason("puts something else in the place of a command", Trait.RUNS))
         call.opaque = "*"
 
 
 def _set(call: Call) -> None:
     if not call.words:
-        call.raise_to("MEDIUM", "prints all variables, secrets among them")
+        call.raise_to("MEDIUM", PRINTS_VARIABLES)
     if any_holds_command(call.words):
         call.raise_to("HIGH", RUNS)
     if call.words:
@@ -268,19 +270,19 @@ def _shopt(call: Call) -> None:
     if sets:
         call.raise_to("MEDIUM", _LASTS)
     if sets and not _MEANINGS.isdisjoint(word.text for word in call.words):
-        call.raise_to("HIGH", "changes what the shell makes of names")
+        call.raise_to("HIGH", Reason("changes what the shell makes of names", Trait.RUNS))
 
 
 def _hash(call: Call) -> None:
     if any(word.text.startswith("-") and set(word.text) & set("pd") for word in call.words):
-        call.raise_to("HIGH", "puts another program in the place of a command")
+        call.raise_to("HIGH", Reason("puts another program in the place of a command", Trait.RUNS))
         call.opaque = "*"
 
 
 def _complete(call: Call) -> None:
     call.raise_to(
         "HIGH" if any(word.text in {"-C", "-F", "-x", "-X"} for word in call.words) else "LOW",
-        "runs a command at a key",
+        Reason("runs a command at a key", Trait.RUNS),
     )
 
 
@@ -289,7 +291,7 @@ def _compgen(call: Call) -> None:
         if not flag.text.startswith("-"):
             continue
         if {*flag.text} & {"C", "F"} or ("W" in flag.text and re.search(rf"[$`{UNKNOWN}]", value.text)):
-            call.raise_to("HIGH", "runs a command to complete a word")
+            call.raise_to("HIGH", Reason("runs a command to complete a word", Trait.RUNS))
 
 
 def _sets_a_limit(call: Call) -> None:
@@ -349,19 +351,19 @@ RULES: dict[str, Rule] = {
     "set": _set,
     "shopt": _shopt,
     "hash": _hash,
-    "bind": Spec("HIGH", "runs a command at a key", operands="text"),
+    "bind": Spec("HIGH", Reason("runs a command at a key", Trait.RUNS), operands="text"),
     "complete": _complete,
-    "enable": Spec("HIGH", "changes what the shell does itself", operands="text"),
+    "enable": Spec("HIGH", Reason("changes what the shell does itself", Trait.RUNS), operands="text"),
     "test": _test,
     "[": _test,
     "history": Spec(
         "MEDIUM",
-        "shows or changes what was typed",
+        Reason("shows or changes what was typed", Trait.PRINTS_VARIABLES),
         operands="text",
         flags=flags("HIGH", "changes the history", "-c -d -w -a"),
         paths=uses("write", "-w -a"),
     ),
-    "fc": Spec("HIGH", "runs an earlier command again", operands="text"),
+    "fc": Spec("HIGH", Reason("runs an earlier command again", Trait.RUNS), operands="text"),
     "compgen": _compgen,
     "wait": _wait,
     "jobs": _jobs,

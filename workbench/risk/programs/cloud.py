@@ -8,6 +8,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import REDIS_READS
 from workbench.risk.programs.escalation import asks_help, changes_data, destroys
 from workbench.risk.programs.rule import Rule, named, subcommands, words
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word
 
@@ -84,7 +85,9 @@ def _docker(call: Call) -> None:
         call.raise_to(*(("HIGH", _MOUNTED_FILES) if deletes else ("MEDIUM", "runs a program in a container")))
         return
     if "inspect" in strings[:2] and not any(_INSPECTS.fullmatch(text) for text in strings):
-        call.raise_to("MEDIUM", "prints the variables of the surroundings of a container")
+        call.raise_to(
+            "MEDIUM", Reason("prints the variables of the surroundings of a container", Trait.PRINTS_VARIABLES)
+        )
     _docker_verb(call)
 
 
@@ -156,7 +159,9 @@ _KUBE = subcommands(
         **dict.fromkeys(
             ("list", "status", "history", "show", "lint", "template", "search", "env", "repo list"), _READS
         ),
-        **dict.fromkeys(("get secret", "get secrets"), Spec("HIGH", "reads secrets", operands="text")),
+        **dict.fromkeys(
+            ("get secret", "get secrets"), Spec("HIGH", Reason("reads secrets", Trait.READS), operands="text")
+        ),
     },
     _HIGH,
     "-n --namespace --context --kubeconfig --cluster",
@@ -168,9 +173,9 @@ def _kubectl(call: Call) -> None:
     """Rate kubectl; `get secret/x` and `get pods,secrets` read secrets too."""
     strings = [word.text for word in call.words]
     if "get" in strings[:1] and any(_KUBE_SECRET.fullmatch(text) for text in strings[1:]):
-        call.raise_to("HIGH", "reads secrets")
+        call.raise_to("HIGH", Reason("reads secrets", Trait.READS))
     if strings[:2] == ["config", "view"] and "--raw" in strings:
-        call.raise_to("HIGH", "reads secrets")
+        call.raise_to("HIGH", Reason("reads secrets", Trait.READS))
     _KUBE(call)
 
 
@@ -286,7 +291,7 @@ def _aws(call: Call) -> None:
     if looks and not secret and not changes:
         call.raise_to("MEDIUM", "asks a service")
     else:
-        call.raise_to("HIGH", "reads secrets" if secret else "changes a service")
+        call.raise_to("HIGH", Reason("reads secrets", Trait.READS) if secret else "changes a service")
 
 
 _LOOKS_AT = words(

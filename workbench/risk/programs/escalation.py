@@ -14,6 +14,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import words
+from workbench.risk.reason import FOR_GIT, RUNS_PACKAGE, RUNS_PROGRAM, RUNS_UNKNOWN_CODE, Reason, Trait, from_cell
 from workbench.risk.shell.call import Call
 from workbench.risk.shell.written_files import run_embedded
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -28,8 +29,8 @@ _EVERYWHERE: Final = lazy_pattern(r"(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+
 _FINE_SETTING: Final = lazy_pattern(
     r"(?i)(?:user\.|color\.|advice\.|core\.(?:autocrlf|longpaths|symlinks|eol)|http\.\w*buffer)"
 )
-_ELSEWHERE: Final = "runs code from outside the workspace"
-_AT_URL: Final = "runs or installs what is at an address"
+_ELSEWHERE: Final = Reason("runs code from outside the workspace", Trait.RUNS)
+_AT_URL: Final = Reason("runs or installs what is at an address", Trait.RUNS)
 _TO_ANYWHERE: Final = "connects to any host"
 _OPEN_PORT: Final = "opens a port to other machines"
 
@@ -48,12 +49,12 @@ class Reach(NamedTuple):
 def _rows() -> Iterator[Reach]:
     for line in _TABLE.strip().splitlines():
         programs, verbs, flags, how, reason = (part.strip() for part in line.split("|"))
-        yield Reach(words(programs), words(verbs), words(flags), how, reason)  # type: ignore[arg-type]
+        yield Reach(words(programs), words(verbs), words(flags), how, from_cell(reason))  # type: ignore[arg-type]
 
 
 _NOT_DECLARED: Final = "takes code from a place that is not declared"
 _NOT_CONFIGURED: Final = "takes code from a place that is not configured"
-_FOR_USER: Final = "installs a program for this user"
+_FOR_USER: Final = Reason("installs a program for this user", Trait.DOWNLOADS)
 _STEERS: Final = "steers other programs"
 _SOURCES: Final = "changes where packages come from"
 _SERVERS: Final = (
@@ -74,10 +75,10 @@ mvn mvnw | | -f --file -s --settings -gs --global-settings -t --toolchains | run
 just task rake ant invoke inv | | -f --justfile -d --working-directory -c --taskfile -buildfile | run |
 tox nox | | -c -f --noxfile | run |
 cargo | | --manifest-path -C --path | run |
-cargo | | --config | high | changes what cargo runs
+cargo | | --config | high | changes what cargo runs [RUNS]
 cargo | add install | --git --registry --index | high | {_NOT_DECLARED}
 go | | -C -vettool | run |
-gcc g++ cc c++ clang clang++ | | -wrapper | high | runs another program
+gcc g++ cc c++ clang clang++ | | -wrapper | high | {RUNS_PROGRAM.cell}
 gcc g++ cc c++ clang clang++ | | -fplugin -fpass-plugin -specs --specs -B -fuse-ld -load -Xclang | run |
 ld ld.gold ld.lld gold mold | | -plugin --plugin | run |
 rustc | | -C --codegen | run |
@@ -104,39 +105,39 @@ pylint | | --init-hook | python |
 pylint flake8 mypy coverage | | --rcfile --config --append-config --config-file | run |
 eslint prettier stylelint jest vitest mocha babel webpack vite rollup | | -c --config --plugin --rulesdir -r | run |
 npm pnpm yarn bun npx | | --prefix -C --dir --cwd | run |
-npm pnpm yarn bun | init create | 1 | high | runs a package that is not installed
+npm pnpm yarn bun | init create | 1 | high | {RUNS_PACKAGE.cell}
 npm pnpm yarn bun | config set | * | high | {_SOURCES}
-deno | run install x serve test eval bench cache | * | address | {_AT_URL}
-deno | install | -g --global -gf -gA | high | {_FOR_USER}
+deno | run install x serve test eval bench cache | * | address | {_AT_URL.cell}
+deno | install | -g --global -gf -gA | high | {_FOR_USER.cell}
 deno bun | | --import-map --config -c --preload -r | run |
-poetry pdm uv pipenv hatch rye pixi pip conda mamba | add install | * -e --editable -r | address | {_AT_URL}
+poetry pdm uv pipenv hatch rye pixi pip conda mamba | add install | * -e --editable -r | address | {_AT_URL.cell}
 poetry pdm uv pipenv rye | add install | --git --source --index --index-url -i | high | {_NOT_DECLARED}
 poetry | source config | * | high | {_SOURCES}
 pip | install | * -e --editable | run |
 uv | venv | * | into |
-uv | pip | * -e --editable -r | address | {_AT_URL}
+uv | pip | * -e --editable -r | address | {_AT_URL.cell}
 uv | pip | -e --editable | run |
 uv | pip | --target --prefix --root | into |
-uv | run | --with --with-editable --with-requirements | address | {_AT_URL}
+uv | run | --with --with-editable --with-requirements | address | {_AT_URL.cell}
 poetry uv pdm | | --directory --project -C -p | run |
 mvn mvnw gradle gradlew sbt | deploy publish release:perform uploadArchives | ! | high | publishes or deploys
 virtualenv | | * | into |
-conda mamba micromamba | create install | -c --channel | address | {_AT_URL}
+conda mamba micromamba | create install | -c --channel | address | {_AT_URL.cell}
 conda mamba micromamba | | -p --prefix | into |
 conda mamba micromamba | remove uninstall | --all | high | deletes an environment
 gem | install | -s --source --clear-sources | high | {_NOT_DECLARED}
 gem | push yank owner signin | ! | high | publishes something
-composer | global | ! | high | {_FOR_USER}
+composer | global | ! | high | {_FOR_USER.cell}
 composer | config | repositories repo | high | {_SOURCES}
-cpan cpanm luarocks raco opam | install | ! | high | {_FOR_USER}
+cpan cpanm luarocks raco opam | install | ! | high | {_FOR_USER.cell}
 vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send --remote-expr | high | {_STEERS}
 code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what the editor runs
-git | clone | -c --config | setting | changes what git runs
+git | clone | -c --config | setting | changes what git runs [RUNS]
 git | clone init | --template | run |
 git | clone | --separate-git-dir | into |
 git | init | --separate-git-dir | high | moves the repository away
 git | clone | 2 | into |
-git | clone | -u --upload-pack | high | runs another program
+git | clone | -u --upload-pack | high | {RUNS_PROGRAM.cell}
 git | fetch | 1 | remote | {_NOT_CONFIGURED}
 git | init | 1 | into |
 git | archive | --remote --exec | high | works on another machine
@@ -149,8 +150,7 @@ docker podman nerdctl | build buildx compose docker-compose | -f --file --build-
 docker podman nerdctl | build buildx | -o --output --metadata-file | into |
 docker-compose podman-compose | | -f --file | run |
 flyway | clean | ! | high | deletes everything in a database
-jj | op | restore revert | high | restores an earlier state of the repository
-jj | operation | restore revert | high | restores an earlier state of the repository
+jj | op operation | restore revert | high | restores an earlier state of the repository
 jj | abandon | ! | high | drops commits
 jj | git | --deleted --all -d | high | overwrites or deletes on the remote
 sl hg | hide strip prune uncommit | ! | high | drops commits
@@ -162,10 +162,10 @@ home-manager | switch | ! | high | changes the settings of this user
 fwupdmgr | update install reinstall downgrade | ! | high | writes firmware
 tailscale | up | --ssh | high | {_OPEN_PORT}
 tailscale | funnel serve | ! | high | {_OPEN_PORT}
-mise rtx asdf | use global | -g --global | high | {_FOR_USER}
+mise rtx asdf | use global | -g --global | high | {_FOR_USER.cell}
 mise rtx | trust | ! | high | lets the settings of a directory run programs
-pixi | global | ! | high | {_FOR_USER}
-bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER}
+pixi | global | ! | high | {_FOR_USER.cell}
+bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER.cell}
 gh glab | release | create upload | high | sends files to another machine
 php | | -S | port | {_OPEN_PORT}
 {_SERVERS} | | {_BIND_FLAGS} | port | {_OPEN_PORT}
@@ -240,7 +240,7 @@ def _reached(call: Call, row: Reach, word: Word) -> None:
 
 def _runs_python(call: Call, word: Word) -> None:
     if UNKNOWN in word.text:
-        call.raise_to("HIGH", "runs code only known at run time")
+        call.raise_to("HIGH", RUNS_UNKNOWN_CODE)
     else:
         call.runs_python(word.text)
 
@@ -273,13 +273,13 @@ _RUNS_CODE: Final[Mapping[str, Callable[[Call, Word], None]]] = {
 def _go(call: Call, original: list[Word]) -> None:
     operands = [word.text for word in _operands(original)]
     if operands[:1] in (["run"], ["install"]) and any(_MODULE.match(text) for text in operands[1:2]):
-        call.raise_to("HIGH", "runs a package that is not installed")
+        call.raise_to("HIGH", RUNS_PACKAGE)
 
 
 _OF_GIT: Final = {
     "remote": (words("add set-url rename remove rm set-head"), "changes where code comes from and goes to"),
     "submodule": (words("add set-url"), _NOT_CONFIGURED),
-    "lfs": (words("install uninstall"), "changes what git runs and keeps"),
+    "lfs": (words("install uninstall"), FOR_GIT),
 }
 
 
@@ -316,7 +316,7 @@ def _git_verb(call: Call, original: list[Word], operands: list[Word], verb: str,
     elif verb == "ls-remote":
         call.raise_to("MEDIUM", "asks another machine")
     elif verb == "clone" and any(word.text.startswith("ext::") for word in operands):
-        call.raise_to("HIGH", "runs another program")
+        call.raise_to("HIGH", RUNS_PROGRAM)
 
 
 _EXPORTS_TO: Final = lazy_pattern(r"(?:\A|=)type=(?:local|tar|oci|docker|cacheonly)\b[^ ]*?\bdest=([^,]+)")

@@ -10,6 +10,7 @@ from workbench.files import recorded_stat
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import Rule, flag_names, named, words
+from workbench.risk.reason import RUNS_CODE, RUNS_PROGRAM, Reason, Trait
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.shell.written_files import EMPTIES, is_code
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -29,7 +30,7 @@ def _rm(call: Call) -> None:
     if any(flag.startswith("--no-p") for flag in names):
         call.raise_to("HIGH", "deletes the root of the file system")
     if call.piped and call.name == "xargs" and not operands:
-        call.raise_to("HIGH", "deletes files only known at run time")
+        call.raise_to("HIGH", Reason("deletes files only known at run time", Trait.UNCERTAIN))
     for word in operands:
         _deleted(call, word, deep=deep)
     if not operands:
@@ -39,7 +40,7 @@ def _rm(call: Call) -> None:
 def _deleted(call: Call, word: Word, *, deep: bool) -> None:
     path = call.scan.absolute(word)
     if path is None:
-        call.raise_to("HIGH", "deletes a path only known at run time")
+        call.raise_to("HIGH", Reason("deletes a path only known at run time", Trait.UNCERTAIN))
         call.unplaced = True
         call.takes_away(word)
         return
@@ -248,7 +249,11 @@ def _format(call: Call) -> None:
     original = {word.text for word in call.words}
     writes = original & {"-w", "--write", "-i", "--in-place"}
     if original & _ONLY_CHECKS.get(call.name, frozenset()) and not writes:
-        call.apply(Spec("MEDIUM", "reads files and reports on them", values=words("--line-length --config")))
+        call.apply(
+            Spec(
+                "MEDIUM", Reason("reads files and reports on them", Trait.READS), values=words("--line-length --config")
+            )
+        )
     else:
         call.apply(_FORMATS)
 
@@ -264,13 +269,13 @@ RULES: dict[str, Rule] = {
     "install": _cp,
     "mv": _mv,
     "gmv": _mv,
-    "rename": Spec("MEDIUM", "renames files", operands="write", skip=1, flags=flags("HIGH", "runs code", "-e")),
+    "rename": Spec("MEDIUM", "renames files", operands="write", skip=1, flags=flags("HIGH", RUNS_CODE, "-e")),
     "ln": _ln,
     "link": _ln,
     "chmod": _modes,
     "chown": _owners,
     "chgrp": _owners,
-    "chattr": Spec("HIGH", "changes what may be changed", operands="write", skip=1, keeps=True),
+    "chattr": Spec("HIGH", Reason("changes what may be changed", Trait.RUNS), operands="write", skip=1, keeps=True),
     "setfacl": Spec("HIGH", "changes who may do what with files", operands="write", values=words("-m -x"), keeps=True),
     "dd": _dd,
     "tee": _tee,
@@ -305,8 +310,8 @@ RULES: dict[str, Rule] = {
     **named(
         Spec(
             "MEDIUM",
-            "reads files and reports on them",
-            flags=flags("HIGH", "runs another program", "-shellcheck -pyflakes"),
+            Reason("reads files and reports on them", Trait.READS),
+            flags=flags("HIGH", RUNS_PROGRAM, "-shellcheck -pyflakes"),
         ),
         "yamllint actionlint zizmor check-jsonschema",
     ),
@@ -326,7 +331,7 @@ _TAR = Spec(
     paths=uses("read", "-T --files-from -X --exclude-from") | uses("text", "-f --file -C --directory"),
     flags=flags(
         "HIGH",
-        "runs another program",
+        RUNS_PROGRAM,
         "--to-command -I --use-compress-program --checkpoint-action -F --info-script --new-volume-script --rsh-command",
     )
     | flags("HIGH", "unpacks over files anywhere", "-P --absolute-names")
@@ -396,11 +401,11 @@ def _unzip(call: Call) -> None:
 
 
 def _zip(call: Call) -> None:
-    runs = flags("HIGH", "runs another program", "-TT --unzip-command")
+    runs = flags("HIGH", RUNS_PROGRAM, "-TT --unzip-command")
     options, operands = call.options(Spec(values=words("-x -i -b -n -t"), flags=runs))
     call.raise_to("MEDIUM", "packs files")
     if {"-TT", "--unzip-command"} & flag_names(options) or any(word.text.startswith("-TT") for word in call.words):
-        call.raise_to("HIGH", "runs another program")
+        call.raise_to("HIGH", RUNS_PROGRAM)
     moves = bool({"-m", "--move"} & flag_names(options))
     keeps_symlinks = not {"-y", "--symlinks"}.isdisjoint(flag_names(options))
     for at, word in enumerate(operands):

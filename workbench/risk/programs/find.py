@@ -12,6 +12,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY
 from workbench.risk.paths import is_regenerable, is_secret, within
 from workbench.risk.programs.rule import Rule, words
+from workbench.risk.reason import READS_SECRETS, Reason, Trait
 from workbench.risk.shell.call import Call
 from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks
 from workbench.risk.word import Word, literal
@@ -97,7 +98,7 @@ def _predicate(call: Call, query: FindQuery, rest: list[Word]) -> list[Word]:
         call.use(rest[1], "read")
         return rest[2:]
     elif not rest[0].is_literal and rest[0].runs:
-        call.raise_to("HIGH", "a predicate only known at run time")
+        call.raise_to("HIGH", Reason("a predicate only known at run time", Trait.UNCERTAIN))
     return rest[1:]
 
 
@@ -140,7 +141,7 @@ def runs_on_matches(
     if not command:
         return
     if "{}" in command[0].text:
-        call.raise_to("HIGH", "runs the files that it finds")
+        call.raise_to("HIGH", Reason("runs the files that it finds", Trait.RUNS))
     before, already = call.risk, len(call.inner)
     for start in query.starts[:3]:
         call.run_words([_placed(word, query, start, takes_all=takes_all) for word in command])
@@ -196,7 +197,6 @@ def _placed(word: Word, query: FindQuery, start: Word, *, takes_all: bool) -> Wo
 
 
 _SECRET = lazy_pattern(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
-_VARIABLES = ("prints the variables", "prints all variables", "prints variables", "shows or changes what was typed")
 _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 
 
@@ -205,11 +205,11 @@ def _grep(call: Call) -> None:
     if (
         call.piped
         and any(_SECRET.search(word.text) for word in call.words)
-        and any(part.reason.startswith(_VARIABLES) for part in call.scan.parts)
+        and any(Trait.PRINTS_VARIABLES in part.traits for part in call.scan.parts)
     ):
         call.raise_to("HIGH", "prints a secret")
     if any(is_secret(name) for name in _globs([word.text for word in call.words])):
-        call.raise_to("HIGH", "reads a file that may contain secrets")
+        call.raise_to("HIGH", READS_SECRETS)
 
 
 _GLOB_FLAGS = words("--include -g --glob --iglob --type-add -G --file-search-regex")

@@ -12,6 +12,7 @@ from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
 from workbench.risk.programs.git_deletions import clean, remove
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
+from workbench.risk.reason import FOR_GIT, RUNS_PROGRAM, Reason, Trait
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.shell.written_files import note_fetched
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -24,10 +25,10 @@ _ASKS = Spec(
     "MEDIUM",
     "fetches from a configured remote",
     operands="text",
-    flags=flags("HIGH", "runs another program", "--upload-pack --exec"),
+    flags=flags("HIGH", RUNS_PROGRAM, "--upload-pack --exec"),
 )
 _CHANGES_REPOSITORY = Spec("MEDIUM", "changes the repository", operands="text")
-_STARTS = Spec("HIGH", "runs automatically later, and changes the user's settings", operands="text")
+_STARTS = Spec("HIGH", Reason("runs automatically later, and changes the user's settings", Trait.RUNS), operands="text")
 
 MORE: dict[str, Spec] = {
     **dict.fromkeys(words("send-pack http-push imap-send cvsexportcommit p4 svn"), _SENDS),
@@ -131,19 +132,20 @@ def _makes_directory(call: Call, spec: Spec, at: int) -> None:
         call.use(word, "write")
 
 
-_RUNS = "runs another program"
 _OUT = uses("write", "--output --output-directory")
-_EXTERNAL = flags("HIGH", _RUNS, "--ext-diff --textconv --open-files-in-pager -O --upload-pack --receive-pack --exec")
+_EXTERNAL = flags(
+    "HIGH", RUNS_PROGRAM, "--ext-diff --textconv --open-files-in-pager -O --upload-pack --receive-pack --exec"
+)
 _LOSES = "loses work that is not committed"
 _READS = Spec(operands="text", flags=_EXTERNAL, paths=_OUT)
 _CHANGE = Spec(
     "MEDIUM",
     "changes the repository",
     operands="text",
-    flags=flags("HIGH", _RUNS, "--exec") | flags("HIGH", "changes files anywhere", "--unsafe-paths"),
+    flags=flags("HIGH", RUNS_PROGRAM, "--exec") | flags("HIGH", "changes files anywhere", "--unsafe-paths"),
 )
 _NETWORK = Spec("MEDIUM", "fetches from a configured remote", operands="text", flags=_EXTERNAL)
-_HIGH_CONFIG = Spec("HIGH", "changes what git runs and keeps", operands="text")
+_HIGH_CONFIG = Spec("HIGH", FOR_GIT, operands="text")
 _REMOTE = lazy_pattern(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")
 
 _TABLE: dict[str, Spec] = {
@@ -169,7 +171,7 @@ _TABLE: dict[str, Spec] = {
     ),
     **dict.fromkeys(("fetch", "pull", "lfs"), _NETWORK),
     "clone": Spec("MEDIUM", "downloads a repository", operands="text", flags=_EXTERNAL),
-    "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", _RUNS, "-x --exec")),
+    "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", RUNS_PROGRAM, "-x --exec")),
     "gc": Spec(
         "MEDIUM", "tidies the repository", operands="text", flags=flags("HIGH", "deletes lost commits", "--prune")
     ),
@@ -209,13 +211,13 @@ _TABLE: dict[str, Spec] = {
     ),
     "submodule": Spec("MEDIUM", "changes submodules", operands="text"),
     "submodule status": _READS,
-    "submodule foreach": Spec("HIGH", "runs a command in each submodule", operands="text"),
-    "for-each-repo": Spec("HIGH", "runs a command in each repository", operands="text"),
+    "submodule foreach": Spec("HIGH", Reason("runs a command in each submodule", Trait.RUNS), operands="text"),
+    "for-each-repo": Spec("HIGH", Reason("runs a command in each repository", Trait.RUNS), operands="text"),
     "filter-branch": Spec("HIGH", "rewrites all commits", operands="text"),
     "filter-repo": Spec("HIGH", "rewrites all commits", operands="text"),
     "update-ref": Spec("HIGH", "moves a branch without a check", operands="text"),
-    "difftool": Spec("HIGH", _RUNS, operands="text"),
-    "mergetool": Spec("HIGH", _RUNS, operands="text"),
+    "difftool": Spec("HIGH", RUNS_PROGRAM, operands="text"),
+    "mergetool": Spec("HIGH", RUNS_PROGRAM, operands="text"),
     "send-email": Spec("HIGH", "sends code out", operands="text"),
     "daemon": Spec("HIGH", "serves the repository", operands="text"),
     "credential": Spec("HIGH", "exposes credentials", operands="text"),
@@ -229,11 +231,13 @@ _CHECKS_OUT = words(
 )
 """Verbs that overwrite or delete files of the work tree."""
 _SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
-_by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "unknown git command", operands="text"))
+_by_verb = subcommands(
+    _TABLE | MORE, Spec("MEDIUM", Reason("unknown git command", Trait.UNCERTAIN | Trait.UNRECOGNIZED), operands="text")
+)
 _RECOGNIZED = frozenset(name.partition(" ")[0] for name in _TABLE | MORE)
 _BEFORE = Spec(
     values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
-    flags=flags("HIGH", "changes what git runs", "-c --config-env"),
+    flags=flags("HIGH", Reason("changes what git runs", Trait.RUNS), "-c --config-env"),
 )
 _FINE_SETTINGS = lazy_pattern(
     r"(?:user\.(?:name|email)|color\.\w+|core\.(?:quotepath|pager)=(?:cat)?|core\.quotepath|advice\.\w+|"
@@ -267,7 +271,7 @@ def _git(call: Call) -> None:
     beside(call, verb)
     call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
     if inner := destroys(call.words[1:]) if call.opaque else "":
-        call.raise_to("HIGH", f"unknown git command, run with {inner.lstrip('-')[:20]}")
+        call.raise_to("HIGH", Reason(f"unknown git command, run with {inner.lstrip('-')[:20]}", Trait.UNCERTAIN))
     _by_verb(call)
 
 
@@ -372,11 +376,11 @@ def _before(call: Call) -> None:
     flag = call.words.pop(0).text
     name, equals, value = flag.partition("=")
     if len(name) > 2 and name.startswith(("-c", "-C")):
-        call.raise_to("HIGH", "changes what git runs")
+        call.raise_to("HIGH", Reason("changes what git runs", Trait.RUNS))
     if name in _BEFORE.values and not equals:
         value = call.words.pop(0).text if call.words else ""
     if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):
-        call.raise_to("HIGH", "changes what git runs")
+        call.raise_to("HIGH", Reason("changes what git runs", Trait.RUNS))
     elif name in {"-C", "--git-dir", "--work-tree"}:
         if name == "-C":
             value = f"{call.base.text}/{value}" if call.base and not value.startswith(("/", "~")) else value
@@ -404,7 +408,7 @@ def _from_remote(call: Call, verb: str) -> None:
     operands = [word for word in call.words[1:] if not word.text.startswith("-")]
     for word in operands:
         if word.text.startswith("ext::") or word.text.startswith("-"):
-            call.raise_to("HIGH", "runs another program")
+            call.raise_to("HIGH", RUNS_PROGRAM)
         elif _REMOTE.match(word.text) and call.words[0].text == "pull":
             call.raise_to("HIGH", "takes code from a place that is not configured")
 
@@ -418,7 +422,7 @@ def _push(call: Call) -> None:
     if any(word.text.startswith((":", "+")) for word in operands[1:]):
         call.raise_to("HIGH", "overwrites or deletes on the remote")
     if names & {"--receive-pack", "--exec"}:
-        call.raise_to("HIGH", _RUNS)
+        call.raise_to("HIGH", RUNS_PROGRAM)
     if operands and (_REMOTE.match(operands[0].text) or UNKNOWN in operands[0].text):
         call.raise_to("HIGH", "sends code to a place that is not configured")
 

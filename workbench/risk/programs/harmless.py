@@ -145,10 +145,10 @@ docker/podman/nerdctl image/container/volume/network ls/list | -[aqlns] -[fn]= -
  --quiet |
 docker/podman/nerdctl image/container/volume/network/system | | >
 docker/podman/nerdctl system df | -v --verbose --format= |
-apt/apt-cache | -[oc]=! --option=! --config-file=! | > | changes what the program runs
+apt/apt-cache | -[oc]=! --option=! --config-file=! | > | changes what the program runs [RUNS]
 apt/apt-cache list/search/show/policy/depends/rdepends/showpkg/madison/pkgnames/stats | -[an] -[oc]=! --option=!
  --config-file=! --installed --upgradable --all-versions --names-only --full --no-recommends --recurse --installed |
- {[\w.+:*^-]+}* | changes what the program runs
+ {[\w.+:*^-]+}* | changes what the program runs [RUNS]
 dpkg | -[lLsS] -[irPBER]@ --install@ --remove@ --purge@ --pre-invoke=! --post-invoke=! --status-logger=! --list
  --listfiles --status --search --print-architecture --get-selections --no-pager |
  {[\w.+:/*-]+}*
@@ -267,7 +267,7 @@ tokei | -[fC] -[estocn]= --exclude= --sort= --type= --types= --output= --files -
 scc | -[caw] -[ixMfs]= -o=w --output=w --by-file --exclude-dir= --include-ext= --exclude-ext= --format=
  --no-complexity --no-cocomo --no-size --no-duplicates --wide --sort= | d*
 xmllint | -o=w --output=w --format --noout --nonet --pretty= --encode= --xpath= --recover --huge --nocdata
- --noblanks --c14n --noenc --nowarning --timing --sax --stream --shell! | r* | gives the program commands to run
+ --noblanks --c14n --noenc --nowarning --timing --sax --stream --shell! | r* | gives the program commands to run [RUNS]
 zcat/gzcat/bzcat/xzcat/zstdcat/lzcat | -[cdfklqv] -o=w | r*
 column | -[teLxJ] -[scoNHORTWErp]= --table --separator= --output-separator= --json --table-columns= --table-right=
  --table-name= --output-width= --table-hide= --table-truncate= --table-wrap= --table-order= --fillrows
@@ -282,7 +282,7 @@ exit/return/break/continue/shift/logout | -# | a*
 caller | | t
 help | -[dms] | t*
 type | -[afptP] | t*
-hash | -[rlt] | t* | puts another program in the place of a command
+hash | -[rlt] | t* | puts another program in the place of a command [RUNS]
 jobs | -[lnprs] -x! | t*
 wait | -[fn] -p= | t*
 times/logname/users |
@@ -449,7 +449,7 @@ svn diff | -[rc]= --summarize --internal-diff --diff-cmd=! -x= | r*
 zfs/zpool list/get/status | -[Hprtv] -[os]= | t*
 zfs/zpool | | >
 ldd | -[vudr] | {/(?:usr|bin|lib|opt)/[\w/.+-]*}*
-tmux | -[2uv] -L= | > | runs a program unseen
+tmux | -[2uv] -L= | > | runs a program unseen [RUNS]
 tmux ls/lsp/lsc/lsw/list-sessions/list-panes/list-windows/list-clients | -[as] -t= -[Ff]= | t*
 tmux has-session/has | -t= |
 tmux info |

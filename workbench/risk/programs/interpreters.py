@@ -11,21 +11,35 @@ from workbench.risk.code import rated_code, reaches_beyond_data
 from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
 from workbench.risk.programs.rule import Rule, always, named, words
+from workbench.risk.reason import (
+    LOADS_CODE,
+    RUNS_CODE,
+    RUNS_OUTSIDE_SCRIPT,
+    RUNS_PIPED,
+    RUNS_PROJECT,
+    RUNS_UNKNOWN_CODE,
+    RUNS_UNKNOWN_SCRIPT,
+    RUNS_UNSEEN,
+    STARTS_SHELL,
+    STARTS_SHELL_UNSEEN,
+    UNKNOWN_COMMAND,
+    Reason,
+    Trait,
+)
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.written_files import run_embedded, run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
-UNKNOWN_CODE = "runs code only known at run time"
 _MODULES_HIGH = {
-    "pty": "starts a shell",
-    "code": "starts a shell",
-    "asyncio": "starts a shell",
+    "pty": STARTS_SHELL,
+    "code": STARTS_SHELL,
+    "asyncio": STARTS_SHELL,
     "smtpd": "opens a port",
     "pyftpdlib": "opens a port",
     **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "connects to any host"),
-    **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program unseen"),
+    **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), RUNS_UNSEEN),
     **dict.fromkeys(("keyring", "pickle"), "exposes what is stored, or runs it"),
-    "ensurepip": "changes what Python is made of",
+    "ensurepip": Reason("changes what Python is made of", Trait.RUNS),
 }
 _MODULES = words(
     "pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage unittest alembic "
@@ -39,13 +53,13 @@ def run_script(call: Call, script: Word) -> None:
     call.raise_to("MEDIUM", "runs a script of the project")
     path = call.scan.absolute(script)
     if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
-        call.raise_to("HIGH", "runs a script only known at run time")
+        call.raise_to("HIGH", RUNS_UNKNOWN_SCRIPT)
         return
     call.paths.append(path)
     run_written(call, path)
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
-        call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)
+        call.raise_to("HIGH", RUNS_OUTSIDE_SCRIPT if risk == "MEDIUM" else reason)
 
 
 def _anybody_writes(call: Call, path: str) -> bool:
@@ -66,14 +80,14 @@ def run_module(call: Call, rest: list[Word]) -> None:
     elif name.partition(".")[0] == "workbench":
         call.run_words([literal("ohw"), *rest[1:]])
     elif name.casefold() in {"ipython", "sqlite3"}:
-        call.raise_to("MEDIUM", "runs code")
+        call.raise_to("MEDIUM", RUNS_CODE)
         call.run_words([literal(name.casefold()), *rest[1:]])
     elif name in _MODULES:
         call.run_words(rest)
     elif UNKNOWN in name:
-        call.raise_to("HIGH", UNKNOWN_CODE)
+        call.raise_to("HIGH", RUNS_UNKNOWN_CODE)
     else:
-        call.raise_to("MEDIUM", "runs code of the project")
+        call.raise_to("MEDIUM", RUNS_PROJECT)
         _module_files(call, name, rest[1:])
         verb_of_script(call, rest[1:])
 
@@ -139,7 +153,6 @@ def _runs_script(call: Call, name: str, rest: list[Word], operands: list[Word]) 
 
 _RUN_SCRIPTS = words("pdb trace cProfile profile runpy")
 _SERVES_DOCUMENTS = words("-p -b -n")
-_PIPED = "runs the code piped into it"
 _CODE_FLAGS = {
     "python": words("-c"),
     "pypy": words("-c"),
@@ -166,7 +179,7 @@ _PYTHON = lazy_pattern(r"(?:python|pypy|ipython)[\d.]*w?")
 
 _LOADED = lazy_pattern(r"-[rI](?:/|~|\.\.)")
 _POWER_CODE = lazy_pattern(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
-_OTHER_SHELL = "runs a line of a shell that is not read here"
+_OTHER_SHELL = Reason("runs a line of a shell that is not read here", Trait.RUNS)
 _VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
 """Flags whose value is the next word."""
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
@@ -183,7 +196,7 @@ def _shell(call: Call) -> None:
         call.raise_to("MEDIUM", "runs a command line")
         return
     if {"-i", "-l", "--login", "--init-file", "--rcfile", "-il", "-li"} & {text.partition("=")[0] for text in strings}:
-        call.raise_to("HIGH", "starts a shell unseen")
+        call.raise_to("HIGH", STARTS_SHELL_UNSEEN)
     operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
     if operands and "-s" not in strings:
         run_script(call, operands[0])
@@ -199,11 +212,11 @@ def _from_stdin(call: Call) -> None:
         call.raise_to("MEDIUM", "runs a command line")
         call.run_text(Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:
-        call.raise_to("HIGH", _PIPED)
+        call.raise_to("HIGH", RUNS_PIPED)
         call.opaque = "*"
         call.writes_anywhere()
     else:
-        call.raise_to("HIGH", "starts a shell unseen")
+        call.raise_to("HIGH", STARTS_SHELL_UNSEEN)
 
 
 class _Way(NamedTuple):
@@ -223,7 +236,7 @@ def interpreter(call: Call) -> None:
     name = re.sub(r"[\d.]+\Z", "", call.name)
     way = _Way(_CODE_FLAGS.get(name, words("-e -c")), _TAKES.get(call.name, "-"), _VALUES.get(name, frozenset()))
     rest = list(call.words)
-    call.raise_to("MEDIUM", "runs code")
+    call.raise_to("MEDIUM", RUNS_CODE)
     _other_ways(call)
     if call.name in _EDITS:
         _edits(call, way)
@@ -239,7 +252,7 @@ def interpreter(call: Call) -> None:
             if before not in way.values and _starts_script(call, word, rest, way, behind_flag=before.startswith("-")):
                 return
         elif _LOADS.match(text) and rest:
-            call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
+            call.raise_to("MEDIUM" if text == "-i" else "HIGH", LOADS_CODE)
     _code_from_stdin(call)
 
 
@@ -310,7 +323,7 @@ def _other_ways(call: Call) -> None:
         call.raise_to("HIGH", _OTHER_SHELL)
     _serves_files(call, strings)
     if any(_LOADED.match(text) for text in strings):
-        call.raise_to("HIGH", "loads more code first")
+        call.raise_to("HIGH", LOADS_CODE)
 
 
 def _serves_files(call: Call, strings: list[str]) -> None:
@@ -340,14 +353,14 @@ def _code_from_stdin(call: Call) -> None:
     if call.stdin is not None:
         _code(call, Word(call.stdin, call.stdin))
     elif call.piped or call.has_input:
-        call.raise_to("HIGH", _PIPED)
+        call.raise_to("HIGH", RUNS_PIPED)
         call.opaque = "*"
         call.writes_anywhere()
 
 
 def _code(call: Call, code: Word) -> None:
     if UNKNOWN in code.text:
-        call.raise_to("HIGH" if code.runs else "MEDIUM", UNKNOWN_CODE)
+        call.raise_to("HIGH" if code.runs else "MEDIUM", RUNS_UNKNOWN_CODE)
     elif _PYTHON.fullmatch(call.name):
         call.runs_python(code.text)
         return
@@ -365,20 +378,24 @@ def _data_base(call: Call) -> None:
         for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
             file = call.scan.absolute(word)
             call.raise_to(
-                *(call.scan.rating(file, "read") if file is not None else ("MEDIUM", "a file only known at run time"))
+                *(
+                    call.scan.rating(file, "read")
+                    if file is not None
+                    else ("MEDIUM", Reason("a file only known at run time", Trait.UNCERTAIN))
+                )
             )
     text = " ".join(word.text for word in call.words).casefold()
     if re.search(
         r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile|vacuum\s+into)\b|\\!|\.shell|\.system",
         text,
     ):
-        call.raise_to("HIGH", "changes or deletes data, or runs a command")
+        call.raise_to("HIGH", Reason("changes or deletes data, or runs a command", Trait.RUNS))
     if any(reaches_beyond_data(word.text) for word in call.words if not word.text.startswith("./")):
-        call.raise_to("HIGH", "runs a command, or reads or writes a file")
+        call.raise_to("HIGH", Reason("runs a command, or reads or writes a file", Trait.RUNS))
     if call.name in {"mysql", "mariadb"} and _CLIENT_RUNS.search(text):
-        call.raise_to("HIGH", "changes or deletes data, or runs a command")
+        call.raise_to("HIGH", Reason("changes or deletes data, or runs a command", Trait.RUNS))
     if call.piped or call.has_input:
-        call.raise_to("HIGH", _PIPED)
+        call.raise_to("HIGH", RUNS_PIPED)
 
 
 _OWN_AGENT = words("demo run resume")
@@ -394,7 +411,7 @@ def _agent(call: Call) -> None:
     if asks and not _OWN_CHANGES.intersection(word.text for word in call.words):
         call.raise_to("MEDIUM", "asks the workbench")
     elif call.name == "ohw" and first not in _OWN_AGENT and not first.startswith("-"):
-        call.raise_to("HIGH", "changes what the workbench may do")
+        call.raise_to("HIGH", Reason("changes what the workbench may do", Trait.RUNS))
     else:
         call.raise_to("HIGH", "starts an agent unwatched")
 
@@ -412,9 +429,9 @@ def _editor(call: Call) -> None:
     if call.name == "code" and any(word.text in {"tunnel", "serve-web"} for word in call.words[:1]):
         call.raise_to("HIGH", "opens a port to other machines")
     if any(_EDITOR_FLAG.match(word.text) for word in call.words) and call.name not in {"code", "subl", "nano"}:
-        call.raise_to("HIGH", "gives the editor commands to run")
+        call.raise_to("HIGH", Reason("gives the editor commands to run", Trait.RUNS))
     if call.piped or (call.has_input and (call.stdin is None or _EDITOR_RUNS.search(call.stdin))):
-        call.raise_to("HIGH", "gives the editor commands to run")
+        call.raise_to("HIGH", Reason("gives the editor commands to run", Trait.RUNS))
 
 
 _SHOWS = lazy_pattern(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
@@ -435,28 +452,28 @@ def _gdb(call: Call) -> None:
     ):
         call.raise_to("MEDIUM", "runs a program in a debugger")
     else:
-        call.raise_to("HIGH", "runs a program unseen")
+        call.raise_to("HIGH", RUNS_UNSEEN)
 
 
 def _tmux(call: Call) -> None:
     """Rate tmux; a format may contain `#(command)`, and a trailing semicolon starts another tmux command."""
     if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
-        call.raise_to("HIGH", "runs a program unseen")
+        call.raise_to("HIGH", RUNS_UNSEEN)
     if not call.words or call.words[0].text not in _TMUX_READS:
-        call.raise_to("HIGH", "runs a program unseen")
+        call.raise_to("HIGH", RUNS_UNSEEN)
 
 
 def _cmd(call: Call) -> None:
     """Rate cmd: with `/` flags it is the Windows shell, otherwise an unknown program of that name."""
     is_shell = any(word.text.startswith("/") for word in call.words)
-    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", "unknown command")))
+    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", UNKNOWN_COMMAND)))
 
 
 _JAVA = Spec(
     "MEDIUM",
-    "runs code of the project",
+    RUNS_PROJECT,
     operands="text",
-    flags=flags("HIGH", "loads more code first", "-javaagent -agentlib -agentpath -Xbootclasspath -javaagent:"),
+    flags=flags("HIGH", LOADS_CODE, "-javaagent -agentlib -agentpath -Xbootclasspath -javaagent:"),
 )
 RULES: dict[str, Rule] = {
     "gdb": _gdb,
@@ -476,7 +493,7 @@ RULES: dict[str, Rule] = {
         _agent,
     ),
     **dict.fromkeys(words("vi vim nvim ex view emacs nano ed code subl"), _editor),
-    **always("HIGH", "runs a program unseen", "screen lldb"),
+    **always("HIGH", RUNS_UNSEEN, "screen lldb"),
     **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
     "cmd": _cmd,
     **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),

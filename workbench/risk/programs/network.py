@@ -10,6 +10,7 @@ from workbench.risk.actions import METADATA
 from workbench.risk.hg_settings import program_named
 from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
 from workbench.risk.programs.rule import Rule, always, flag_names, named, subcommands, words
+from workbench.risk.reason import READS_OPTIONS, RUNS_PROGRAM, Reason, Trait
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -35,7 +36,7 @@ _CURL = Spec(
         "-d -F -T -u -U --data --data-raw --data-binary --data-ascii --data-urlencode --json --form "
         "--form-string --upload-file --user --proxy-user -K --config --variable --oauth2-bearer",
     ),
-    flags=flags("HIGH", "reads options from a file", "-K --config")
+    flags=flags("HIGH", READS_OPTIONS, "-K --config")
     | flags(
         "HIGH", "sends the traffic through another machine", "-x --proxy --preproxy --socks5 --doh-url --unix-socket"
     )
@@ -58,7 +59,7 @@ _WGET = Spec(
     | uses("read", "-i --input-file --load-cookies --certificate --ca-certificate")
     | uses("text", "--post-data --post-file --body-data --body-file --password --user"),
     flags=flags("HIGH", _SENDS, "--post-data --post-file --body-data --body-file")
-    | flags("HIGH", "runs another program", "--use-askpass -e --execute --config"),
+    | flags("HIGH", RUNS_PROGRAM, "--use-askpass -e --execute --config"),
 )
 
 
@@ -92,7 +93,7 @@ def _curl(call: Call) -> None:
         elif re.match(r"(?!https?:|ftps?:)[a-z]+://", url.text, re.I):
             call.raise_to("HIGH", "connects to any host")
         elif UNKNOWN in url.text:
-            call.raise_to("MEDIUM", "downloads from a place only known at run time")
+            call.raise_to("MEDIUM", Reason("downloads from a place only known at run time", Trait.UNCERTAIN))
 
 
 def _asked(call: Call, method: str, *, local: bool) -> None:
@@ -187,7 +188,7 @@ def _httpie(call: Call) -> None:
         if sign:
             call.use(Word(path.partition(";")[0], item.raw), "read")
     if UNKNOWN in url.text or not url.text:
-        call.raise_to("HIGH", "sends to a place only known at run time")
+        call.raise_to("HIGH", Reason("sends to a place only known at run time", Trait.UNCERTAIN))
 
 
 _SSH = Spec(
@@ -208,7 +209,7 @@ def _ssh(call: Call) -> None:
         if option.flag == "-o" and re.match(
             r"\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand|PermitLocal)", value, re.I
         ):
-            call.raise_to("HIGH", "runs another program")
+            call.raise_to("HIGH", RUNS_PROGRAM)
     if len(operands) > 1:
         call.run_text(Word(" ".join(word.text for word in operands[1:]), operands[1].raw))
     elif call.stdin is not None:
@@ -223,13 +224,13 @@ def _copies_out(call: Call) -> None:
         values=words("-P -c -o -l --exclude --include --filter -f --chmod --port --bwlimit"),
         paths=uses("read", "-i -F --files-from --exclude-from --password-file")
         | uses("write", "--log-file --backup-dir"),
-        flags=flags("HIGH", "runs another program", "-e --rsh --rsync-path -S -o -F --daemon"),
+        flags=flags("HIGH", RUNS_PROGRAM, "-e --rsh --rsync-path -S -o -F --daemon"),
     )
     options, operands = call.options(replace(spec, values=spec.values | {"-e", "--rsh", "--rsync-path", "-S"}))
     call.raise_to("MEDIUM", "copies files")
     for option in options:
         if option.flag in spec.flags and not (call.name == "rsync" and option.flag in {"-o", "-S", "-F"}):
-            call.raise_to("HIGH", "runs another program")
+            call.raise_to("HIGH", RUNS_PROGRAM)
     following = {"-L", "--copy-links", "--copy-unsafe-links", "-k", "--copy-dirlinks"} & flag_names(options)
     for at, word in enumerate(operands):
         if re.match(r"[^/]*:", word.text) or "://" in word.text:
@@ -268,7 +269,7 @@ def _asks_names(call: Call) -> None:
         if use and option.value:
             call.use(option.value, use)
     if any(UNKNOWN in word.text for word in call.words):
-        call.raise_to("HIGH", "sends data only known at run time to another machine")
+        call.raise_to("HIGH", Reason("sends data only known at run time to another machine", Trait.UNCERTAIN))
 
 
 _KEYS = Spec("HIGH", "makes or reads keys", operands="text")
@@ -431,7 +432,7 @@ _DISCARDS = words("-f --force --remove-unversioned --remove-ignored --new-branch
 def _other_vcs(call: Call) -> None:
     """Rate other version control; a setting may be an alias, hook or extension, which runs a program."""
     if any(word.text.startswith("--conf") for word in call.words):
-        call.raise_to("HIGH", f"changes what {call.name} runs")
+        call.raise_to("HIGH", Reason(f"changes what {call.name} runs", Trait.RUNS))
     if call.name == "hg" and is_other_repository(call, ".hg"):  # `.hg/hgrc` names hooks and extensions
         call.raise_to("MEDIUM", OTHER_REPOSITORY)
     strings = [word.text for word in call.words]

@@ -7,22 +7,33 @@ import re
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.go_toolchain import downloaded_release
 from workbench.risk.programs.rule import Rule, subcommands, words
+from workbench.risk.reason import (
+    INSTALLS_ELSEWHERE,
+    INSTALLS_URL,
+    LOADS_CODE,
+    REPEATS_COMMAND,
+    RUNS_PACKAGE,
+    RUNS_PROGRAM,
+    RUNS_PROJECT,
+    STARTS_SHELL_UNSEEN,
+    Reason,
+    Trait,
+)
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.word import Word, literal
 
-CODE = "runs code of the project"
-BUILD = Spec("MEDIUM", CODE, operands="text")
+BUILD = Spec("MEDIUM", RUNS_PROJECT, operands="text")
 INSPECTS = Spec(operands="text")
 ASKS = Spec("MEDIUM", "asks the registry", operands="text")
-DECLARED = Spec("MEDIUM", "installs declared packages", operands="text")
-NEW = "installs a new package, whose code runs"
+DECLARED = Spec("MEDIUM", Reason("installs declared packages", Trait.DOWNLOADS), operands="text")
+NEW = Reason("installs a new package, whose code runs", Trait.DOWNLOADS)
 PUBLISH = Spec("HIGH", "publishes or changes something at the registry", operands="text")
-RUNS_REMOTE = Spec("HIGH", "runs a package that is not installed", operands="text")
+RUNS_REMOTE = Spec("HIGH", RUNS_PACKAGE, operands="text")
 USER_WIDE = Spec("HIGH", "changes the user's programs or shell", operands="text")
-SHELL = Spec("HIGH", "starts a shell unseen", operands="text")
+SHELL = Spec("HIGH", STARTS_SHELL_UNSEEN, operands="text")
 
 
-_MAKE_FILE_FLAGS = "runs a makefile from the command or from a pipe"
+_MAKE_FILE_FLAGS = Reason("runs a makefile from the command or from a pipe", Trait.RUNS)
 
 
 def _make(call: Call) -> None:
@@ -39,13 +50,13 @@ def _make(call: Call) -> None:
     for option in options:
         value = option.value
         if option.flag.startswith("--ev") or option.flag == "-E":
-            call.raise_to("HIGH", "runs a rule given in the command")
+            call.raise_to("HIGH", Reason("runs a rule given in the command", Trait.RUNS))
         if value and option.flag in spec.paths:
             _make_file(call, value)
     only_says = any(option.flag in {"-n", "--dry-run", "--just-print", "--recon"} for option in options)
     for word in operands:
         if re.match(r"(?:SHELL|MAKEFLAGS|\.SHELLFLAGS|CC|CXX|LD|PATH)\s*[:+?]?=", word.text):
-            call.raise_to("HIGH", "changes what make runs")
+            call.raise_to("HIGH", Reason("changes what make runs", Trait.RUNS))
         if word.text in {"install", "uninstall", "publish", "deploy", "release"} and not only_says:
             call.raise_to("HIGH", "installs, publishes or deploys")
 
@@ -78,14 +89,14 @@ def _make_file(call: Call, file: Word) -> None:
         call.writes_anywhere()
         call.raise_to("HIGH", _MAKE_FILE_FLAGS)
     if path is None or call.scan.rating(path, "read")[0] != "LOW":
-        call.raise_to("HIGH", "runs a make file outside the workspace")
+        call.raise_to("HIGH", Reason("runs a make file outside the workspace", Trait.RUNS))
 
 
 def _cargo(call: Call) -> None:
     """Rate cargo; `+nightly` selects a toolchain, and `cargo watch` runs commands given in its flags."""
     call.words = [word for word in call.words if not word.text.startswith("+")]
     if [word.text for word in call.words[:1]] == ["watch"]:
-        call.raise_to("MEDIUM", "runs a command again and again")
+        call.raise_to("MEDIUM", REPEATS_COMMAND)
         options, operands = call.options(Spec(values=words("-x --exec -s --shell -w --watch -i --ignore -d --delay")))
         for option in options:
             if option.value and option.flag in {"-s", "--shell", "-x", "--exec"}:
@@ -94,7 +105,7 @@ def _cargo(call: Call) -> None:
         call.run_words(operands[1:])
         return
     if [word.text for word in call.words[:1]] == ["add"] and any(word.text.startswith("--git") for word in call.words):
-        call.raise_to("HIGH", "installs what is at an address")
+        call.raise_to("HIGH", INSTALLS_URL)
     _cargo_settings(call)
     _CARGO(call)
 
@@ -106,11 +117,11 @@ def _cargo_settings(call: Call) -> None:
         if flag.text.startswith("--config") and re.search(
             r"runner|rustc|linker|wrapper|credential|registr|\.toml", setting
         ):
-            call.raise_to("HIGH", "changes what cargo runs")
+            call.raise_to("HIGH", Reason("changes what cargo runs", Trait.RUNS))
         if flag.text in {"--manifest-path", "-C"}:
             call.use(value, "read")
             if call.risk != "LOW":
-                call.raise_to("HIGH", "runs code outside the workspace")
+                call.raise_to("HIGH", Reason("runs code outside the workspace", Trait.RUNS))
         elif flag.text in {"--target-dir", "--out-dir", "--artifact-dir"}:
             call.use(value, "write")
 
@@ -122,17 +133,18 @@ _GO = subcommands(
             Spec(
                 "LOW",
                 operands="text",
-                flags=flags("HIGH", "changes what go runs", "-w -u") | flags("MEDIUM", CODE, "-export"),
+                flags=flags("HIGH", Reason("changes what go runs", Trait.RUNS), "-w -u")
+                | flags("MEDIUM", RUNS_PROJECT, "-export"),
             ),
         ),
-        "vet": Spec("MEDIUM", CODE, operands="text", flags=flags("HIGH", "runs another program", "-vettool")),
+        "vet": Spec("MEDIUM", RUNS_PROJECT, operands="text", flags=flags("HIGH", RUNS_PROGRAM, "-vettool")),
         **dict.fromkeys(
             words("build test run mod fmt fix generate tool work"),
             Spec(
                 "MEDIUM",
-                CODE,
+                RUNS_PROJECT,
                 operands="text",
-                flags=flags("HIGH", "runs another program", "-toolexec -exec -vettool"),
+                flags=flags("HIGH", RUNS_PROGRAM, "-toolexec -exec -vettool"),
             ),
         ),
         **dict.fromkeys(("get", "install"), Spec("MEDIUM", NEW, operands="text")),
@@ -190,9 +202,7 @@ _GEM = subcommands(
                 "MEDIUM",
                 NEW,
                 operands="text",
-                flags=flags(
-                    "HIGH", "installs from another source, or to another place", "-s --source -i --install-dir"
-                ),
+                flags=flags("HIGH", INSTALLS_ELSEWHERE, "-s --source -i --install-dir"),
             ),
         ),
     },
@@ -225,9 +235,9 @@ def _builds(call: Call) -> None:
         path = call.scan.absolute(word._replace(text=text)) if text[:1] in {"/", "~"} or text.startswith("..") else None
         outside = path is not None and call.scan.rating(path, "read")[0] != "LOW"
         if outside and (before in _OTHER_FILES or call.scan.rating(path or "", "write")[0] == "HIGH"):
-            call.raise_to("HIGH", "runs code outside the workspace, or writes there")
+            call.raise_to("HIGH", Reason("runs code outside the workspace, or writes there", Trait.RUNS))
         if call.name in {"bazel", "bazelisk", "gradle", "gradlew", "mvn", "mvnw"} and _RUN_FIRST.match(word.text):
-            call.raise_to("HIGH", "loads more code first")
+            call.raise_to("HIGH", LOADS_CODE)
         if call.name in {"gradle", "gradlew", "mvn", "mvnw", "sbt"} and word.text in _AWAY:
             call.raise_to("HIGH", "publishes or deploys")
         before = word.text

@@ -10,7 +10,6 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.packages import (
     ASKS,
     BUILD,
-    CODE,
     DECLARED,
     INSPECTS,
     NEW,
@@ -20,6 +19,15 @@ from workbench.risk.programs.packages import (
     USER_WIDE,
 )
 from workbench.risk.programs.rule import Rule, run_wrapped, subcommands, words, wrap
+from workbench.risk.reason import (
+    INSTALLS_ELSEWHERE,
+    INSTALLS_URL,
+    RUNS_PIPED,
+    RUNS_PROJECT,
+    UNKNOWN_COMMAND,
+    Reason,
+    Trait,
+)
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -80,7 +88,7 @@ def _npm_install(call: Call, packages: Sequence[Word]) -> None:
     call.raise_to("MEDIUM", NEW if packages else DECLARED.reason)
     remote = re.compile(r"(?:git|https?|file|github|gitlab)[:+]|[\w.-]+/[\w.-]+\Z|\.?/")
     if any(remote.match(word.text) for word in packages):
-        call.raise_to("HIGH", "installs what is at an address")
+        call.raise_to("HIGH", INSTALLS_URL)
 
 
 def _npm(call: Call) -> None:
@@ -103,7 +111,7 @@ def _npm(call: Call) -> None:
         "--script-shell",
         "--node-options",
     }:
-        call.raise_to("HIGH", "installs from another source, or to another place")
+        call.raise_to("HIGH", INSTALLS_ELSEWHERE)
     if verb in {"install", "i", "add", "in"}:
         _npm_install(call, rest[1:])
         return
@@ -125,11 +133,11 @@ def _npm_runs(call: Call) -> bool:
         call.words = rest
         _npx(call)
     elif verb in {"exec", "node"}:
-        run_wrapped(call, rest, wrap(commands="-c --call --shell-mode", risk="MEDIUM", reason=CODE))
+        run_wrapped(call, rest, wrap(commands="-c --call --shell-mode", risk="MEDIUM", reason=RUNS_PROJECT))
     elif verb == "run" and call.name != "npm":
-        run_wrapped(call, rest, wrap(risk="MEDIUM", reason=CODE))
+        run_wrapped(call, rest, wrap(risk="MEDIUM", reason=RUNS_PROJECT))
     elif rest and call.name in _RUN_UNNAMED and not {verb, f"{verb} {rest[0].text}"} & _OWN:
-        run_wrapped(call, [literal(verb), *rest], wrap(risk="MEDIUM", reason=CODE))
+        run_wrapped(call, [literal(verb), *rest], wrap(risk="MEDIUM", reason=RUNS_PROJECT))
     else:
         return False
     return True
@@ -163,7 +171,7 @@ def _npx(call: Call) -> None:
         bool(rest) and (rest[0].text in _NPX_RECOGNIZED or "--no" in names or "--no-install" in names)
     )
     fetches = not is_declared or bool(names & {"-p", "--package", "--registry"})
-    call.raise_to(*(("HIGH", RUNS_REMOTE.reason) if fetches else ("MEDIUM", CODE)))
+    call.raise_to(*(("HIGH", RUNS_REMOTE.reason) if fetches else ("MEDIUM", RUNS_PROJECT)))
     run_wrapped(call, [word for word in call.words if word.text not in {"-y", "--yes"}], _NPX)
 
 
@@ -191,28 +199,28 @@ def _pip(call: Call) -> None:
     elif verb == "config":
         call.raise_to("HIGH", "changes where packages come from")
     elif verb in {"install", "uninstall", "sync", "compile", "add", "lock"}:
-        call.raise_to("MEDIUM", "installs or removes packages")
+        call.raise_to("MEDIUM", Reason("installs or removes packages", Trait.DOWNLOADS))
         _pip_install(call, rest[1:])
     else:
-        call.raise_to("MEDIUM", "unknown pip command")
+        call.raise_to("MEDIUM", Reason("unknown pip command", Trait.UNCERTAIN | Trait.UNRECOGNIZED))
 
 
 def _pip_install(call: Call, packages: list[Word]) -> None:
     for word in call.words:
         if _PIP_SOURCE.match(word.text):
-            call.raise_to("HIGH", "installs from another source, or to another place")
+            call.raise_to("HIGH", INSTALLS_ELSEWHERE)
     for word in packages:
         if (
             re.match(r"(?:git|hg|svn|bzr)\+|https?:|ftp:|file:", word.text)
             or " @ " in word.text
             or UNKNOWN in word.text
         ):
-            call.raise_to("HIGH", "installs what is at an address")
+            call.raise_to("HIGH", INSTALLS_URL)
     options, _ = call.options(Spec(paths=uses("read", "-r --requirement -c --constraint -e --editable")))
     for option in options:
         if option.value and option.flag in {"-r", "--requirement", "-c", "--constraint"}:
             remote = "://" in option.value.text
-            call.raise_to("HIGH", "installs what is at an address") if remote else call.use(option.value, "read")
+            call.raise_to("HIGH", INSTALLS_URL) if remote else call.use(option.value, "read")
 
 
 _SOURCES = Spec("HIGH", "changes where packages come from, or what opens them", operands="text")
@@ -236,13 +244,13 @@ _UV_TABLE: dict[str, Spec] = {
     "self": PUBLISH,
 }
 _QUIET = words("-q --quiet -v --verbose --offline --no-progress --no-cache -n")
-_uv_verb = subcommands(_UV_TABLE, Spec("MEDIUM", "unknown command", operands="text"), "--directory --project")
+_uv_verb = subcommands(_UV_TABLE, Spec("MEDIUM", UNKNOWN_COMMAND, operands="text"), "--directory --project")
 
 
 def _uv(call: Call) -> None:
     names = {word.text.partition("=")[0] for word in call.words}
     if names & {"--index", "--index-url", "--default-index", "--extra-index-url", "--find-links", "-i", "-f"}:
-        call.raise_to("HIGH", "installs from another source, or to another place")
+        call.raise_to("HIGH", INSTALLS_ELSEWHERE)
     while len(call.words) > 2 and call.words[0].text in {"-e", "--env", "--project", "--directory", "-C"}:
         call.words = call.words[2:]
     while call.words and call.words[0].text in _QUIET:
@@ -275,7 +283,7 @@ _RUN = wrap(
     "--with --with-editable --with-requirements --extra --group --only-group --python -p --package --env-file "
     "--directory --project -e -n",
     risk="MEDIUM",
-    reason=CODE,
+    reason=RUNS_PROJECT,
 )
 
 
@@ -284,13 +292,13 @@ def _uv_run(call: Call) -> None:
     if any(word.text.startswith("--with") for word in rest):
         call.raise_to("MEDIUM", NEW)
     if any("+" in word.text and "://" in word.text for word in rest[: _before_program(rest)]):
-        call.raise_to("HIGH", "installs what is at an address")
+        call.raise_to("HIGH", INSTALLS_URL)
     if any(word.text in {"-m", "--module"} for word in rest[:1]):
         rest = [literal("python"), *rest]
     if rest and "://" in rest[0].text:
         call.raise_to("HIGH", RUNS_REMOTE.reason)
     if rest and rest[-1].text == "-" and call.stdin is None:
-        call.raise_to("HIGH", "runs the code piped into it")
+        call.raise_to("HIGH", RUNS_PIPED)
     run_wrapped(call, rest, _RUN)
 
 

@@ -35,6 +35,7 @@ from workbench.risk.programs.escalation import (
 from workbench.risk.programs.git import rate_repository
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.programs.rule import Rule, words
+from workbench.risk.reason import CANNOT_READ, RUNS_URL, UNKNOWN_COMMAND, Reason, Trait
 from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
 from workbench.risk.shell.control import called, lose_directory
 from workbench.risk.shell.grammar import prove
@@ -90,13 +91,13 @@ def recognizes(name: str) -> bool:
 def judge(call: Call, name: Word) -> None:
     """Rate a call by its program's rule: MEDIUM for an unknown program, HIGH if its name is not literal."""
     if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
-        call.raise_to("HIGH", "the name of the command is only known at run time")
+        call.raise_to("HIGH", Reason("the name of the command is only known at run time", Trait.RUNS | Trait.UNCERTAIN))
         call.opaque = "*"
         return
     if not _PLAIN_NAME.match(name.raw) or not name.text.isascii():
-        call.raise_to("HIGH", "the name of the command is disguised")
+        call.raise_to("HIGH", Reason("the name of the command is disguised", Trait.RUNS))
     if name.text in _MISREAD or "=" in name.text:
-        call.raise_to("MEDIUM", "cannot be read with certainty")
+        call.raise_to("MEDIUM", CANNOT_READ)
         call.run_words(call.words)
         return
     if "/" in name.text:
@@ -258,13 +259,13 @@ def _versioned(program: str) -> Rule | None:
 
 
 def _unknown(call: Call) -> None:
-    call.raise_to("MEDIUM", "unknown command")
+    call.raise_to("MEDIUM", UNKNOWN_COMMAND)
     if any_holds_command(call.words):  # a function in this command or an earlier one may use it in arithmetic
         call.raise_to("HIGH", RUNS)
     _may_be_function(call)
     verb = "" if asks_help(call.words) else destroys(call.words) or destroys_by_name(call.name)
     if verb:
-        call.raise_to("HIGH", f"unknown command, run with {verb.lstrip('-')[:20]}")
+        call.raise_to("HIGH", Reason(f"unknown command, run with {verb.lstrip('-')[:20]}", Trait.UNCERTAIN))
     if changes_data(call.words):
         call.raise_to("HIGH", "changes or deletes data")
     _may_run(call)
@@ -273,7 +274,7 @@ def _unknown(call: Call) -> None:
     before = ""
     for word in call.words:
         if word.runs:
-            call.raise_to("MEDIUM", "unknown command, with the output of another one")
+            call.raise_to("MEDIUM", Reason("unknown command, with the output of another one", Trait.UNCERTAIN))
         if word.names_secret:
             call.use(word, "text")
         _may_touch(call, word, before, writes=edits)
@@ -307,7 +308,7 @@ def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
     if before in _MESSAGE_FLAGS and " " in value:
         return
     if "://" in value and (word.runs or UNKNOWN in value):
-        call.raise_to("HIGH", "sends data only known at run time to another machine")
+        call.raise_to("HIGH", Reason("sends data only known at run time to another machine", Trait.UNCERTAIN))
     elif "://" in value and flag in OUTPUTS and not _THIS_MACHINE.match(value):
         call.raise_to("HIGH", "writes to another machine")
     elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
@@ -336,10 +337,10 @@ def _may_run(call: Call) -> None:
 
 def _program_at_path(call: Call, name: Word) -> None:
     if "://" in name.text:
-        call.raise_to("HIGH", "runs what is at an address")
+        call.raise_to("HIGH", RUNS_URL)
     path = call.scan.absolute(name)
     if path is None:
-        call.raise_to("HIGH", "runs a program at an unknown path")
+        call.raise_to("HIGH", Reason("runs a program at an unknown path", Trait.RUNS | Trait.UNCERTAIN))
         return
     call.paths.append(path)
     run_written(call, path)
@@ -349,6 +350,8 @@ def _program_at_path(call: Call, name: Word) -> None:
         call.opaque = "*"
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
-        call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)
+        call.raise_to(
+            "HIGH", Reason("runs a program from outside the workspace", Trait.RUNS) if risk == "MEDIUM" else reason
+        )
     elif within(call.scan.context.resolved(path), call.scan.context.workspace):
         call.raise_to("MEDIUM", "runs a program of the workspace")

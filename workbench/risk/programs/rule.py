@@ -10,6 +10,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
 from workbench.risk.paths import words as words
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.call import Call, ParsedOption, Spec
 from workbench.risk.word import Word
 
@@ -67,7 +68,7 @@ class Wrap:
     commands: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is a command line."""
     high: frozenset[str] = field(default_factory=frozenset)
-    high_reason: str = "runs the value of an option"
+    high_reason: str = Reason("runs the value of an option", Trait.RUNS)
     skip: int = 0
     """How many operands precede the command."""
     risk: Risk = "LOW"
@@ -203,7 +204,7 @@ def _plain_flag(call: Call, word: Word, rest: list[Word], spec: Wrap) -> None:
     is_number = "-#" in spec.plain and word.text[1:].isdecimal()
     if word.text in spec.plain or is_number or (word.text[1:2] != "-" and letters <= spec.plain):
         return
-    call.raise_to("MEDIUM", "has an option that is not known to be harmless")
+    call.raise_to("MEDIUM", Reason("has an option that is not known to be harmless", Trait.UNCERTAIN))
     for rest_words in (rest[at:] for at in range(1, min(3, len(rest)))):
         call.includes(call.scan.perhaps(rest_words, is_line=False))
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.rule import Rule, always, named, subcommands, words
+from workbench.risk.reason import MOUNTS, OTHER_RIGHTS, READS_PROCESS, RUNS_LATER, RUNS_UNSEEN, SCHEDULES, Reason, Trait
 from workbench.risk.shell.call import Call, Spec
 from workbench.risk.word import UNKNOWN, literal
 
@@ -22,9 +23,8 @@ _SERVICES = "changes services"
 _SESSIONS = "changes or ends sessions of this machine"
 _SETTINGS = "changes settings of the machine"
 _PREFERENCES = "changes settings of this user's programs"
-_LATER = "runs automatically later"
+_LATER = Reason("runs automatically later", Trait.RUNS)
 _STEERS = "steers other programs"
-_UNSEEN = "runs a program unseen"
 _BY_SERVICE = "has a service that runs already start programs"
 
 
@@ -84,13 +84,13 @@ def _qdbus(call: Call) -> None:
 
 def _crontab(call: Call) -> None:
     lists = [word.text for word in call.words] == ["-l"]
-    call.raise_to(*(("MEDIUM", "lists scheduled jobs") if lists else ("HIGH", "changes what runs on a schedule")))
+    call.raise_to(*(("MEDIUM", "lists scheduled jobs") if lists else ("HIGH", SCHEDULES)))
 
 
 def _at(call: Call) -> None:
     """Rate at: MEDIUM for `at -l` and `atq`, which list jobs, and `-c`, which shows one; otherwise HIGH."""
     lists = call.name == "atq" or [word.text for word in call.words[:1]] in (["-l"], ["-c"], ["-V"])
-    call.raise_to(*(("MEDIUM", "lists scheduled jobs") if lists else ("HIGH", "runs a command later")))
+    call.raise_to(*(("MEDIUM", "lists scheduled jobs") if lists else ("HIGH", RUNS_LATER)))
 
 
 def _flagged(reason: str, looks: str) -> Rule:
@@ -150,8 +150,8 @@ _SYSTEMD: dict[str, Rule] = {
     "systemd-sysext": _acts(_SETTINGS, "status list"),
     "systemd-confext": _acts(_SETTINGS, "status list"),
     "systemd-id128": _acts(_SETTINGS, "new machine-id boot-id invocation-id show"),
-    "systemd-dissect": _flagged("changes what is mounted", "--help --version --discover -l --list"),
-    "systemd-mount": _flagged("changes what is mounted", "--list --help --version"),
+    "systemd-dissect": _flagged(MOUNTS, "--help --version --discover -l --list"),
+    "systemd-mount": _flagged(MOUNTS, "--list --help --version"),
     "systemd-ask-password": Spec("HIGH", "asks the user for a password", operands="text"),
     **named(
         _ASKS, "systemd-cgls systemd-cgtop systemd-detect-virt systemd-path systemd-escape systemd-delta systemd-notify"
@@ -229,16 +229,16 @@ RULES: dict[str, Rule] = {
         "dev wifi|device wifi|dev wifi list|con|connection|c|con show|connection show|c show|monitor",
         "-f -t -g --fields --get-values -m --mode -c --colors -e --escape -w --wait",
     ),
-    "coredumpctl": _acts("reads the memory or surroundings of a process", "list info", _VALUES),
+    "coredumpctl": _acts(READS_PROCESS, "list info", _VALUES),
     "udevadm": _acts(_SETTINGS, "info monitor settle verify"),
-    "udisksctl": _acts("changes what is mounted", "status info monitor dump help"),
+    "udisksctl": _acts(MOUNTS, "status info monitor dump help"),
     "bluetoothctl": _acts(_SETTINGS, "list show devices info version help", bare=False),
     "rfkill": _acts(_SETTINGS, "list help"),
     "launchctl": _acts(_LATER, "list print print-disabled version help dumpstate getenv managername manageruid"),
     "defaults": _acts(_PREFERENCES, "read read-type domains find help"),
     "crontab": _crontab,
     **dict.fromkeys(words("at batch atq"), _at),
-    "schtasks": _acts("changes what runs on a schedule", "/query /Query /QUERY"),
+    "schtasks": _acts(SCHEDULES, "/query /Query /QUERY"),
     **dict.fromkeys(words("sv s6-rc rc-update chkservice monit circusctl"), _acts(_SERVICES, "status check list")),
     **always(
         "HIGH", _LATER, "atrm atd update-rc.d chkconfig fcrontab incrontab anacron runsvdir svc s6-svc svscan s6-svscan"
@@ -281,9 +281,9 @@ RULES: dict[str, Rule] = {
             "lxterminal qterminal terminator tilix ptyxis kgx guake yakuake tilda foot footclient ghostty alacritty "
             "xterm uxterm rxvt urxvt urxvtc urxvtd terminology cool-retro-term rio x-terminal-emulator"
         ),
-        _acts(_UNSEEN, "", bare=False),
+        _acts(RUNS_UNSEEN, "", bare=False),
     ),
-    "zellij": _acts(_UNSEEN, "list-sessions ls list-aliases setup", bare=False),
+    "zellij": _acts(RUNS_UNSEEN, "list-sessions ls list-aliases setup", bare=False),
     **dict.fromkeys(
         words("pm2 forever"),
         _acts(
@@ -318,11 +318,11 @@ def _kill(call: Call) -> None:
         or "-u" in strings
         or any(not word.is_literal and not _ONE_PROGRAM.match(word.raw) for word in call.words)
     ):
-        call.raise_to("HIGH", "ends processes only known at run time, or all of them")
+        call.raise_to("HIGH", Reason("ends processes only known at run time, or all of them", Trait.UNCERTAIN))
     if any(_is_service(port) for word in call.words for port in _LISTENS.findall(word.raw)):
         call.raise_to("HIGH", "ends a service or a data base")
     if call.name in {"killall5", "skill", "xkill"}:
-        call.raise_to("HIGH", "ends processes only known at run time, or all of them")
+        call.raise_to("HIGH", Reason("ends processes only known at run time, or all of them", Trait.UNCERTAIN))
     if call.name != "kill" and any(_WORKBENCH.search(text) for text in strings):
         call.raise_to("HIGH", "ends the workbench itself")
     by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(strings)
@@ -371,7 +371,7 @@ _PORT = lazy_pattern(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
 
 
 def _as_other(call: Call) -> None:
-    call.raise_to("HIGH", "acts with the rights of another user")
+    call.raise_to("HIGH", OTHER_RIGHTS)
     rest = list(call.words)
     values = words("-u -g -h -p -C -r -t -T -U -D --user --group --prompt --chdir --role --host")
     while rest and (rest[0].text.startswith("-") or "=" in rest[0].text):
@@ -394,7 +394,7 @@ def _date(call: Call) -> None:
 
 def _mount(call: Call) -> None:
     if call.words:
-        call.raise_to("HIGH", "changes what is mounted")
+        call.raise_to("HIGH", MOUNTS)
 
 
 def _hostname(call: Call) -> None:
@@ -469,12 +469,12 @@ RULES |= {
     ),
     **always(
         "HIGH",
-        "reads the memory or surroundings of a process",
+        READS_PROCESS,
         "gcore gdbserver procdump pmap pstack criu reptyr bpftrace",
     ),
     **always(
         "HIGH",
-        "reads what others type or show",
+        Reason("reads what others type or show", Trait.READS),
         "xclip xsel pbpaste wl-paste xdotool screencapture scrot import xinput showkey logkeys gnome-screenshot",
     ),
     **dict.fromkeys(words("open xdg-open gnome-open start"), _opener),

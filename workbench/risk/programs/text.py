@@ -7,13 +7,15 @@ import re
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import printed_variables
 from workbench.risk.programs.rule import Rule, flag_names, words
+from workbench.risk.reason import PRINTS_SURROUNDINGS, RUNS_PROGRAM, RUNS_UNKNOWN_SCRIPT, Reason, Trait
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.written_files import written_text
 from workbench.risk.word import UNKNOWN, Word, literal
 from workbench.secrets.secret_names import holds_secret
 
-_RUNS = "runs another program"
-_SPLIT = Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), values=words("-l -b -n -a -f --prefix"))
+_SPLIT = Spec(
+    "MEDIUM", "writes files", flags=flags("HIGH", RUNS_PROGRAM, "--filter"), values=words("-l -b -n -a -f --prefix")
+)
 
 
 def _split(call: Call) -> None:
@@ -36,10 +38,10 @@ def _yq(call: Call) -> None:
         if re.search(r"\b(?:str)?env(?:subst)?\b|\$ENV|\$__env", word.text):
             call.raise_to(*printed_variables(word.text))
         if re.search(r"\bload(?:_\w+)?\s*\(", word.text):
-            call.raise_to("MEDIUM", "reads a file that its program names")
+            call.raise_to("MEDIUM", Reason("reads a file that its program names", Trait.READS))
             _reads_named(call, word)
         if re.search(r"\bsystem\s*\(", word.text):
-            call.raise_to("HIGH", _RUNS)
+            call.raise_to("HIGH", RUNS_PROGRAM)
 
 
 RULES: dict[str, Rule] = {
@@ -54,7 +56,7 @@ def _dc(call: Call) -> None:
     """Rate dc, a calculator that can also run commands."""
     text = " ".join([*(word.text for word in call.words), call.stdin or ""])
     if "!" in text or call.piped or (call.has_input and call.stdin is None):
-        call.raise_to("HIGH", "may run a command")
+        call.raise_to("HIGH", Reason("may run a command", Trait.RUNS))
     elif any(
         word.text.startswith(("-f", "--f")) or not (word.text.startswith("-") or before in {"-e", "--expression"})
         for before, word in zip(["", *(word.text for word in call.words)], call.words, strict=False)
@@ -91,7 +93,7 @@ def _less(call: Call) -> None:
             call.raise_to("HIGH", _STEERS_PAGER)
 
 
-_STEERS_PAGER = "gives the pager a command"
+_STEERS_PAGER = Reason("gives the pager a command", Trait.RUNS)
 
 
 _JQ_READS = lazy_pattern(r"(?<![.\w\"$])(?:import|include)\b")
@@ -108,18 +110,18 @@ def _jq(call: Call) -> None:
         if _JQ_FILE.fullmatch(word.text):
             call.raise_to("MEDIUM", "runs a program from a file")
         if _JQ_READS.search(word.text):
-            call.raise_to("MEDIUM", "reads a module that its program names")
+            call.raise_to("MEDIUM", Reason("reads a module that its program names", Trait.READS))
             _reads_named(call, word)
 
 
 def _ps(call: Call) -> None:
     """Rate `ps`: the letter `e` without a dash shows the environment variables of each process."""
     if any(re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", word.text) for word in call.words[:1]):
-        call.raise_to("MEDIUM", "prints the variables of processes, secrets among them")
+        call.raise_to("MEDIUM", Reason("prints the variables of processes, secrets among them", Trait.PRINTS_VARIABLES))
 
 
 def _printenv(call: Call) -> None:
-    call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
+    call.raise_to("MEDIUM", PRINTS_SURROUNDINGS)
     if any(holds_secret(word.text) for word in call.words):
         call.raise_to("HIGH", "prints a secret")
 
@@ -146,7 +148,7 @@ def _m4(call: Call) -> None:
         for command in commands:
             call.run_text(literal(command))
         if text.count("syscmd") > len(commands):
-            call.raise_to("HIGH", "m4 runs a command only known at run time")
+            call.raise_to("HIGH", Reason("m4 runs a command only known at run time", Trait.RUNS | Trait.UNCERTAIN))
 
 
 RULES |= {
@@ -213,24 +215,24 @@ def _sed(call: Call) -> None:
 def _created_here(call: Call, script: Word) -> None:
     """Rate a script that another command prints as HIGH: `-f <(command)`, `-f -`."""
     if script.text.startswith("/dev/") or script.text == "-" or UNKNOWN in script.text:
-        call.raise_to("HIGH", "runs a script only known at run time")
+        call.raise_to("HIGH", RUNS_UNKNOWN_SCRIPT)
 
 
 def _sed_script(call: Call, script: Word) -> None:
     text = script.text
     if not _is_harmless_sed(text):
-        call.raise_to("MEDIUM", "a script of sed that is not known to be harmless")
+        call.raise_to("MEDIUM", Reason("a script of sed that is not known to be harmless", Trait.UNCERTAIN))
     if UNKNOWN in text:
-        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script only known at run time")
+        call.raise_to("HIGH" if script.runs else "MEDIUM", Reason("a script only known at run time", Trait.UNCERTAIN))
     for match in _SUBSTITUTION.finditer(text):
         marks, _, target = match[2].partition("w")
         if "e" in marks:
-            call.raise_to("HIGH", "sed runs a command")
+            call.raise_to("HIGH", Reason("sed runs a command", Trait.RUNS))
         if "w" in match[2]:
             call.use(Word(target.strip() or text[match.end() :].strip(), script.raw), "write")
     plain = _TEXT_COMMAND.sub("", _SUBSTITUTION.sub("p", text))
     if _RUN_COMMAND.search(plain):
-        call.raise_to("HIGH", "sed runs a command")
+        call.raise_to("HIGH", Reason("sed runs a command", Trait.RUNS))
     for match in _FILE_COMMAND.finditer(plain):
         call.use(Word(match[2].strip(), script.raw), "write" if match[1] in "wW" else "read")
 
@@ -252,7 +254,7 @@ def _awk(call: Call) -> None:
         values=words("-F -v --field-separator --assign"),
         paths=uses("read", "-f --file -i --include -l --load -E --exec"),
         flags=flags("MEDIUM", "runs a script of awk", "-f --file -E --exec")
-        | flags("HIGH", "loads code into awk", "-l --load -i --include"),
+        | flags("HIGH", Reason("loads code into awk", Trait.RUNS), "-l --load -i --include"),
     )
     options, operands = call.options(spec)
     call.words = [word for word in call.words if not operands or word is not operands[0]]
@@ -287,12 +289,12 @@ def _short_awk_script(call: Call, script: Word) -> None:
     tokens = _awk_tokens(script.text)
     plain, characters = "".join(tokens), {token for token in tokens if not token.startswith('"')}
     if UNKNOWN in script.text:
-        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script only known at run time")
+        call.raise_to("HIGH" if script.runs else "MEDIUM", Reason("a script only known at run time", Trait.UNCERTAIN))
     if characters & {"|", "|&", "@", "system"} or "/inet" in script.text:
-        call.raise_to("HIGH", "awk runs a command")
+        call.raise_to("HIGH", Reason("awk runs a command", Trait.RUNS))
     reads = tokens.count("getline") > len(_AWK_READS.findall(plain))
     if reads or characters & _AWK_ARGUMENTS or _awk_redirects(tokens):
-        call.raise_to("MEDIUM", "a script of awk that is not known to be harmless")
+        call.raise_to("MEDIUM", Reason("a script of awk that is not known to be harmless", Trait.UNCERTAIN))
     _awk_reads(call, plain, script if characters & _AWK_ARGUMENTS else None)
     if "ENVIRON" in script.text:
         call.raise_to(*printed_variables(script.text))
@@ -300,7 +302,7 @@ def _short_awk_script(call: Call, script: Word) -> None:
         if target.startswith('"'):
             call.use(Word(target.strip('"'), target), "write")
     if ">" in plain and _AWK_WRITES_ANYWHERE.search(plain):
-        call.raise_to("HIGH", "awk writes a file whose name is only known at run time")
+        call.raise_to("HIGH", Reason("awk writes a file whose name is only known at run time", Trait.UNCERTAIN))
 
 
 def _awk_tokens(script: str) -> list[str]:
@@ -345,7 +347,7 @@ def _awk_reads(call: Call, plain: str, names_files: Word | None) -> None:
         if match[1].startswith('"') and plain[match.end() :].lstrip()[:1] in {"", ")", ";", "}", "\n", ">", "&", "|"}:
             call.use(Word(match[1].strip('"'), match[1]), "read")
         else:
-            call.raise_to("HIGH", "awk reads a file whose name is only known at run time")
+            call.raise_to("HIGH", Reason("awk reads a file whose name is only known at run time", Trait.UNCERTAIN))
 
 
 RULES |= {"sed": _sed, "gsed": _sed, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk}

@@ -6,12 +6,12 @@ import re
 from itertools import pairwise
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
 from workbench.risk.programs.cloud import or_status
 from workbench.risk.programs.interpreters import interpreter
 from workbench.risk.programs.packages import sources
 from workbench.risk.programs.rule import Rule, launcher, stays_one, subcommands, words, wrap, wrapper
+from workbench.risk.reason import PRINTS_SURROUNDINGS, REPEATS_COMMAND, RUNS_PROJECT, STARTS_SHELL_UNSEEN, Reason, Trait
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -33,7 +33,7 @@ def _env(call: Call) -> None:
             takes = text in {"-u", "-C", "--unset", "--chdir", "-a"}
             stays_one(call, rest[1] if takes and len(rest) > 1 else rest[0], attached=not takes)
             if not takes and not _ENV_FLAG.match(text):
-                call.raise_to("HIGH", "has an option of env that is not known to be harmless")
+                call.raise_to("HIGH", Reason("has an option of env that is not known to be harmless", Trait.UNCERTAIN))
             if text in {"-C", "--chdir"} or text.startswith("--chdir="):
                 call.raise_to("MEDIUM", "runs a command in another directory")
                 call.base = rest[1] if takes and len(rest) > 1 else Word(value, text)
@@ -46,7 +46,7 @@ def _env(call: Call) -> None:
             call.is_proven = True
             call.run_words(rest)
             return
-    call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
+    call.raise_to("MEDIUM", PRINTS_SURROUNDINGS)
 
 
 _XARGS = Spec(
@@ -80,7 +80,7 @@ def _exec(call: Call) -> None:
     ):  # the parser splits off a redirect's number
         call.raise_to("MEDIUM", "changes where the shell reads and writes")
         if strings in ([], ["0"]) and any(re.match("0?<", redirect) for redirect in call.redirects):
-            call.raise_to("HIGH", "gives the shell commands from elsewhere")
+            call.raise_to("HIGH", Reason("gives the shell commands from elsewhere", Trait.RUNS))
         return
     call.raise_to("MEDIUM", "puts a program in the place of the shell")
     wrapper("-a")(call)
@@ -123,7 +123,7 @@ def _setarch(call: Call) -> None:
     named = bool(call.words) and bool(_MACHINE.fullmatch(call.words[0].text))
     wrapper(skip=1 if named else 0, plain="-v -R -F -Z -L -X -B -I -S -T -3 --uname-2.6 --addr-no-randomize")(call)
     if len(call.words) < 2 and not any(word.text.startswith("--") for word in call.words):
-        call.raise_to("HIGH", "starts a shell unseen")
+        call.raise_to("HIGH", STARTS_SHELL_UNSEEN)
 
 
 def _arch(call: Call) -> None:
@@ -132,8 +132,9 @@ def _arch(call: Call) -> None:
         wrapper("-arch -e -d", sets=True)(call)
 
 
-_OF_A_FILE = "runs a command with the variables that a file sets"
-_ANOTHER = wrapper(risk="HIGH", reason="acts with the rights of another user", skip=1)
+_BY_SETTINGS = Reason("runs what the directory's settings define", Trait.DOWNLOADS)
+_OF_A_FILE = Reason("runs a command with the variables that a file sets", Trait.RUNS)
+_ANOTHER = wrapper(risk="HIGH", reason=Reason("acts with the rights of another user", Trait.RUNS), skip=1)
 _HIDES = wrapper("-f", risk="HIGH", reason="connects to any host")
 
 
@@ -155,8 +156,8 @@ RULES: dict[str, Rule] = {
     "caffeinate": wrapper("-t -w"),
     "direnv": launcher(
         "exec",
-        wrap(skip=1, risk="MEDIUM", reason="runs what the directory's settings define"),
-        Spec("HIGH", "runs when the directory is entered", operands="text"),
+        wrap(skip=1, risk="MEDIUM", reason=_BY_SETTINGS),
+        Spec("HIGH", Reason("runs when the directory is entered", Trait.RUNS), operands="text"),
     ),
     "start-stop-daemon": wrapper(high="--start -S"),
     "flock": _flock,
@@ -198,12 +199,11 @@ RULES: dict[str, Rule] = {
 }
 
 
-_BY_DIRECTORY = wrap(risk="MEDIUM", reason="runs what the directory's settings define")
+_BY_DIRECTORY = wrap(risk="MEDIUM", reason=_BY_SETTINGS)
 _WITH_FILE = wrap("-f -fk --env-file -e --env --procfile", risk="MEDIUM", reason=_OF_A_FILE)
-_BUILD = Spec("MEDIUM", "runs code of the project", operands="text")
-_TOOLS = Spec("MEDIUM", "installs or chooses tools", operands="text")
+_BUILD = Spec("MEDIUM", RUNS_PROJECT, operands="text")
+_TOOLS = Spec("MEDIUM", Reason("installs or chooses tools", Trait.DOWNLOADS), operands="text")
 _READS = Spec(operands="text")
-AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
 _SECRETS = "gives stored secrets to a command"
 _MOST_ARGUMENTS = 20
 
@@ -232,7 +232,7 @@ _tools = subcommands(
 def _conda(call: Call) -> None:
     """Rate conda: HIGH if a word is a URL, because it installs from another source."""
     if any("://" in word.text for word in call.words):
-        call.raise_to("HIGH", "installs from another source, or to another place")
+        call.raise_to("HIGH", Reason("installs from another source, or to another place", Trait.DOWNLOADS))
     _conda_verb(call)
 
 
@@ -250,7 +250,7 @@ def _several(values: str, commands: str = "", writes: str = "", *, in_flags: boo
 
     def rule(call: Call) -> None:
         """Rate each of the command lines."""
-        call.raise_to(*AGAIN)
+        call.raise_to("MEDIUM", REPEATS_COMMAND)
         options, operands = call.options(spec)
         for option in options:
             if option.value is not None and option.flag in runs:
@@ -273,7 +273,7 @@ def _watched(values: str, commands: str = "") -> Rule:
 
     def rule(call: Call) -> None:
         """Rate the command line."""
-        call.raise_to(*AGAIN)
+        call.raise_to("MEDIUM", REPEATS_COMMAND)
         rest = list(call.words)
         is_text = False
         while rest and rest[0].text.startswith("-"):
@@ -293,7 +293,7 @@ def _watched(values: str, commands: str = "") -> Rule:
 
 def _entr(call: Call) -> None:
     """Rate entr, whose words are a command or, with `-s`, a command line."""
-    call.raise_to(*AGAIN)
+    call.raise_to("MEDIUM", REPEATS_COMMAND)
     rest = list(call.words)
     is_text = False
     while rest and rest[0].text.startswith("-"):
@@ -306,7 +306,7 @@ def _entr(call: Call) -> None:
 
 def _parallel(call: Call) -> None:
     """Rate parallel: a template, filled with each argument after `:::`, or otherwise with unknown input."""
-    call.raise_to(*AGAIN)
+    call.raise_to("MEDIUM", REPEATS_COMMAND)
     rest = list(call.words)
     taking = words("-j --jobs -N -n -a --arg-file --delay --timeout --retries --joblog --results --colsep -C -d -I -S")
     while rest and rest[0].text.startswith("-"):
@@ -328,7 +328,7 @@ def _filled_in(call: Call, template: list[Word], word: Word) -> None:
     if UNKNOWN not in put:
         call.run_text(Word(put, call.text))
     elif not template:
-        call.raise_to("HIGH", "runs commands only known at run time")
+        call.raise_to("HIGH", Reason("runs commands only known at run time", Trait.RUNS | Trait.UNCERTAIN))
     else:
         call.run_words([each._replace(text=each.text.replace("{}", word.text)) for each in template] + [word])
 
@@ -345,7 +345,7 @@ def _script(call: Call) -> None:
     if operands[1:]:
         call.run_words(operands[1:])
     elif not strings:
-        call.raise_to("HIGH", "starts a shell unseen")
+        call.raise_to("HIGH", STARTS_SHELL_UNSEEN)
 
 
 def _nix(call: Call) -> None:
@@ -354,7 +354,7 @@ def _nix(call: Call) -> None:
     verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
     call.raise_to("MEDIUM", "builds or enters declared surroundings")
     if verb in {"run", "profile", "upgrade-nix"}:
-        call.raise_to("HIGH", "runs or installs a package that is not installed")
+        call.raise_to("HIGH", Reason("runs or installs a package that is not installed", Trait.RUNS))
     for at, word in enumerate(call.words[:-1]):
         if word.text in {"--run", "--command", "-c"} and call.name == "nix-shell":
             call.run_text(call.words[at + 1])
@@ -370,7 +370,7 @@ _mise = launcher(
         dashes=True,
         commands="-c --command",
         risk="MEDIUM",
-        reason="runs what the directory's settings define",
+        reason=_BY_SETTINGS,
     ),
     _tools,
 )
@@ -403,7 +403,7 @@ _TRACE = wrapper(
     plain="-f -c -C -t -tt -ttt -T -y -yy -v -q -r -i -k -w -n",
     writes="-o --output",
     high="-p --attach",
-    high_reason="reads the memory or surroundings of a process",
+    high_reason=Reason("reads the memory or surroundings of a process", Trait.READS),
     risk="MEDIUM",
     reason="watches what a program does",
 )
@@ -416,7 +416,7 @@ def _trace(call: Call) -> None:
     for word, following in pairwise((*call.words, literal(""))):
         text = f"{word.text}{following.text}" if word.text in {"-o", "-E"} else word.text
         if _TRACE_PIPES.match(text):
-            call.raise_to("HIGH", "runs the value of an option")
+            call.raise_to("HIGH", Reason("runs the value of an option", Trait.RUNS))
         elif setting := _TRACE_SETTING.match(text):
             name, _, value = text[setting.end() :].partition("=")
             call.raise_to(*rated_variable(name, value))
@@ -435,7 +435,7 @@ def _dotenv(call: Call) -> None:
 _PERF = launcher(
     "stat|record|trace|bench|c2c record|mem record",
     wrap("-e -F -C -c -m -t --event -r -D -G", writes="-o --output", high="-p --pid -a --all-cpus", risk="MEDIUM"),
-    Spec("MEDIUM", "reads what was measured", operands="text"),
+    Spec("MEDIUM", Reason("reads what was measured", Trait.READS), operands="text"),
 )
 
 _conda_verb = launcher("run", _ENVIRONMENT, _tools)
@@ -447,7 +447,7 @@ RULES |= {
         writes="--log-file --xml-file",
         high="--db-command",
         risk="MEDIUM",
-        reason="reads options from a file",
+        reason=Reason("reads options from a file", Trait.READS),
     ),
     "heaptrack": wrapper(writes="-o --output", high="-p --pid"),
     "flamegraph": wrapper("-F -p", writes="-o --output", dashes=True),
@@ -493,7 +493,7 @@ RULES |= {
     **dict.fromkeys(
         ("chokidar", "watchman-make"), _several("-p -d -t --debounce --pattern", "-c --command --run", in_flags=True)
     ),
-    "onchange": wrapper("-e --exclude -d --delay", dashes=True, risk="MEDIUM", reason=AGAIN[1]),
+    "onchange": wrapper("-e --exclude -d --delay", dashes=True, risk="MEDIUM", reason=REPEATS_COMMAND),
     "entr": _entr,
     **dict.fromkeys(("parallel", "sem"), _parallel),
     "script": _script,

@@ -19,6 +19,7 @@ from workbench.risk.python.rate import Surroundings as Surroundings
 from workbench.risk.python.resolver import Reading
 from workbench.risk.python.source import Lines, Nodes, TooMuchCode, parsed
 from workbench.risk.python.values import strings
+from workbench.risk.reason import Reason, Trait, failed
 
 _DEEPEST: Final = 3
 _DANGEROUS: Final = frozenset(
@@ -55,7 +56,7 @@ def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) ->
 def _why(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "too deeply nested to be analysed"
-    return str(error) if isinstance(error, TooMuchCode) else f"the analysis failed ({type(error).__name__})"
+    return str(error) if isinstance(error, TooMuchCode) else failed(error)
 
 
 def _not_read(code: str, why: str, around: Surroundings) -> Part:
@@ -66,7 +67,11 @@ def _not_read(code: str, why: str, around: Surroundings) -> Part:
 def _by_words(code: str) -> Part:
     """Rate code that does not parse, perhaps because it is for another version of Python, by its words."""
     risk, reason = rated_code(code)
-    return Part(shortened(code.strip()), risk, reason if risk == "HIGH" else "runs code that cannot be read here")
+    return Part(
+        shortened(code.strip()),
+        risk,
+        reason if risk == "HIGH" else Reason("runs code that cannot be read here", Trait.RUNS),
+    )
 
 
 def _read(tree: ast.Module, code: str, around: Surroundings) -> list[Part]:

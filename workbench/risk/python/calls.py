@@ -14,6 +14,7 @@ from workbench.risk.python.methods import METHODS, WRITING, argument, sets_varia
 from workbench.risk.python.rate import Judge, asks, sends
 from workbench.risk.python.table import Use
 from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, strings
+from workbench.risk.reason import RUNS_UNKNOWN_CODE, Reason, Trait, reworded
 
 _OF_IPYTHON: Final = frozenset(
     {"system", "getoutput", "run_line_magic", "magic", "run_cell_magic", "run_cell", "ex", "ev", "system_raw"}
@@ -34,7 +35,11 @@ def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
     """Rate a call if the function's name is known; return whether it is."""
     special = _SPECIAL.get(name) or (_of_ipython if name.startswith("get_ipython().") else None)
     if UNKNOWN in name:
-        judge.report(call, "HIGH", f"calls something of {name.partition('.')[0]} only known at run time")
+        judge.report(
+            call,
+            "HIGH",
+            Reason(f"calls something of {name.partition('.')[0]} only known at run time", Trait.RUNS | Trait.UNCERTAIN),
+        )
     elif special is not None:
         special(judge, call)
     elif name in table.FILES:
@@ -59,7 +64,7 @@ def _why_high(name: str) -> str:
 def _is_high(judge: Judge, call: ast.Call, name: str) -> bool:
     reason = _why_high(name)
     if reason:
-        judge.report(call, "HIGH", f"{name.rstrip('()')}: {reason}")
+        judge.report(call, "HIGH", reworded(reason, f"{name.rstrip('()')}: {reason}"))
     return bool(reason)
 
 
@@ -113,7 +118,7 @@ def _code(judge: Judge, call: ast.Call) -> None:
         return
     for text in strings(judge.reading.values(first)) if first is not None else [UNKNOWN]:
         if not text.isprintable() and re.search("[\0-\2]", text):
-            judge.report(call, "HIGH", "runs code only known at run time")
+            judge.report(call, "HIGH", RUNS_UNKNOWN_CODE)
         else:
             judge.used.add(text)
             judge.report(call, "MEDIUM", "runs code from a string")
@@ -137,11 +142,11 @@ def _source(judge: Judge, node: ast.expr | None) -> Values | None:
 def _imports(judge: Judge, call: ast.Call) -> None:
     names = strings(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]
     if any(UNKNOWN in name for name in names):
-        judge.report(call, "HIGH", "imports what is only known at run time")
+        judge.report(call, "HIGH", Reason("imports what is only known at run time", Trait.RUNS | Trait.UNCERTAIN))
 
 
 def _hides_import(judge: Judge, call: ast.Call) -> None:
-    judge.report(call, "HIGH", "hides what it imports in __import__")
+    judge.report(call, "HIGH", Reason("hides what it imports in __import__", Trait.RUNS))
 
 
 def _variable(judge: Judge, call: ast.Call) -> None:
@@ -169,7 +174,7 @@ def _adds_code_path(judge: Judge, call: ast.Call) -> None:
             elif path is None and _is_own_directory(call.args[-1]):
                 continue
             else:
-                judge.report(call, "HIGH", "loads code from outside the workspace")
+                judge.report(call, "HIGH", Reason("loads code from outside the workspace", Trait.RUNS))
 
 
 def _is_own_directory(node: ast.expr) -> bool:
@@ -241,14 +246,14 @@ def _yaml(judge: Judge, call: ast.Call) -> None:
         else next((each.value for each in call.keywords if each.arg == "Loader"), None)
     )
     if loader is None or not any("Safe" in name or "Base" in name for name in judge.reading.names(loader)):
-        judge.report(call, "HIGH", "loads YAML that may run code")
+        judge.report(call, "HIGH", Reason("loads YAML that may run code", Trait.RUNS))
 
 
 def _of_ipython(judge: Judge, call: ast.Call) -> None:
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     message = [judge.reading.text(each) for each in call.args]
     if judge.around.magic is None or verb not in _OF_IPYTHON or not message or UNKNOWN in "".join(message):
-        judge.report(call, "HIGH", "runs code that uses get_ipython")
+        judge.report(call, "HIGH", Reason("runs code that uses get_ipython", Trait.RUNS))
         return
     joint = (
         message[0]

@@ -21,6 +21,15 @@ from workbench.risk.python.resolver import Reading
 from workbench.risk.python.source import Lines
 from workbench.risk.python.table import Kind
 from workbench.risk.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, strings
+from workbench.risk.reason import (
+    CHANGES_SOMEWHERE,
+    READS_SOMEWHERE,
+    RUNS_OUTSIDE_SCRIPT,
+    RUNS_SHELL_COMMAND,
+    RUNS_UNKNOWN_CODE,
+    Reason,
+    Trait,
+)
 
 _MOST_PARTS: Final = 60
 _MOST_COMMANDS: Final = 40
@@ -108,12 +117,14 @@ class Judge:
         does = _DOES.get(kind, "changes")
         everything = (f"{self.around.context.workspace}{ANY}",)
         if does == "reads":
-            self.report(node, "MEDIUM", "reads a path only known at run time")
+            self.report(node, "MEDIUM", READS_SOMEWHERE)
         elif does == "deletes":
-            self.report(node, "HIGH", "deletes a path only known at run time", deletes=everything)
+            self.report(
+                node, "HIGH", Reason("deletes a path only known at run time", Trait.UNCERTAIN), deletes=everything
+            )
         else:
             lost = () if kind == "keep" else everything
-            self.report(node, "HIGH", f"{does} a path only known at run time", changes=lost)
+            self.report(node, "HIGH", CHANGES_SOMEWHERE, changes=lost)
 
     def _use(self, node: ast.expr, path: str, kind: Kind, *, is_open: bool, is_listed: bool) -> None:
         context = self.around.context
@@ -131,10 +142,10 @@ class Judge:
             deletes
             and some
             and risk == "MEDIUM"
-            and reason == "deletes"
+            and within(context.resolved(path), context.workspace)
             and not is_regenerable(path.replace(ENTRY, "x"))
         ):
-            risk, reason = "HIGH", "deletes files only known at run time"
+            risk, reason = "HIGH", Reason("deletes files only known at run time", Trait.UNCERTAIN)
         shares = kind == "write" and context.shares(path)
         lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
         self.report(
@@ -147,19 +158,23 @@ class Judge:
             protected=(path,) if context.protects(path, deep=deletes) or context.protects(inner) or shares else (),
         )
 
-    def runs(self, node: ast.expr, text: str, reason: str = "runs a shell command") -> None:
+    def runs(self, node: ast.expr, text: str, reason: str = RUNS_SHELL_COMMAND) -> None:
         """Rate running a command line; `text` may contain placeholders for unknown content."""
         self.used.add(text)
         text = text.replace(PLAIN, "1")
         if _OPEN.search(text):
-            self.report(node, "HIGH", "runs a command that contains values only known at run time")
+            self.report(
+                node,
+                "HIGH",
+                Reason("runs a command that contains values only known at run time", Trait.RUNS | Trait.UNCERTAIN),
+            )
             if re.search(r"\brm\b|\bmv\b|\bcp\b|\bgit\b", text):
                 everything = f"{self.around.context.workspace}{ANY}"
                 self.parts[-1] = self.parts[-1]._replace(deletes=(everything,))
             return
         again = text in self._commands
         if not again and len(self._commands) >= _MOST_COMMANDS:
-            self.report(node, "HIGH", "runs more commands than are looked at")
+            self.report(node, "HIGH", Reason("runs more commands than are looked at", Trait.RUNS))
             return
         inner = self._commands[text] if again else self._rated(text)
         risk: Risk = "MEDIUM"
@@ -176,7 +191,7 @@ class Judge:
     def runs_words(self, node: ast.expr, words: Sequence[Values]) -> None:
         """Rate running a command that is given word by word."""
         self.used.update(text for word in words for text in strings(word))
-        self.runs(node, line_of(words[:60]) or UNKNOWN, "runs a program")
+        self.runs(node, line_of(words[:60]) or UNKNOWN, Reason("runs a program", Trait.RUNS))
 
     def runs_any(self, node: ast.expr, values: Values, *, is_line: bool) -> None:
         """Rate running a command that is given as a list of words or, with `is_line`, as a command line."""
@@ -194,14 +209,13 @@ class Judge:
             self.used.add(text)
             for path in self.paths_of(text):
                 risk: Risk = "HIGH"
-                reason = "runs code only known at run time"
+                reason: str = RUNS_UNKNOWN_CODE
                 if path is not None and not _OPEN.search(text):
                     risk, reason = self.around.context.reading(path)
-                    outside = risk != "LOW" or path.startswith(("/tmp/", "/dev/", "/var/tmp/"))
-                    risk, reason = ("HIGH", reason or "") if outside else ("MEDIUM", "runs a script of the project")
-                    reason = (
-                        reason if reason and "outside" not in reason else "runs a script from outside the workspace"
-                    )
+                    if risk == "MEDIUM" or path.startswith(("/tmp/", "/dev/", "/var/tmp/")):
+                        risk, reason = "HIGH", RUNS_OUTSIDE_SCRIPT
+                    elif risk == "LOW":
+                        risk, reason = "MEDIUM", "runs a script of the project"
                 self.report(node, risk, reason, paths=(path,) if path else ())
 
 
@@ -248,7 +262,9 @@ def asks(judge: Judge, call: ast.Call, urls: Values) -> None:
         if CONTENT in text or _carries_content(judge, call):
             judge.report(call, "HIGH", "sends what it read to another machine")
         elif text.startswith(UNKNOWN):
-            judge.report(call, "MEDIUM", "reads from an address only known at run time")
+            judge.report(
+                call, "MEDIUM", Reason("reads from an address only known at run time", Trait.UNCERTAIN | Trait.READS)
+            )
         elif text.startswith("file:"):
             judge.uses(call, (re.sub(r"\Afile:/*", "/", text),), "read")
         elif not re.match(r"[a-z+]+:", text, re.I):

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
+from workbench.risk.reason import too_long
+
 LONGEST = 20_000
 """How many characters of code are analyzed at most."""
 _MOST_LINES = 1_500
@@ -24,7 +26,7 @@ class TooMuchCode(Exception):
 def parsed(code: str) -> ast.Module:
     """Return the syntax tree. Raises SyntaxError, or TooMuchCode if the code is too long or too deeply nested."""
     if len(code) > LONGEST:
-        raise TooMuchCode(f"longer than {LONGEST:,} characters, so it was not analysed")
+        raise TooMuchCode(too_long(LONGEST))
     if code.count("\n") + code.count(";") > _MOST_LINES:
         raise TooMuchCode(f"has more than {_MOST_LINES:,} lines, so it was not analysed")
     try:

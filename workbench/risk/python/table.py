@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.risk.paths import words
+from workbench.risk.reason import RUNS_URL, STARTS_SHELL, Reason, Trait
 
 Kind: TypeAlias = Literal["read", "deep", "write", "keep", "move", "delete", "rmtree", "below", "link", "code", "url"]
 
@@ -114,7 +115,7 @@ ASKS_BY_METHOD: Final = words(
 
 _CONNECTS = "connects to any host"
 _RAW = "uses Python internals that cannot be analyzed"
-_LOADS = "unpickles data only known at run time, which may run code"
+_LOADS = Reason("unpickles data only known at run time, which may run code", Trait.UNCERTAIN)
 ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(words("os.fork os.forkpty"), "starts a process beside this one"),
     **dict.fromkeys(
@@ -125,18 +126,23 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(
         words("pickle.loads marshal.loads dill.loads cloudpickle.loads pickle.Unpickler jsonpickle.decode"), _LOADS
     ),
-    **dict.fromkeys(words("yaml.unsafe_load yaml.full_load_all yaml.unsafe_load_all"), "loads YAML that may run code"),
+    **dict.fromkeys(
+        words("yaml.unsafe_load yaml.full_load_all yaml.unsafe_load_all"),
+        Reason("loads YAML that may run code", Trait.RUNS),
+    ),
     **dict.fromkeys(
         words(
             "types.FunctionType types.CodeType types.LambdaType code.interact "
             "code.InteractiveConsole codeop.compile_command"
         ),
-        "builds code from values only known at run time",
+        Reason("builds code from values only known at run time", Trait.UNCERTAIN),
     ),
     **dict.fromkeys(words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"), "changes how all code runs"),
-    **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), "runs what is at an address"),
-    **dict.fromkeys(words("site.addsitedir site.addpackage"), "loads code from elsewhere"),
-    **dict.fromkeys(words("pip.main pip._internal.main pip._internal.cli.main.main"), "installs packages"),
+    **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), RUNS_URL),
+    **dict.fromkeys(words("site.addsitedir site.addpackage"), Reason("loads code from elsewhere", Trait.RUNS)),
+    **dict.fromkeys(
+        words("pip.main pip._internal.main pip._internal.cli.main.main"), Reason("installs packages", Trait.DOWNLOADS)
+    ),
 }
 ALWAYS_HIGH_PREFIXES: Final[dict[str, str]] = {
     **dict.fromkeys(
@@ -150,9 +156,12 @@ ALWAYS_HIGH_PREFIXES: Final[dict[str, str]] = {
     **dict.fromkeys(words("ctypes cffi _ctypes _posixsubprocess _winapi winreg pyinjector"), _RAW),
     **dict.fromkeys(words("boto3 botocore google.cloud azure kubernetes docker"), "changes a service"),
     **dict.fromkeys(words("keyring secretstorage browser_cookie3"), "exposes secrets"),
-    **dict.fromkeys(words("workbench.cli.main workbench.cli workbench.__main__"), "changes what the workbench may do"),
+    **dict.fromkeys(
+        words("workbench.cli.main workbench.cli workbench.__main__"),
+        Reason("changes what the workbench may do", Trait.RUNS),
+    ),
     **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in place of the user"),
-    **dict.fromkeys(words("pty"), "starts a shell"),
+    **dict.fromkeys(words("pty"), STARTS_SHELL),
 }
 """Modules whose functions are always HIGH, with the reason."""
 HARMLESS: Final = words(

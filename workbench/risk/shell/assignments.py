@@ -18,6 +18,7 @@ from workbench.risk.environment import (
     rated_variable,
 )
 from workbench.risk.paths import within
+from workbench.risk.reason import PRINTS_VARIABLES, Reason, Trait
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
 from workbench.risk.shell.words import is_open
 from workbench.risk.word import UNKNOWN, Word
@@ -101,11 +102,11 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
     if node.type == "unset_command" and "[" in word.raw:
         scan.origins.reckon(word.raw.partition("[")[2])
     if UNKNOWN in name.partition("[")[0]:
-        says(scan, word.raw, "sets a variable only known at run time")
+        says(scan, word.raw, Reason("sets a variable only known at run time", Trait.UNCERTAIN))
     elif (equals or node.type == "unset_command") and not is_open(word):
         set_variable(scan, name, Word(value or UNKNOWN, word.raw), value)
     elif UNKNOWN in word.text or is_open(word) or _SUBSCRIPT.search(word.text):
-        says(scan, word.raw, "sets a variable only known at run time")
+        says(scan, word.raw, Reason("sets a variable only known at run time", Trait.UNCERTAIN))
     elif name.isidentifier():
         _without_value(scan, name, marks)
         result = poisons(name, "") if _CHANGES.intersection(marks.replace("local", "")) else None
@@ -137,11 +138,11 @@ def _without_value(scan: Scan, name: str, marks: str) -> None:
 def _declaration(scan: Scan, node: Node) -> None:
     raw = scan.reader.raw(node)
     if _REFERS.match(raw) and any(UNKNOWN in scan.reader.word(child).text for child in _values_in(node)):
-        says(scan, raw, "does arithmetic with a value only known at run time")
+        says(scan, raw, Reason("does arithmetic with a value only known at run time", Trait.UNCERTAIN))
     if quotes_command(raw):
         says(scan, raw, RUNS)
     if _PRINTS.fullmatch(raw):
-        scan.parts.append(Part(shortened(raw), "MEDIUM", "prints all variables, secrets among them"))
+        scan.parts.append(Part(shortened(raw), "MEDIUM", PRINTS_VARIABLES))
 
 
 def _values_in(node: Node) -> Iterator[Node]:
@@ -189,7 +190,7 @@ def expanded(scan: Scan, node: Node) -> None:
     """Rate an expansion: `${NAME:=value}` may set the variable; subscripts and substrings are arithmetic."""
     raw = scan.reader.raw(node)
     if _PROMPT.search(raw):
-        says(scan, raw, "runs the content of a variable")
+        says(scan, raw, Reason("runs the content of a variable", Trait.RUNS))
     result = _DEFAULT.match(raw)
     if result:
         scan.sets = True

@@ -12,6 +12,16 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, string_literals
 from workbench.risk.followed_symlinks import followed
+from workbench.risk.reason import (
+    CHANGES_SOMEWHERE,
+    FOR_GIT,
+    READS_SOMEWHERE,
+    RUNS_CODE,
+    TOO_MUCH,
+    Reason,
+    Trait,
+    traits_of,
+)
 from workbench.risk.shell.control import MOVES_CALLER
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -56,10 +66,10 @@ def guard_words(call: Call) -> None:
     _written_words(call)
     if _installs_hooks(call):
         call.protected.append(f"{call.scan.directory or call.scan.context.workspace}/.git/hooks")
-        call.raise_to("HIGH", "changes what git runs and keeps")
+        call.raise_to("HIGH", FOR_GIT)
     if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
         return
-    if call.reason.startswith(("reads ", "leaves ")):
+    if Trait.READS in traits_of(call.reason):
         return
     changed = {*call.changes, *call.deletes}
     for text in _values(call):
@@ -150,7 +160,6 @@ def _values_of(call: Call, word: Word) -> Iterator[str]:
 
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
 """How often certain characters may occur in code within a command line; more would take too long to analyze."""
-_TOO_MUCH = "too long or too deeply nested to be analysed"
 
 
 def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
@@ -162,13 +171,13 @@ def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
 
     if any(sum(map(code.count, characters)) > most for characters, most in _MOST_OF):
         changes = (f"{scan.context.workspace}{ANY}",)
-        whole = Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes, opaque="*")
-        return Findings("HIGH", _TOO_MUCH, (whole,))
+        whole = Part(shortened(code.strip()), "HIGH", TOO_MUCH, depth=scan.depth + 1, changes=changes, opaque="*")
+        return Findings("HIGH", TOO_MUCH, (whole,))
     fed: list[Part] = []
     if not is_visible:
         directories = (scan.directory or scan.context.workspace,)
         whole = Part(
-            shortened(code.strip()), "MEDIUM", "runs code", mentions=string_literals(code), directories=directories
+            shortened(code.strip()), "MEDIUM", RUNS_CODE, mentions=string_literals(code), directories=directories
         )
         fed.append(whole._replace(depth=scan.depth + 1))
     parts = parts_of(code, Surroundings(scan.context, scan.directory, rate, scan.depth))
@@ -325,10 +334,9 @@ class Call:
         path = self.scan.absolute(word)
         if path is None:
             self.unplaced = True
-            opaque = "a path only known at run time"
             reads = use not in {"write", "delete"}
             unsure: Risk = "MEDIUM" if reads and not self.scan.names_secret(word) else "HIGH"
-            self.raise_to(unsure, f"{'reads' if reads else 'changes'} {opaque}")
+            self.raise_to(unsure, READS_SOMEWHERE if reads else CHANGES_SOMEWHERE)
             self._may_touch(self.scan.paths_inside(word), use)
             return
         self.paths += [path, *(followed(self.scan.context, path) if use == "follow" else ())]
@@ -367,7 +375,7 @@ class Call:
 
     def runs_python(self, code: str) -> None:
         """Rate Python code from the arguments or the input; its effects become parts of the line."""
-        self.raise_to("MEDIUM", "runs code")
+        self.raise_to("MEDIUM", RUNS_CODE)
         self.includes(rated_python(self.scan, code, is_visible=code in self.text))
 
     def writes_inside(self, word: Word) -> None:
@@ -382,7 +390,7 @@ class Call:
     def run_text(self, word: Word) -> None:
         """Rate a word that is a command line."""
         if UNKNOWN in word.text:
-            self.raise_to("HIGH", "runs a command only known at run time")
+            self.raise_to("HIGH", Reason("runs a command only known at run time", Trait.RUNS | Trait.UNCERTAIN))
             self.opaque = "*"
             self.runs_code(word.text)
             return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import MOST_REASONS, Part, shortened
+from workbench.risk.reason import CANNOT_READ, reworded
 from workbench.risk.shell.conditions import files_tested, words_tested
 from workbench.risk.shell.origins import RUNS, TEMPORARY, Origins, quotes_command
 from workbench.risk.shell.parser import MOST_PATHS
@@ -134,7 +135,7 @@ def _higher(one: Part, other: Part) -> Part:
 
 
 def _doubted(part: Part) -> Part:
-    return part._replace(reason=f"{part.reason}, {_IF_NOT}")
+    return part._replace(reason=reworded(part.reason, f"{part.reason}, {_IF_NOT}"))
 
 
 _COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
@@ -156,7 +157,7 @@ def tested(scan: Scan, node: Node) -> None:
     if text.startswith("[["):
         _compared(scan, node)
     elif "\n" in text and _over_lines(scan, node):  # bash ends `[` with the line and runs the next one
-        scan.parts.append(Part(shortened(text), "HIGH", "cannot be read with certainty"))
+        scan.parts.append(Part(shortened(text), "HIGH", CANNOT_READ))
 
 
 def may_add_test(words: Iterable[Word]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
 from workbench.risk.paths import words
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.words import count_of_words
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MOST_WORDS = 1_000_000
 """More words of one expansion take the shell more than 100 MB."""
 _FEW_COMMAS = 15
 """With this many commas, braces expand to at most 32,768 words."""
-NO_END = "may repeat without end"
+NO_END = Reason("may repeat without end", Trait.REPEATS)
 _TOO_MANY = "expands to so many words that memory may run out"
 _LEAVES = lazy_pattern(r"(?<![\w.-])(?:break|exit|return|exec|kill)(?![\w-])")
 _ALWAYS = lazy_pattern(

@@ -26,12 +26,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.risk.reason import READS_OPTIONS, RUNS_PROGRAM, Reason, Trait, from_cell
 from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
     from workbench.risk.shell.call import Call, Use
 
-_RUNS: Final = "runs another program"
 _OPTION: Final = lazy_pattern(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^@&]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^@&]*)\Z")
 _COLUMNS: Final = lazy_pattern(r"(?<!\S)\|(?!\S)")
 _NUMBER: Final = lazy_pattern(r"-\d+\Z")
@@ -41,7 +41,7 @@ _ANY_NAME: Final = lazy_pattern(r"\*|\?.*\?")
 _QUOTABLE: Final = lazy_pattern(r"-[\w-]{1,30}\Z", re.ASCII)
 _PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read", "n": "list"}
 _ALWAYS: Final = ("--help", "--version")
-_UNKNOWN_WORD: Final = "has a word only known at run time, which may be an option"
+_UNKNOWN_WORD: Final = Reason("has a word only known at run time, which may be an option", Trait.UNCERTAIN)
 _SEVERAL_WORDS: Final = "has a word that may become several, in places where they mean something else"
 
 
@@ -126,7 +126,9 @@ def parsed_row(row: str) -> Grammar:
     names = options.split()
     options_by_flag = {flag: option for name in names if name != "*" for flag, option in _options(name)}
     options_by_flag |= {flag: OptionRule() for flag in _ALWAYS if flag not in options_by_flag}
-    return Grammar(options_by_flag, tuple(operands.split()), "*" in names, reason or _RUNS)
+    return Grammar(
+        options_by_flag, tuple(operands.split()), "*" in names, from_cell(reason) if reason else RUNS_PROGRAM
+    )
 
 
 def _options(text: str) -> Iterator[tuple[str, OptionRule]]:
@@ -146,7 +148,7 @@ def prove(call: Call, words: list[Word], table: Mapping[str, str]) -> None:
     """Rate all words of a call by the program's grammar; a word that the grammar does not allow is at least MEDIUM."""
     row = table.get(call.name)
     if row is None:
-        call.raise_to("MEDIUM", "these arguments are not known to be harmless")
+        call.raise_to("MEDIUM", Reason("these arguments are not known to be harmless", Trait.UNCERTAIN))
     else:
         _Proof(call, table, parsed_row(row)).run(words)
 
@@ -184,7 +186,7 @@ class _Proof:
         self._name = f"{self._name} {word.text}"
         row = self._table.get(self._name)
         if row is None or not word.is_literal:
-            self._call.raise_to("MEDIUM", "this subcommand is not known to be harmless")
+            self._call.raise_to("MEDIUM", Reason("this subcommand is not known to be harmless", Trait.UNCERTAIN))
             return False
         self._grammar = parsed_row(row)
         return True
@@ -241,7 +243,7 @@ class _Proof:
         if option.high:
             call.raise_to("HIGH", self._grammar.reason)
         elif option.doubtful:
-            call.raise_to("MEDIUM", f"an option of {self._name} is not known to be harmless")
+            call.raise_to("MEDIUM", Reason(f"an option of {self._name} is not known to be harmless", Trait.UNCERTAIN))
         self._skips |= option.unskips
         self._deep |= option.deep
         self._follows |= option.follows
@@ -279,9 +281,9 @@ class _Proof:
             return
         if kind == "o" and word.text.startswith("@"):
             word = word._replace(text=word.text[1:])
-            self._call.raise_to("MEDIUM", "reads options from a file")
+            self._call.raise_to("MEDIUM", READS_OPTIONS)
         if kind == "l":
-            self._call.raise_to("MEDIUM", "reads the files that a file names")
+            self._call.raise_to("MEDIUM", Reason("reads the files that a file names", Trait.READS))
         if "://" in word.text:
             self._call.raise_to("MEDIUM", "asks another machine")
         deeper: Mapping[str, Use] = {"r": "deep", "n": "read"} if self._deep else {}
@@ -291,7 +293,7 @@ class _Proof:
     def _not_allowed(self, flag: str) -> None:
         what = flag.partition("=")[0]
         option = what if _QUOTABLE.match(what) else "an option"
-        self._call.raise_to("MEDIUM", f"{option} of {self._name} is not known to be harmless")
+        self._call.raise_to("MEDIUM", Reason(f"{option} of {self._name} is not known to be harmless", Trait.UNCERTAIN))
 
     def _rate_operands(self) -> None:
         grammar, call = self._grammar, self._call
@@ -318,7 +320,9 @@ class _Proof:
         call = self._call
         if kind in {"a", "c"}:
             if kind == "c" and (word.splits or (word.matches and _ANY_NAME.search(word.text))):
-                call.raise_to("MEDIUM", "runs a command named by a file or by an unknown value")
+                call.raise_to(
+                    "MEDIUM", Reason("runs a command named by a file or by an unknown value", Trait.UNCERTAIN)
+                )
             call.use(word, "text")
         elif not kind:
             call.raise_to("MEDIUM", f"{self._name} has a word too many to be harmless")
@@ -326,7 +330,9 @@ class _Proof:
             call.raise_to("HIGH", self._grammar.reason)
         elif kind.startswith("{"):
             if UNKNOWN in word.text or not re.fullmatch(kind[1:-1], word.text):
-                call.raise_to("MEDIUM", f"{self._name} has a word that is not known to be harmless")
+                call.raise_to(
+                    "MEDIUM", Reason(f"{self._name} has a word that is not known to be harmless", Trait.UNCERTAIN)
+                )
             call.use(word, "text")
         else:
             self._used(kind, word)

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.words import DIGITS, NUMBERS, ansi_text, without_counts
 from workbench.risk.word import UNKNOWN, Word
 
 FROM_OUTSIDE = "reckons with a value from outside, which may run as code"
-UNKNOWN_VALUE = "does arithmetic with an unknown value, which may run as code"
+UNKNOWN_VALUE = Reason("does arithmetic with an unknown value, which may run as code", Trait.UNCERTAIN)
 ARGUMENTS = "@"
 """The name that stands for all arguments of functions and of the shell."""
 
@@ -171,7 +172,7 @@ def _plain(name: str) -> str:
     return ARGUMENTS if name[:1] in {"@", "*"} or name.isdigit() else name
 
 
-RUNS = "runs a command in a subscript"
+RUNS = Reason("runs a command in a subscript", Trait.RUNS)
 _NO_QUOTES = str.maketrans("", "", "'\"\\")
 _INSIDE = lazy_pattern(r"\[.*(?:\$\(|`|\$\{)", re.DOTALL)
 _SECOND_HALF = lazy_pattern(rf"(?:\A|{UNKNOWN})\(.*\)\s*\]", re.DOTALL)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part, shortened
+from workbench.risk.reason import CANNOT_READ, Reason, Trait
 from workbench.risk.word import Word
 
 if TYPE_CHECKING:
@@ -224,17 +225,19 @@ def leaf(scan: Scan, node: Node) -> None:
     if _PLAIN_LEAF.match(raw):
         return
     if raw[:1] in {"\n", "\r"} and node.type == "word":
-        scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
+        scan.parts.append(Part(shortened(raw), "HIGH", CANNOT_READ))
     live_backticks(scan, raw)
     if "$(" in raw.replace("\\$", ""):
-        scan.parts.append(Part(shortened(raw), "HIGH", "contains a substitution that cannot be parsed"))
+        scan.parts.append(
+            Part(shortened(raw), "HIGH", Reason("contains a substitution that cannot be parsed", Trait.RUNS))
+        )
 
 
 def ansi_string(scan: Scan, node: Node) -> None:
     """Rate `$'…'` as HIGH if the parser, which does not know all its escapes, may have misplaced its end."""
     raw = scan.reader.raw(node)
     if not _ANSI_STRING.fullmatch(raw):
-        scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
+        scan.parts.append(Part(shortened(raw), "HIGH", CANNOT_READ))
 
 
 def live_backticks(scan: Scan, raw: str) -> None:
@@ -245,7 +248,9 @@ def live_backticks(scan: Scan, raw: str) -> None:
     for text in inside or ():
         scan.parts += scan.inner(text).parts
     if inside is None:
-        scan.parts.append(Part(shortened(raw), "HIGH", "contains a substitution that cannot be parsed"))
+        scan.parts.append(
+            Part(shortened(raw), "HIGH", Reason("contains a substitution that cannot be parsed", Trait.RUNS))
+        )
 
 
 def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:

@@ -14,6 +14,7 @@ from workbench.protocol.risk import Risk
 from workbench.risk.assessment import ANY, Assessment, Findings, Part, findings_of, one, shortened
 from workbench.risk.followed_symlinks import following
 from workbench.risk.paths import PathContext, Rating, is_secret
+from workbench.risk.reason import CANNOT_READ, TOO_MUCH
 from workbench.risk.shell import endless, walk
 from workbench.risk.shell.call import Call, Programs, Use
 from workbench.risk.shell.control import as_if_not_gone, taken_over
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 6
-_UNCERTAIN = "cannot be read with certainty"
-_TOO_MUCH = "too long or too deeply nested to be analysed"
-NOT_READ = (_UNCERTAIN, _TOO_MUCH)
 _MOST_PARTS = 150
 _LONGEST_PATH, _MOST_UP = 4_096, 64
 _OPEN = lazy_pattern(rf"[{UNKNOWN}*?\[{{]")
@@ -116,9 +114,9 @@ class Scan:
             if root.has_error or misleads(text):
                 self._unreadable(text)
             elif passes_over(root, text):
-                self.parts.append(Part(shortened(text), "MEDIUM", _UNCERTAIN))
+                self.parts.append(Part(shortened(text), "MEDIUM", CANNOT_READ))
             if lines:
-                self.parts.append(Part(shortened(text), "MEDIUM", _UNCERTAIN))
+                self.parts.append(Part(shortened(text), "MEDIUM", CANNOT_READ))
                 self.rescan([lines])
             self.rescan(lines_of_heredocs(text))
             start, at = (self.directory, dict(self.values), dict(self.initial)), len(self.parts)
@@ -127,7 +125,7 @@ class Scan:
             if self.doubted:
                 as_if_not_gone(self, root, start, at)
         except (TooMuch, RecursionError):
-            self.parts += unread(_TOO_MUCH, text, self.context).parts
+            self.parts += unread(TOO_MUCH, text, self.context).parts
         finally:
             self.reader = outer
         self.parts += self._listed_last(text)
@@ -147,7 +145,7 @@ class Scan:
         words = bare_words(text)
         alarming = sorted(words & self.programs.ALARMING) or ("/dev/tcp" in text or "/dev/udp" in text)
         risk: Risk = "HIGH" if alarming else "MEDIUM"
-        self.parts.append(Part(shortened(text), risk, _UNCERTAIN))
+        self.parts.append(Part(shortened(text), risk, CANNOT_READ))
 
     def rescan(self, lines: list[str]) -> None:
         """Rate lines that are commands only if the parser is wrong; only their HIGH parts count."""

@@ -10,6 +10,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import Part, not_plain, shortened
 from workbench.risk.paths import within
+from workbench.risk.reason import READS_SOMEWHERE, Reason, Trait
 from workbench.risk.shell import endless
 from workbench.risk.shell.assignments import assigned, declared, expanded, names_of_loop, reckoned
 from workbench.risk.shell.control import branches, chain, moves_caller, tested
@@ -199,6 +200,9 @@ def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
     return words[1:], None
 
 
+_TOUCHES_SOMEWHERE = Reason("reads or writes a path only known at run time", Trait.UNCERTAIN)
+
+
 def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     if "&" in operator and operator[0] != "&" and re.fullmatch(r"\d+-?|-", target.text):
         return
@@ -207,10 +211,9 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     text = shortened(raw)
     if path is None:
         takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
-        result: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
+        rating: tuple[Risk, str] = ("MEDIUM", READS_SOMEWHERE) if takes else ("HIGH", _TOUCHES_SOMEWHERE)
         lost = () if takes else (scan.paths_inside(target),)
-        why = f"{result[1]} a path only known at run time"
-        scan.parts.append(Part(text, result[0], why, changes=lost, unplaced=True, is_redirect=True))
+        scan.parts.append(Part(text, *rating, changes=lost, unplaced=True, is_redirect=True))
         return
     reads = operator.startswith("<") and ">" not in raw[:4]
     risk, reason = scan.rating(path, "read" if reads else "write")
@@ -325,7 +328,7 @@ def _function(scan: Scan, node: Node) -> None:
     called = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)) if name else 2
     risk, reason = "MEDIUM", "defines a function for later commands"
     if scan.programs.recognizes(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
-        risk, reason = "HIGH", "puts a function in the place of a command"
+        risk, reason = "HIGH", Reason("puts a function in the place of a command", Trait.RUNS)
     elif called > 1:
         risk, reason = "HIGH", "a function that calls itself"
     moves = {moves_caller(child) for child in node.children if child != name_node}

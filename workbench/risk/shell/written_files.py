@@ -17,6 +17,7 @@ from workbench.files import recorded_stat
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_statements
 from workbench.risk.paths import within, words
+from workbench.risk.reason import RUNS_UNKNOWN_SCRIPT, Reason, Trait
 from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def note_fetched(call: Call, operands: Sequence[Word], *, is_short: bool = False
 def run_written(call: Call, path: str) -> None:
     """Rate the text that an earlier command of the line wrote, or fetched, to the file that this call runs."""
     if any(within(posixpath.normpath(path), directory) for directory in call.scan.fetched):
-        call.raise_to("HIGH", "runs what this line downloads")
+        call.raise_to("HIGH", Reason("runs what this line downloads", Trait.RUNS | Trait.DOWNLOADS))
     written = call.scan.written
     text = written.pop(_written_path(call.scan, path), "") if written else ""
     if not text.strip():
@@ -226,7 +227,7 @@ def run_written(call: Call, path: str) -> None:
     elif call.name in _OTHER_LANGUAGES:
         _run_code(call, text, is_program=True)
     elif UNKNOWN in text:
-        call.raise_to("HIGH", "runs a script only known at run time")
+        call.raise_to("HIGH", RUNS_UNKNOWN_SCRIPT)
     else:
         call.run_text(Word(text, text))
 
@@ -265,9 +266,11 @@ def _names(text: str, path: str) -> bool:
 def _run_code(call: Call, text: str, *, is_program: bool) -> None:
     """Rate a text in any language by its commands and statements, and a program also by the files it changes."""
     if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
-        call.raise_to("HIGH", "runs code that changes files outside the workspace")
+        call.raise_to("HIGH", Reason("runs code that changes files outside the workspace", Trait.RUNS))
     if is_program and _RUNS_ANY.search(text):
-        call.raise_to("HIGH", "runs code that runs a command only known at run time")
+        call.raise_to(
+            "HIGH", Reason("runs code that runs a command only known at run time", Trait.RUNS | Trait.UNCERTAIN)
+        )
     call.raise_to(*rated_statements(call.name, text))
     run_embedded(call, text)
 

@@ -16,6 +16,7 @@ from workbench.llm.model import Cancel
 from workbench.protocol.deletion_list import MOST_LISTED, DeletionList
 from workbench.protocol.events import Event, VersionTaken
 from workbench.risk import Assessment, Part
+from workbench.risk.reason import reworded
 from workbench.session.assessments import Assessments
 from workbench.session.state import State
 from workbench.session.workspace.affected_files import (
@@ -183,7 +184,8 @@ def _reason_of(part: Part, deletions: Sequence[Deletion], what: str) -> str:
     """Return a description of what a part deletes; if the deletions are only possible ones, the part's reason precedes
     it.
     """
-    return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
+    is_added = part.reason and all(loss.is_maybe for loss in deletions)
+    return reworded(part.reason, f"{part.reason}; {what}" if is_added else what)
 
 
 def _mode(path: Path) -> int:

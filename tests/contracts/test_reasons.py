@@ -1,0 +1,164 @@
+"""Reasons are for the user: what decides anything asks for their traits and never reads their text."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.source import Module, imports, modules
+from workbench.protocol.codec import encode
+from workbench.protocol.events import ActionAssessed
+from workbench.risk.assessment import Assessment
+from workbench.risk.cells import assess_cell
+from workbench.risk.commands import assess_command
+from workbench.risk.paths import PathContext
+from workbench.risk.python.rate import Judge
+from workbench.risk.reason import Reason, traits_of
+from workbench.risk.shell.call import Call
+from workbench.rules.offers import offers
+from workbench.rules.protected_writes import unplaced_write
+from workbench.rules.rule import parse_rule
+from workbench.rules.rule_set import deciding
+from workbench.rules.subject import Subject, subject_of
+from workbench.session.actions.assess import reasons, segments
+
+DATA = Path(__file__).parent.parent
+PLACES = PathContext("/home/u/proj", "/home/u")
+RULES = [
+    parse_rule(rule)
+    for rule in (
+        "deny $ curl *",
+        "ask $ git push *",
+        "deny $ at *",
+        "deny in secret/**",
+        "ask in ~/notes/**",
+        "allow $ git *",
+        "allow edits in **",
+    )
+]
+
+
+def _lines() -> list[str]:
+    """Every third line of the tables with dangerous lines and with lines that evade rules."""
+    names = ("risk/data/proof.txt", "risk/data/stranger_odd.txt", "risk/data/services.txt", "risk/data/embedded.txt")
+    names += ("rules/data/denied_push.txt", "rules/data/denied_folder.txt", "rules/data/denied_command_forms.txt")
+    lines = [line.rpartition("\t")[2] for name in names for line in (DATA / name).read_text().splitlines()]
+    return [*dict.fromkeys(lines)][::3]
+
+
+def _codes() -> list[str]:
+    lines = (DATA / "risk/data/python_dangerous.txt").read_text().splitlines()
+    return [line.replace("\\n", "\n") for line in lines]
+
+
+def _line(text: str) -> tuple[Assessment, Subject]:
+    assessment = assess_command(text, PLACES)
+    return assessment, subject_of("execute_bash", {"command": text}, assessment, PLACES.workspace, PLACES.home)
+
+
+def _cell(code: str) -> tuple[Assessment, Subject]:
+    assessment = assess_cell(code, PLACES)
+    return assessment, subject_of("execute_ipython_cell", {"code": code}, assessment, PLACES.workspace, PLACES.home)
+
+
+def _decisions(subject: Subject) -> list[object]:
+    """Return everything that rules decide about the action, and what "always" offers for it."""
+    verdicts = [rule and (rule.verdict, rule.text) for rule in (deciding([each], subject) for each in RULES)]
+    return [*verdicts, unplaced_write(subject), offers(subject, "MEDIUM", "medium")]
+
+
+def _without_text(reason: str) -> str:
+    return Reason("…", traits_of(reason)) if reason else ""
+
+
+def _blank(subject: Subject) -> Subject:
+    return replace(subject, parts=tuple(each._replace(reason=_without_text(each.reason)) for each in subject.parts))
+
+
+@pytest.mark.parametrize(("rate", "texts"), [(_line, _lines()), (_cell, _codes())], ids=["lines", "cells"])
+def test_rules_and_offers_decide_the_same_without_the_text_of_reasons(rate, texts):
+    assert len(texts) > 200
+    subjects = [rate(text)[1] for text in texts]
+    assert [_decisions(_blank(each)) for each in subjects] == [_decisions(each) for each in subjects]
+
+
+@pytest.mark.parametrize(("rate", "texts"), [(_line, _lines()), (_cell, _codes())], ids=["lines", "cells"])
+def test_analysis_rates_the_same_without_the_text_of_reasons(monkeypatch, rate, texts):
+    def rated() -> list[object]:
+        return [[(part.text, part.risk, part.traits, part.protected) for part in rate(text)[0].parts] for text in texts]
+
+    before = rated()
+    raise_to, report = Call.raise_to, Judge.report
+    monkeypatch.setattr(Call, "raise_to", lambda call, risk, why: raise_to(call, risk, _without_text(why)))
+    monkeypatch.setattr(
+        Judge, "report", lambda judge, node, risk, why, **more: report(judge, node, risk, _without_text(why), **more)
+    )
+    assert rated() == before
+    assert any(part.reason == "…" for text in texts for part in rate(text)[0].parts)
+
+
+def test_ratings_are_recorded_with_plain_text():
+    for assessment in (rate(text)[0] for rate, texts in ((_line, _lines()), (_cell, _codes())) for text in texts[::5]):
+        shown = reasons(assessment, shows_diff=False)
+        assert encode(ActionAssessed(action_id="a", risk=assessment.risk, reasons=shown, segments=segments(assessment)))
+
+
+READERS = frozenset({"startswith", "endswith", "find", "index", "count", "replace", "removeprefix", "removesuffix"})
+READERS |= {"split", "partition", "rpartition", "lower", "casefold", "strip"}
+SEARCHES = frozenset({"match", "search", "fullmatch", "findall", "finditer", "sub", "intersection"})
+
+
+def _is_reason(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr in {"reason", "reasons"}) or (
+        isinstance(node, ast.Name) and node.id == "reason"
+    )
+
+
+def _reads(node: ast.AST) -> bool:
+    """Return whether a node of the syntax tree reads the text of a reason, or composes another one from it."""
+    if isinstance(node, ast.Compare):
+        return any(_is_reason(each) for each in (node.left, *node.comparators))
+    if isinstance(node, ast.JoinedStr):
+        return any(isinstance(each, ast.FormattedValue) and _is_reason(each.value) for each in node.values)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    is_searched = node.func.attr in SEARCHES and any(_is_reason(each) for each in node.args)
+    return is_searched or (node.func.attr in READERS and _is_reason(node.func.value))
+
+
+def _readings(module: Module) -> Iterator[str]:
+    """Yield the places that read reasons, except texts for the user that `reworded` gives the same traits."""
+    composed = {
+        id(each)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reworded"
+        for each in ast.walk(node)
+    }
+    for node in ast.walk(module.tree):
+        if _reads(node) and id(node) not in composed:
+            yield f"{module.name}: {ast.unparse(node)}"
+
+
+OTHER_USES = {
+    "workbench.risk.actions: f'{reason}: {call}'": "names the call in the text for the user",
+    "workbench.risk.tool_calls: f'the tool says: {effect.reason}'": "quotes a tool's own text, which has no traits",
+    "workbench.session.actions.integrity: doubt not in assessed.reasons": (
+        "asks whether the user has seen this doubt; a reworded one is asked about again"
+    ),
+    "workbench.session.actions.lifecycle: {why, FOR_GOOD}.intersection(action.assessed.reasons)": "asks the same",
+    "workbench.session.actions.run: f\"{reason} Not put back: {', '.join(lost)}\"": "is the reason of an error",
+    "workbench.session.storage.jsonl: f'event {number} of the import cannot be read: {reason}'": "is one of an error",
+}
+"""Uses of the text of reasons that decide nothing about a rating, and why."""
+
+
+def test_no_module_that_decides_reads_the_text_of_reasons():
+    deciding_modules = [
+        module
+        for module in modules().values()
+        if module.name.startswith(("workbench.risk.", "workbench.rules."))
+        or any(origin.startswith("workbench.risk") for _, origin, _ in imports(module))
+    ]
+    assert {place for module in deciding_modules for place in _readings(module)} == set(OTHER_USES)

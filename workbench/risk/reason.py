@@ -1,0 +1,133 @@
+"""Reasons of ratings: the text is for the user, the traits are for whatever decides something.
+
+Rules, offers and later steps of the analysis ask for traits and never read the text, so that it can be reworded.
+"""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import Final
+
+
+class Trait(Flag):
+    """What a reason means for rules, offers and the rest of the analysis."""
+
+    NONE = 0
+    RUNS = auto()
+    """Code or programs run, now or later, that the words of the command do not show; asked only of HIGH parts."""
+    UNREAD = auto()
+    """The text was not taken apart into commands with certainty."""
+    UNCERTAIN = auto()
+    """Something is known only when it runs, so other paths may be concerned."""
+    UNRECOGNIZED = auto()
+    """The analysis does not know the program or its subcommand."""
+    DOWNLOADS = auto()
+    """Code may be downloaded and run; asked only of parts below HIGH."""
+    PRINTS_VARIABLES = auto()
+    """Environment variables, or lines typed earlier, are printed."""
+    REPEATS = auto()
+    """Something is done again and again."""
+    READS = auto()
+    """Something is only read or entered, so the words of the command are no files that it may change."""
+
+
+class Reason(str):
+    """The text of a reason together with its traits; a reason without traits is a plain string.
+
+    The methods of strings return plain strings, so use `reworded` for another text with the same traits.
+    """
+
+    __slots__ = ("traits",)
+
+    traits: Trait
+
+    def __new__(cls, text: str, traits: Trait) -> Reason:
+        """Return the text with these traits."""
+        reason = super().__new__(cls, text)
+        reason.traits = traits
+        return reason
+
+    @property
+    def cell(self) -> str:
+        """The reason as it is written in a table of text: `TEXT [TRAIT TRAIT]`; `from_cell` reads it."""
+        return f"{self} [{' '.join(str(trait.name) for trait in self.traits)}]"
+
+
+def traits_of(reason: str) -> Trait:
+    """Return the traits of a reason; NONE for a plain string."""
+    return reason.traits if isinstance(reason, Reason) else Trait.NONE
+
+
+def reworded(reason: str, text: str) -> str:
+    """Return a reason with another text and the same traits."""
+    return Reason(text, reason.traits) if isinstance(reason, Reason) else text
+
+
+def from_cell(text: str) -> str:
+    """Return the reason in a cell of a table: `TEXT`, or `TEXT [TRAIT TRAIT]`. Raises KeyError for an unknown trait."""
+    text, opening, names = text.partition(" [")
+    if not opening:
+        return text
+    traits = Trait.NONE
+    for name in names.rstrip("]").split():
+        traits |= Trait[name]
+    return Reason(text, traits)
+
+
+def failed(error: Exception) -> Reason:
+    """Return the reason for rating something whose analysis raised an error."""
+    return Reason(f"the analysis failed ({type(error).__name__})", Trait.RUNS)
+
+
+def too_long(limit: int) -> Reason:
+    """Return the reason for rating text of more than `limit` characters."""
+    return Reason(f"longer than {limit:,} characters, so it was not analysed", Trait.RUNS)
+
+
+TOO_MUCH: Final = Reason("too long or too deeply nested to be analysed", Trait.RUNS | Trait.UNREAD)
+CANNOT_READ: Final = Reason("cannot be read with certainty", Trait.UNREAD)
+UNKNOWN_COMMAND: Final = Reason("unknown command", Trait.UNCERTAIN | Trait.UNRECOGNIZED)
+
+RUNS_PROGRAM: Final = Reason("runs another program", Trait.RUNS)
+RUNS_UNSEEN: Final = Reason("runs a program unseen", Trait.RUNS)
+RUNS_SHELL_COMMAND: Final = Reason("runs a shell command", Trait.RUNS)
+RUNS_CODE: Final = Reason("runs code", Trait.RUNS)
+RUNS_UNKNOWN_CODE: Final = Reason("runs code only known at run time", Trait.RUNS | Trait.UNCERTAIN)
+RUNS_UNKNOWN_SCRIPT: Final = Reason("runs a script only known at run time", Trait.RUNS | Trait.UNCERTAIN)
+RUNS_PIPED: Final = Reason("runs the code piped into it", Trait.RUNS)
+RUNS_PROJECT: Final = Reason("runs code of the project", Trait.RUNS)
+LOADS_CODE: Final = Reason("loads more code first", Trait.RUNS)
+STARTS_SHELL: Final = Reason("starts a shell", Trait.RUNS)
+STARTS_SHELL_UNSEEN: Final = Reason("starts a shell unseen", Trait.RUNS)
+RUNS_OUTSIDE_SCRIPT: Final = Reason("runs a script from outside the workspace", Trait.RUNS)
+RUNS_LATER: Final = Reason("runs a command later", Trait.RUNS)
+MOUNTS: Final = Reason("changes what is mounted", Trait.RUNS)
+SCHEDULES: Final = Reason("changes what runs on a schedule", Trait.RUNS)
+OTHER_RIGHTS: Final = Reason("acts with the rights of another user", Trait.RUNS)
+
+FOR_GIT: Final = Reason("changes what git runs and keeps", Trait.RUNS)
+FOR_EDITOR: Final = Reason("changes what the editor runs", Trait.RUNS)
+FOR_BUILD: Final = Reason("changes what the build runs", Trait.RUNS)
+BY_SHELL: Final = Reason("is run by each shell", Trait.RUNS)
+BY_INTERPRETER: Final = Reason("is run by each start of the interpreter", Trait.RUNS)
+BY_PROGRAM: Final = Reason("runs what it names when a program starts", Trait.RUNS)
+BY_EDITOR: Final = Reason("is run by the editor", Trait.RUNS)
+BY_COMMIT: Final = Reason("is run by git at each commit", Trait.RUNS)
+IN_DIRECTORY: Final = Reason("runs when the directory is entered", Trait.RUNS)
+
+RUNS_URL: Final = Reason("runs what is at an address", Trait.RUNS | Trait.DOWNLOADS)
+RUNS_PACKAGE: Final = Reason("runs a package that is not installed", Trait.RUNS | Trait.DOWNLOADS)
+INSTALLS_URL: Final = Reason("installs what is at an address", Trait.DOWNLOADS)
+INSTALLS_ELSEWHERE: Final = Reason("installs from another source, or to another place", Trait.DOWNLOADS)
+
+REPEATS_COMMAND: Final = Reason("runs a command again and again", Trait.RUNS | Trait.REPEATS)
+PRINTS_SURROUNDINGS: Final = Reason(
+    "prints the variables of the surroundings, secrets among them", Trait.PRINTS_VARIABLES
+)
+PRINTS_VARIABLES: Final = Reason("prints all variables, secrets among them", Trait.PRINTS_VARIABLES)
+
+READS_SOMEWHERE: Final = Reason("reads a path only known at run time", Trait.UNCERTAIN | Trait.READS)
+CHANGES_SOMEWHERE: Final = Reason("changes a path only known at run time", Trait.UNCERTAIN)
+READS_OPTIONS: Final = Reason("reads options from a file", Trait.READS)
+READS_SECRETS: Final = Reason("reads a file that may contain secrets", Trait.READS)
+READS_PROCESS: Final = Reason("reads the memory or surroundings of a process", Trait.READS)
