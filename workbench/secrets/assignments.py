@@ -12,18 +12,49 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.secrets.values import PHRASES, is_key_of, is_random, looks_secret, secret_word
+from workbench.secrets.values import PHRASES, is_chosen, is_key_of, is_random, looks_secret, names_itself, secret_word
 
-MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key", "bindpw", "rootpw", "psk")
+MARKS = ("pass", "pw", "secret", "token", "cookie", "auth", "key", "salt", "psk")
 """Each name of a secret contains one of these, in any case."""
 
 _LONGEST_HEAD = 400
 """How many characters of a line are examined before a name."""
 _LONGEST_NAME = 100
+_QUOTED = r"(?=(?:[rbfu@]{0,2}|&)[\"'])"
+_HERE = r"<<[-~]?[\"']?\w{1,30}[\"']?[ \t]*\r?\n[ \t]*|(?:\"\"\"|''')\\?\s{0,20}|\\\r?\n[ \t]*"
+"""What opens a value that begins on the next line: a here-document, a long string, a continued line."""
+_BRACKET = rf"[\[({{]\s{{0,40}}{_QUOTED}|(?:new[ \t]+)?[\w.:]{{1,40}}[(\[]{_QUOTED}"
+"""What opens a list, or the call of a constructor."""
+_FIELD = r"[\"']?[ \t]*[:=]?[ \t]*\{[^{}]{0,300}?\b(?:default|value|plaintext|result)[\"']?[ \t]*[:=][ \t]*(?=[\"'])"
+"""The text between a name and the field of its block that holds the value, as in Terraform."""
+_ASSIGN = r"\\?[\"']?\]?[ \t]*(?:=>|:=|:-|=|:)(?!=)[ \t]*"
+_ELSE = rf"[\"'\])]{{0,3}}[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*{_QUOTED}"
+_LINK = lazy_pattern(
+    rf"{_FIELD}|(?P<assign>{_ASSIGN})(?:(?P<here>{_HERE})|{_BRACKET})?|{_ELSE}"
+    rf"|(?P<call>\([ \t]*{_QUOTED})|(?P<comma>[\"']?,[ \t]*{_QUOTED})"
+    r"|(?P<cell>[ \t]*[|│][ \t]*(?=[^\s|]))|(?P<tag>[\"']?>\s{0,40}|</key>\s{0,40}<string>)"
+)
+"""The text between a name and a value in places where only a random value is a secret."""
+_NEXT_ITEM = lazy_pattern(r"[\"'],\s{0,40}[\"'](?P<item>[^\s\"']{8,400})(?=[\"']\s{0,40}[,\])])")
+_CALLEE = lazy_pattern(
+    r"\b(?:get|env|getenv|setdefault|fetch|setenv|putenv|set|put|add|header|\w*(?:Header|Property|Env)|append|pair)"
+    r"\(\s{0,40}[\"']\Z|[{\[(]:\Z",
+    re.IGNORECASE,
+)
+"""The text before a name whose value is the next argument of a call, or the next item of a tuple in Elixir."""
+_READS = lazy_pattern(
+    r"(?i:get|fetch|read|load|find|is|has|check|validate|verify|parse|decode|test|with_?out)(?![a-z])"
+)
+_ROW = lazy_pattern(r"[ \t]*[|│]?[ \t]*\Z")
+_GOES_ON = lazy_pattern(r"[\w(\[{.]")
+_SHORTEST_BARE = 16
 _SET = lazy_pattern(
-    r"[\w.-]*(?:\\?[\"']?\]?[ \t]*(?::=|[=:](?!=)[=>]?)[ \t]*[^\s=(\[{]|>[^\s<]|[\"'],[ \t]*[\"']"
+    rf"[\w.-]*(?:{_ASSIGN}(?:{_HERE}|{_BRACKET})|{_FIELD}|{_ELSE}|\([ \t]*{_QUOTED}|[\"']?,[ \t]*{_QUOTED}"
+    r"|[ \t]*[|│][ \t]*[^\s|]|[\"']?>\s{0,40}[^\s<]|</key>\s{0,40}<string>"
+    r"|\\?[\"']?\]?[ \t]*(?::=|[=:](?!=)[=>-]?)[ \t]*[^\s=(\[{]"
     r"|(?::[ \t]*|[ \t]+)[\w.<>&*]{1,40}[ \t]*=[ \t]*[\"']|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
-    r"|[ \t]+(?:for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
+    r"|[ \t]+(?:(?:(?:is|was)[ \t]+\w+[ \t]+)?for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?"
+    r"[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
 """A fast check whether a value is assigned to the name at all."""
 _HEAD = lazy_pattern(r"[\w.-]*\Z")
@@ -37,14 +68,16 @@ _SIGN = lazy_pattern(
     re.IGNORECASE,
 )
 _GAP = lazy_pattern(
-    r"[ \t]+(?P<verb>for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?(?=[\"']?[^\s\"'-])", re.IGNORECASE
+    r"[ \t]+(?P<verb>(?:(?:is|was)[ \t]+\w+[ \t]+)?for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?"
+    r"(?=[\"']?[^\s\"'-])",
+    re.IGNORECASE,
 )
 """The text between a name and its value if there is no operator."""
 _DIRECTIVES = frozenset({"requirepass", "masterauth", "bindpw", "rootpw"})
 """Settings of Redis and LDAP that are written without a sign."""
 _DIRECTIVE_WORDS = frozenset({"password", "passwd", "passphrase"})
 _COMMAND = lazy_pattern(
-    r"(?:\b(?:ENV|SetEnv|fastcgi_param|uwsgi_param|setenv|setx"
+    r"(?:(?:\b|#[ \t]*)(?:ENV|SetEnv|define|fastcgi_param|uwsgi_param|setenv|setx"
     r"|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
     r"|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z"
 )
@@ -65,15 +98,24 @@ _APART = lazy_pattern(r"(?:\A|[^\w.-]|\d-)\Z")
 _HEADER = lazy_pattern(r"(?:x(?:-[a-z]+)+|private-token|api-key|apikey)[\"']?:[ \t]", re.IGNORECASE)
 """Headers of HTTP that hold a secret."""
 _SENTENCE = lazy_pattern(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
-_OPEN = lazy_pattern(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
+_OPEN = lazy_pattern(
+    r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*(?:!\S+[ \t]+)?[|>][+-]?[ \t]*\r?\Z|</key>[ \t]*\r?\Z"
+    rf"|{_ASSIGN}(?:[\[({{\\]|[\w. ]{{1,40}}\(|\"\"\"\\?|'''\\?|<<[-~]?[\"']?\w{{1,30}}[\"']?)[ \t]*\r?\Z"
+)
+"""The end of a line after a name whose value is on the next line."""
+_UNFINISHED = lazy_pattern(
+    r"[\w.-]*[\"']?(?:[ \t]*[:=]?[ \t]*\{[^{}]{0,300}|>\s{0,40}[^\s<]{0,200}\s{0,40}(?:</?[\w.:-]*)?)\Z"
+)
+"""A name that opens a block or an element, and what the text has of it."""
 _PAIR_HEAD = lazy_pattern(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
 """The text before a name whose value follows in a separate `value` field, as in Kubernetes lists and XML."""
 _DEFINES = lazy_pattern(r"\bdefine\([ \t]*[\"']\Z")
 """The text before a constant's name in PHP, whose value follows after a comma."""
 _VALUE = lazy_pattern(
-    r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
+    r"[rbfu@]{0,2}(?:\\\"(?P<inner>[^\"\n\\]{5,})\\\"|\"(?P<double>(?:[^\"\n\\]|\\.){5,})\"|'(?P<single>[^'\n]{5,})')"
+    r"|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|\\]|\\.|\$(?![({])){5,}(?![(\[{]))"
 )
-_ELEMENT = lazy_pattern(r"(?P<bare>[^\s<]{5,})(?=</)")
+_ELEMENT = lazy_pattern(r"(?P<bare>[^\s<]{5,1000})(?=\s{0,40}(?:</|\Z))")
 """The content of an element of XML."""
 _PHRASE = lazy_pattern(
     r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE
@@ -116,7 +158,7 @@ def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list
     offsets = {offset for mark in marks for offset in _occurrences(lowered, mark) if _SET.match(lowered, offset)}
     for offset in sorted(offsets):
         if (not settings or offset >= settings[-1].end) and (setting := _setting_at(text, offset)):
-            settings.append(setting)
+            settings += [setting, *_next_items(text, setting)]
     return settings
 
 
@@ -139,6 +181,14 @@ def names_what_follows(line: str) -> bool:
     return any(end is not None and _OPEN.match(lowered, end.end()) for end in ends)
 
 
+def unfinished_block(text: str) -> int | None:
+    """Return the start of the line where a secret's name opens a block or element that the text cuts off, or None."""
+    first = max(0, len(text) - _LONGEST_HEAD)
+    tail = lower_case(text[first:])
+    starts = [at for mark in MARKS for at in _occurrences(tail, mark) if _UNFINISHED.match(tail, at)]
+    return text.rfind("\n", 0, first + min(starts)) + 1 if starts else None
+
+
 def _occurrences(text: str, mark: str) -> Iterator[int]:
     offset = text.find(mark)
     while offset >= 0:
@@ -152,10 +202,27 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     offset -= len(_HEAD.findall(text[max(0, offset - _LONGEST_NAME) : offset])[0])
     if context := _OF_CONTEXT.match(text, offset, name_end):
         offset = context.end()
+    if text[offset - 1 : offset] == "\\" and text[offset] in "nrt":  # an escaped line break before the name
+        offset += 1
     name = text[offset:name_end]
     word = secret_word(name) or _word_of_two(text, offset, name)
-    if not word:
-        return None
+    if word and (setting := _in_configuration(text, offset, name_end, word)):
+        return setting
+    word = word or (secret_word(name[:-1]) if name.endswith("s") else "")
+    return _anywhere(text, offset, name_end, word) if word else None
+
+
+def _next_items(text: str, setting: Assignment) -> Iterator[Assignment]:
+    """Yield the random values that follow a value in the same list."""
+    end = setting.end
+    while (item := _NEXT_ITEM.match(text, end)) and is_random(item["item"]):
+        end = item.end("item")
+        yield Assignment(item.start("item"), end, setting.name)
+
+
+def _in_configuration(text: str, offset: int, name_end: int, word: str) -> Assignment | None:
+    """Return the assignment of a value in a line of configuration or a known part of one, or None."""
+    name = text[offset:name_end]
     sign = _SIGN.match(text, name_end)
     if sign and (phrase := _phrase(text, offset, word, sign)):
         return Assignment(*phrase.span(), _label(name))
@@ -170,9 +237,38 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     is_variable = is_option or ((name.isupper() or name in _NPM) and sign["sign"] == "=" and sign.group() == "=")
     if not is_option and not _stands(text, offset, sign, value, is_variable=is_variable):
         return _in_a_sentence(text, offset, name, sign, value)
-    if not looks_secret(secret, word, is_quoted=kind != "bare", is_variable=is_variable):
+    is_quoted = kind != "bare" or "\\ " in secret
+    if not looks_secret(secret, word, is_quoted=is_quoted, is_variable=is_variable):
         return None
     return Assignment(value.start(kind), value.start(kind) + len(secret), _label(name))
+
+
+def _anywhere(text: str, start: int, name_end: int, word: str) -> Assignment | None:
+    """Return the assignment of a random value in any place of source code or of a table, or None."""
+    link = _LINK.match(text, name_end)
+    value = (_ELEMENT if link["tag"] else _VALUE).match(text, link.end()) if link else None
+    if link is None or value is None:
+        return None
+    kind, name, before = value.lastgroup or "", text[start:name_end], text[max(0, start - 60) : start]
+    if kind == "bare" and not _may_be_bare(text, before, link, value):
+        return None
+    if (link["comma"] and not _CALLEE.search(before)) or (link["call"] and _READS.match(name)):
+        return None
+    if not is_chosen(value[kind], word) or any(map(str.isspace, value[kind])) or names_itself(value[kind], word):
+        return None
+    return Assignment(value.start(kind), value.end(kind), _label(name))
+
+
+def _may_be_bare(text: str, before: str, link: re.Match[str], value: re.Match[str]) -> bool:
+    """Return whether a value without quotes may be a secret here: in an element, a cell, a block, or a long one."""
+    if link["tag"]:
+        return before.endswith("<") or not link["tag"].startswith(">")
+    if link["here"]:
+        return True
+    if link["cell"]:
+        return bool(_ROW.match(before.rpartition("\n")[2]))
+    is_apart = before[-1:] in ("", " ", "\t", ",") or before.endswith(("${", "\\n", "\\r", "\\t"))
+    return is_apart and len(value["bare"]) >= _SHORTEST_BARE and not _GOES_ON.match(text, value.end())
 
 
 def _phrase(text: str, start: int, word: str, sign: re.Match[str]) -> re.Match[str] | None:

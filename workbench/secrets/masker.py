@@ -16,8 +16,10 @@ from urllib.parse import quote
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.secrets.assignments import lower_case, marks_in, settings_in
+from workbench.secrets.manifests import values_in
 from workbench.secrets.secret_names import holds_secret
-from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, in_outline, names_in, outline, parts_of
+from workbench.secrets.shape import LONG, Shape, Words, in_outline, outline, parts_of
+from workbench.secrets.shapes import SHAPES, names_in
 
 _SHORTEST = 8
 _SHORTEST_FORM = 12
@@ -82,7 +84,7 @@ class SecretMasker:
             return True
         parts, names = _outlined(text)
         marks = marks_in(parts["every"].lower())
-        if any(shape.may_stand_in(parts, marks, names) for shape in SHAPES):
+        if any(shape.may_stand_in(parts, marks, names) for shape in SHAPES) or any(values_in(text)):
             return True
         return bool(marks) and bool(settings_in(text, lower_case(text), marks))
 
@@ -93,6 +95,8 @@ class SecretMasker:
         if self._pattern and any(value in parts[part] for value, part in self._gates):
             text = self._pattern.sub(lambda match: cover(self._names[match.group()], match.group()), text)
         text = self._without_forms(text, parts["encoded"], cover)
+        if "kind" in parts[""] and "Secret" in parts[""]:
+            text = _without_manifests(text, cover)
         marks = marks_in(parts["every"].lower())
         for shape in SHAPES:
             if shape.may_stand_in(parts, marks, names):
@@ -190,6 +194,14 @@ def _forms(value: str) -> set[str]:
 
 def _covered_form(cover: Cover, name: str, match: re.Match[str]) -> str:
     return cover(name, match.group())
+
+
+def _without_manifests(text: str, cover: Cover) -> str:
+    pieces, end = [], 0
+    for start, stop in values_in(text):
+        pieces += [text[end:start], cover("of Kubernetes", text[start:stop])]
+        end = stop
+    return "".join([*pieces, text[end:]])
 
 
 def _without_settings(text: str, marks: Collection[str], cover: Cover) -> str:

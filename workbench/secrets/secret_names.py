@@ -14,7 +14,9 @@ from workbench.lazy_pattern import lazy_pattern
 _NAME = lazy_pattern(
     r"(?:^|_|API|ACCESS|SECRET|PRIVATE|PRIV|MASTER)KEYS?(?:_?ID|_BASE|_DATA|_JSON|_PEM|_HEX|_B64|_BASE64)?"
     r"(?:_?V?\d+|_(?:OLD|NEW|DEV|TEST|LIVE|STAGING|PROD(?:UCTION)?))?$|PASS|PWD|PASSPHRASE|SECRET|TOKEN|BEARER|COOKIE"
-    r"|(?:^|_)(?:PW|(?:SSH|SIGNING|GPG)_PRIVATE|(?:HMAC|HASH|PASSWORD|SESSION)_SALT)$"
+    r"|(?:BIND|ROOT)_?PW$|(?:^|_)PSK$|(?:^|_)ID_(?:RSA|DSA|ECDSA|ED25519)$|(?:^|_)X[CS]RF$|(?:RECOVERY|BACKUP)_CODES?$"
+    r"|(?:^|_)(?:PW|(?:SSH|SIGNING|GPG|RSA|DSA|ECDSA|ED25519)_PRIVATE|(?:HMAC|HASH(?:ID)?S?|PASSWORD|SESSION)_SALT)$"
+    r"|(?:WALLET|TOTP|OTP|MFA)_SEED$|STORAGE_SAS$|KEYRING_DATA$|(?:ACCESS|AUTH)_CODE$"
     r"|(?:^|_)(?:MNEMONIC|SEED_?PHRASE|SERVICE_ACCOUNT_JSON|WEBHOOK(?:_URL)?|CREDS?|HMAC|PEPPER|PIN_CODE"
     r"|(?:NETRC|KEYFILE|KUBECONFIG|SERVICE_ACCOUNT|SA)_(?:CONTENTS?|DATA|JSON|B64|BASE64))$"
     r"|(?:^|_)SK$|(?<![SP])PIN(?:_?\d+)?$|(?:^|[^A-Za-z])[TH]?OTP(?:$|[^A-Za-z])|OTP$"
@@ -34,8 +36,10 @@ It has a digit and 20 characters, or 10 in which letters, digits and cases alter
 _LOGIN = (
     rf"://(?:[^/\s:@\"']{{0,200}}:[^/\s@\"']{{1,400}}|{TOKEN_AS_USER}[^\s/@]{{10,400}})@"
     r"|\bjdbc:oracle:\w{1,10}:[^\s/@]{1,80}/[^\s/@]{1,200}@"
-    r"|(?:^|[?&;#\s])(?:(?:\w[\w.-]{0,40}?)?(?:passw(?:or)?d|pwd|passphrase|secret|token|(?:api|account)[_-]?key)|sig)"
+    r"|(?:^|[?&;#\s])(?:(?:(?:-D|--)?\w[\w.-]{0,40}?)?(?:passw(?:or)?d|pwd|passphrase|secret|token|(?:api|account)[_-]?key)|sig)"
     r"[ \t]*=[ \t]*(?![$<{])[^\s&;]{3}"
+    r"|(?:^|\s)--(?:[\w-]{0,40}-)?(?:password|secret|token|api-key) +(?![$<{-])[^\s&;]{3}"
+    r"|[\"'](?:\w{0,40}_)?(?:password|secret|token|auth|api_?key|private_key)[\"']\s*:\s*[\"'][^\s\"']{6}"
     r"|\bauthorization[\"']?\s{0,9}[:=]\s{0,9}[\"']?(?:(?:bearer|basic|token)(?:\s|%20))?[\w.~+/-]{8}"
     r"|\bbearer(?:\s|%20)[\w.~+/-]{16}"
 )
@@ -48,6 +52,8 @@ _TOKEN = (
     r"gh[pousr]_\w{30}|github_pat_\w{30}|gl(?:pat|rt|dt|ptt|cbt|ft|oas|soat)-[\w-]{16}|(?:xox[abprs]|xapp)-[\w-]{10}"
     r"|(?:sk|gsk|xai|whsec|rk_live|sk_live|sk_test)[-_](?=[\w-]{0,80}\d)[\w-]{20}|A[KS]IA[0-9A-Z]{16}"
     r"|AIza[\w-]{35}|npm_\w{36}|pypi-AgE[\w-]{40}|SG\.[\w-]{20}|hf_\w{30}|dop_v1_\w{40}|hvs\.[\w-]{20}"
+    r"|(?:lin_api|dckr_pat|shpss|figd|glsa|sbp|sntrys|sntryu|pscale_tkn|pscale_pw|ATATT3|NRAK|tskey|ntn|PMAK|xkeysib)"
+    r"[-_A-Za-z](?=[\w.=-]{0,80}\d)[\w.=-]{14}|1//0[\w-]{40}|\d{8,10}:AA[\w-]{30}|[\w~.-]{3}[78]Q~[\w~.-]{31}"
     r"|AGE-SECRET-KEY-1|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|dapi[0-9a-f]{32}|shpat_\w{20}|rubygems_\w{40}|ya29\.[\w-]{30})"
 )
 """Matches a key or token whose issuer its beginning names, whatever the variable is called."""

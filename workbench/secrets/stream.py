@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.secrets.assignments import begins_a_setting, names_what_follows
+from workbench.secrets.assignments import begins_a_setting, names_what_follows, unfinished_block
+from workbench.secrets.manifests import unfinished_manifest
 from workbench.secrets.masker import SecretMasker
 from workbench.secrets.shapes import SHAPES
 
 _LONGEST_WORD = 4096
 _LONGEST_BLOCK = 16_384
+_LONGEST_MANIFEST = 65_536
 _LONGEST_NETRC = 500
 _NETRC = lazy_pattern(
     r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:(?:login|user|account)\s+\S+|#[^\n]*))*"
     r"(?:\s+(?:login|user|account|passw(?:or)?d))?\s*\Z"
 )
-_BLOCK = lazy_pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
+_BLOCK = lazy_pattern(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z|^Private-Lines:(?!.*^Private-MAC)",
+    re.DOTALL | re.MULTILINE,
+)
 _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "echo ", "printf ")
 """Marks of lines that are held until complete; echoed text may be piped into a program as a password."""
 
@@ -59,6 +64,12 @@ class SecretStream:
         block = _BLOCK.search(held)
         if block and len(held) - block.start() < _LONGEST_BLOCK:
             return block.start()
+        manifest = unfinished_manifest(held) if "apiVersion" in held else None
+        if manifest is not None and len(held) - manifest < _LONGEST_MANIFEST:
+            return manifest
+        opened = unfinished_block(self._passed + held)
+        if opened is not None and len(self._passed) + len(held) - opened < _LONGEST_WORD:
+            return max(0, opened - len(self._passed))
         start = max(held.rfind("\n"), held.rfind("\r")) + 1
         before = held.rfind("\n", 0, start - 1) + 1 if start else 0
         last = (self._passed if before == 0 else "") + held[before : start - 1] if start else ""

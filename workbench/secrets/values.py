@@ -6,13 +6,14 @@ import base64
 import re
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.secrets.vocabulary import LABELS, TERMS
 
 _PARTS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
     *("credential", "credentials", "auth", "apikey", "authtoken", "accesstoken", "clientsecret", "identitytoken"),
     *("registrytoken", "authkey", "sshpass", "pw", "storepass", "keypass", "requirepass", "masterauth", "bindpw"),
-    *("rootpw", "psk"),
+    *("rootpw", "psk", "salt"),
 })  # fmt: skip
 _KEYS = frozenset({
     *("api", "access", "secret", "private", "account", "shared", "signing", "encryption", "encrypt", "master"),
@@ -40,6 +41,7 @@ _PLACEHOLDER = lazy_pattern(
 _DOTTED = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z|\d+(?:[._-]\d+)+\Z")
 """An attribute, or a version."""
 _IDENTIFIER = lazy_pattern(r"[A-Z][A-Za-z]+\d*(?:[A-Z][a-z0-9]*)+\Z|[a-z]+(?:_[a-z0-9]+)+\Z")
+_QUALIFIED = lazy_pattern(r"[A-Za-z_]\w*(?:(?:\.|::|:|-)[A-Za-z_]\w*)*\Z")
 _NUMBERED = frozenset({
     *("auth", "base", "sha", "md", "utf", "http", "v", "es", "hs", "rs", "ps", "rsa", "p", "ed", "x", "s", "k", "h"),
     *("int", "uint", "float", "argon", "pbkdf", "blake", "ip", "ntlm", "aes", "crc", "python", "tls", "ssl", "level"),
@@ -62,6 +64,9 @@ _PROSE = lazy_pattern(
 _MOST_WORDS = 8
 _DICEWARE = lazy_pattern(r"[a-z]{3,}(?: [a-z]{3,}){3,}\Z")
 """A passphrase of four or more words."""
+_REGULAR_EXPRESSION = lazy_pattern(r"\(\?|a-z|A-Z|0-9|\\[sdwbSDW]|%[sd]|\[\^")
+_HUMPS = lazy_pattern(r"(?:[A-Z][a-z]+){3,}(?:\d{1,4}|[!?.])?\Z")
+"""Three or more words, written as one in CamelCase."""
 _TURNS = lazy_pattern(r"\d(?=[A-Za-z])|[A-Za-z](?=\d)|[!@#$%^&*+](?=\w)")
 _CLASSES = (lazy_pattern("[a-z]"), lazy_pattern("[A-Z]"), lazy_pattern("[0-9]"), lazy_pattern(r"[^\w\s]"))
 
@@ -93,9 +98,17 @@ def looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -
     if len(value) < (6 if word in _HUMAN else 8) or "://" in value:
         return False
     if " " in value:
-        return word in PHRASES and _is_passphrase(value, is_quoted=is_quoted, is_variable=is_variable)
+        is_phrase = word in PHRASES and _is_passphrase(value, is_quoted=is_quoted, is_variable=is_variable)
+        return is_phrase or (is_quoted and _is_noise(value))
+    if _is_in_camel_case(value) and (word in _HUMAN or is_variable):
+        return True
     if _PLACEHOLDER.match(value) or _reads_like_code(value, word, is_quoted=is_quoted, is_variable=is_variable):
         return False
+    return _mixes_characters(value, word, is_quoted=is_quoted, is_variable=is_variable)
+
+
+def _mixes_characters(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
+    """Return whether a value that is no placeholder and no code has the characters of a secret of this kind."""
     lower, upper, digit, other = _classes(value)
     has_letters = lower or upper
     if word == "auth":
@@ -103,12 +116,26 @@ def looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -
     if digit and has_letters:
         return True
     is_plain = value.replace("-", "").replace("_", "").isalpha()
+    if is_plain and is_quoted and not upper:
+        return word in _HUMAN and not LABELS.search(value)
     return word in _HUMAN and (is_variable or value.isdigit() or (other and has_letters and not is_plain))
+
+
+def is_chosen(value: str, word: str) -> bool:
+    """Return whether the value of a name that ends with this word is random, or words in CamelCase as a password."""
+    return is_random(value) or (word in _HUMAN and _is_in_camel_case(value))
+
+
+def names_itself(value: str, word: str) -> bool:
+    """Return whether the value is an identifier with the word by which its name is a secret's."""
+    return bool(_QUALIFIED.match(value)) and word in (part.lower() for part in _PARTS.findall(value))
 
 
 def is_random(value: str) -> bool:
     """Return whether the value is not an ordinary word: letters, digits or special characters alternate in it."""
     if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _PATH.match(value):
+        return False
+    if _REGULAR_EXPRESSION.search(value):
         return False
     return len(_TURNS.findall(value)) >= 2 and not _is_identifier(value)
 
@@ -118,8 +145,28 @@ def _classes(value: str) -> tuple[bool, ...]:
     return tuple(bool(each.search(value)) for each in _CLASSES)
 
 
+def _is_in_camel_case(value: str) -> bool:
+    """Return whether the value consists of three or more words in CamelCase that name nothing in a program."""
+    if not _HUMPS.match(value):
+        return False
+    parts = {part.lower() for part in _PARTS.findall(value)}
+    return parts.isdisjoint(TERMS) and parts.isdisjoint(_WORDS)
+
+
+def _is_a_class(value: str) -> bool:
+    """Return whether the value is in CamelCase and has two or more words of programs."""
+    words = [part.lower() for part in _PARTS.findall(value)] if value.isalnum() and value[0].isupper() else []
+    return sum(len(word) >= 4 and (word in TERMS or word in _WORDS) for word in words) >= 2
+
+
 def _is_identifier(value: str) -> bool:
     return bool(_DOTTED.match(value) or _IDENTIFIER.match(value))
+
+
+def _is_noise(value: str) -> bool:
+    """Return whether a long value mixes letters, digits and many other characters, like the salts of WordPress."""
+    others = sum(not sign.isalnum() and not sign.isspace() for sign in value)
+    return len(value) >= 40 and all(_classes(value)) and others * 5 >= len(value) and not _TEMPLATE.search(value)
 
 
 def _is_passphrase(value: str, *, is_quoted: bool, is_variable: bool) -> bool:
@@ -127,13 +174,15 @@ def _is_passphrase(value: str, *, is_quoted: bool, is_variable: bool) -> bool:
     if len(value.split()) > _MOST_WORDS or _TEMPLATE.search(value) or _PROSE.search(value):
         return False
     has_digit = any(sign.isdigit() for sign in value)
-    return has_digit or (is_quoted and (is_variable or bool(_DICEWARE.match(value))))
+    return has_digit or (is_quoted and is_variable) or bool(_DICEWARE.match(value))
 
 
 def _reads_like_code(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether the value is a path, or an unquoted identifier; a long value with digits and both cases is not."""
+    """Return whether the value is a path, a quoted expression, or an identifier; a long one with digits is not."""
+    if is_quoted and _REGULAR_EXPRESSION.search(value):
+        return True
     if len(value) >= 20 and all(_classes(value)[:3]):
-        return False
+        return not is_quoted and _is_a_class(value)
     if _PATH.match(value):
         return True
     if is_quoted or value.isdigit():
