@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.source import Module, imports, modules
-from workbench.protocol.codec import encode
-from workbench.protocol.events import ActionAssessed
+from workbench.protocol.codec import encode, without_surrogates
+from workbench.protocol.deletion_list import DeletionList
+from workbench.protocol.events import ActionAssessed, event_from_json
 from workbench.risk.assessment import Assessment
 from workbench.risk.cells import assess_cell
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
 from workbench.risk.python.rate import Judge
-from workbench.risk.reason import Reason, traits_of
+from workbench.risk.reason import Reason, Trait, traits_of
 from workbench.risk.shell.call import Call
 from workbench.rules.offers import offers
 from workbench.rules.protected_writes import unplaced_write
@@ -102,7 +103,19 @@ def test_analysis_rates_the_same_without_the_text_of_reasons(monkeypatch, rate, 
 def test_ratings_are_recorded_with_plain_text():
     for assessment in (rate(text)[0] for rate, texts in ((_line, _lines()), (_cell, _codes())) for text in texts[::5]):
         shown = reasons(assessment, shows_diff=False)
-        assert encode(ActionAssessed(action_id="a", risk=assessment.risk, reasons=shown, segments=segments(assessment)))
+        event = ActionAssessed(action_id="a", risk=assessment.risk, reasons=shown, segments=segments(assessment))
+        assert event_from_json(encode(event)) == event
+
+
+@pytest.mark.parametrize("text", ["runs another program", "runs \udce9"], ids=["plain", "not UTF-8"])
+def test_reason_is_recorded_as_text_in_every_field_of_an_event(text):
+    reason = Reason(text, Trait.RUNS)
+    deleted = DeletionList(reason=reason, summary=reason, paths=())
+    event = ActionAssessed(action_id="a", risk="HIGH", reasons=(reason,), deleted=(deleted,), no_always=reason)
+    again = event_from_json(encode(event))
+    assert again == event
+    assert {type(again.reasons[0]), type(again.deleted[0].reason), type(again.no_always)} == {str}
+    assert without_surrogates(event).reasons == (text.replace("\udce9", "\ufffd"),)
 
 
 READERS = frozenset({"startswith", "endswith", "find", "index", "count", "replace", "removeprefix", "removesuffix"})

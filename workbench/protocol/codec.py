@@ -49,26 +49,33 @@ class TaggedData(Data, tag_field="kind", tag=snake_case):
         return str(type(self).__struct_config__.tag)
 
 
+def _as_text(value: Any) -> str:
+    """Return the text of a string of a subclass, such as a reason with traits; msgspec writes only plain strings."""
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"a value of the type {type(value).__name__} cannot be written as JSON")
+
+
 def encode(message: Data) -> bytes:
     """Encode a struct as JSON; strings may contain lone surrogates.
 
     Raises TypeError for a value that JSON cannot represent.
     """
     try:
-        return msgspec.json.encode(message)
+        return msgspec.json.encode(message, enc_hook=_as_text)
     except UnicodeEncodeError:
         return json.dumps(to_plain(message), separators=(",", ":")).encode()
 
 
 def to_plain(message: Data) -> dict[str, Any]:
     """Convert a struct to types that `json` can write: dicts, tuples, lists, strings, numbers, booleans and None."""
-    plain: dict[str, Any] = msgspec.to_builtins(message)
+    plain: dict[str, Any] = msgspec.to_builtins(message, enc_hook=_as_text)
     return plain
 
 
 def without_surrogates(message: T) -> T:
     """Return the same struct with each lone surrogate replaced with U+FFFD, so that it can be stored as UTF-8."""
-    return msgspec.convert(_well_formed(msgspec.to_builtins(message)), type(message))
+    return msgspec.convert(_well_formed(msgspec.to_builtins(message, enc_hook=_as_text)), type(message))
 
 
 def _well_formed(value: Any) -> Any:

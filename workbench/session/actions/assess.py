@@ -309,8 +309,7 @@ def is_riskier(risk: Risk, previous: Risk) -> bool:
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
     """Return the reasons for the rating, unless its parts or a diff show them; a HIGH rating always has its reasons."""
-    is_redundant = len(local.parts) > 1 or (shows_diff and local.risk != "HIGH")
-    return () if is_redundant else tuple(map(str, local.reasons))
+    return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
 
 
 def segments(local: Assessment) -> tuple[Segment, ...]:
@@ -321,6 +320,5 @@ def segments(local: Assessment) -> tuple[Segment, ...]:
     if len(local.parts) > MOST_SEGMENTS:
         chosen = sorted(sorted(chosen, key=lambda at: _ORDER[local.parts[at].risk])[:MOST_SEGMENTS])
     return tuple(
-        Segment(text=part.text, risk=part.risk, reason=str(part.reason))
-        for part in map(local.parts.__getitem__, chosen)
+        Segment(text=part.text, risk=part.risk, reason=part.reason) for part in map(local.parts.__getitem__, chosen)
     )
