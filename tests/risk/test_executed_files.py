@@ -323,3 +323,76 @@ def test_files_that_editors_and_tests_write_do_not_bind_a_build(tmp_path, name):
     before = executed(tmp_path, "make")
     (tmp_path / name).write_text("x")
     assert executed(tmp_path, "make") == before
+
+
+PROJECT = {
+    "app.py": "import helper\n",
+    "helper.py": "import json\n",
+    "scripts/other.py": "",
+    "run.sh": "#!/bin/sh\npython3 app.py\n",
+    "main.c": '#include "main.h"\n',
+    "main.h": "",
+    "x.rs": "mod part;\n",
+    "part.rs": "",
+    "a.js": "require('./b')\n",
+    "b.js": "",
+    "package.json": '{"scripts": {"x": "node a.js"}}',
+}
+UNRELATED = [
+    "README.md",
+    "LICENSE",
+    "docs/notes.txt",
+    "TODO",
+    "CHANGELOG.txt",
+    "AUTHORS",
+    "data/in.csv",
+    "img/a.png",
+    "app.log",
+    "scripts/other.py",
+    "lib/unused.rs",
+    "other/unused.js",
+    "other/unused.h",
+    "web/unused.html",
+    ".env.example",
+]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 app.py",
+        "python3 -c 'import helper'",
+        "./run.sh",
+        "gcc main.c -o x && ./x",
+        "rustc x.rs",
+        "node a.js",
+        "less app.py",
+        "ssh host",
+        "git commit -m x",
+        "NODE_ENV=test DATA_DIR=data node a.js",
+        "OUT_DIR=web python3 app.py",
+        "npm view left",
+    ],
+)
+def test_edits_of_unrelated_files_do_not_make_an_approval_stale(tmp_path, line):
+    for name in (*PROJECT, *UNRELATED):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(PROJECT.get(name, "one\n"))
+    before = executed(tmp_path, line)
+    for name in UNRELATED:
+        (tmp_path / name).write_text("two\n")
+    (tmp_path / "new.md").write_text("new\n")
+    assert executed(tmp_path, line) == before
+
+
+@pytest.mark.parametrize("line", ["make", "npm run x", "cargo build", "go test ./...", "bazel build //..."])
+def test_prose_and_data_do_not_bind_a_build(tmp_path, line):
+    for name in ("Makefile", "Cargo.toml", "go.mod", "BUILD", "package.json"):
+        (tmp_path / name).write_text(PROJECT.get(name, "x:\n"))
+    before = executed(tmp_path, line)
+    assert {path.partition("/")[0] for path in names(tmp_path, before)} <= {path.name for path in tmp_path.iterdir()}
+    for name in UNRELATED:
+        if not name.endswith((".py", ".rs", ".js", ".h", ".example")):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("x")
+    assert executed(tmp_path, line) == before

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.control_files import inputs_named, lists_named
@@ -25,6 +26,7 @@ from workbench.risk.executed.project_files import (
     is_tree_program,
     members_of,
     scripts_of,
+    submodules,
 )
 from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
 from workbench.risk.executed.settings_files import add_settings, add_user_settings
@@ -81,6 +83,9 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
 def _own_program(finder: Finder, name: str, bases: Bases, depth: int) -> None:
     # Without `#!`, bash runs a program as a script. An unknown name is that of any script.
     finder.program(name, bases, depth, "" if has_unknown(name) else "shell")
+    for path in finder.lookup.at(name, bases) if not has_unknown(name) else ():
+        if finder.scripts.get(path, ("",))[0] == "python":
+            finder.shadowing(os.path.dirname(path), depth)  # noqa: PTH120 - strings
     if name.rpartition("/")[2] in table.TREE_SCRIPTS:
         add_tree(finder, (), bases, depth)
 
@@ -163,6 +168,8 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
 def _libraries(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     if program in table.CLASS_PATHS:
         _class_path(finder, rest, bases, depth)
+    elif program.rpartition("-")[2] in table.COMPILERS:
+        _compiler(finder, rest, bases, depth)
     elif program in table.JQ:
         _jq(finder, rest, bases, depth)
 
@@ -177,6 +184,17 @@ def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
             add_class_path(finder, value if equals else following, bases, depth)
     if not has_path and not any(word.endswith((".java", ".jar", ".kts")) for word in rest):
         add_tree(finder, (), bases, depth)
+
+
+def _compiler(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """Add what a compiler takes from directories that its options name: programs of its own, headers, libraries."""
+    for word, following in _with_next(rest):
+        if not (match := table.COMPILER_FLAGS.fullmatch(word)):
+            continue
+        directory = os.path.normpath(match[2] or following or ".")
+        add_directory(finder, directory, bases, depth)
+        for name in table.COMPILER_FILES[match[1][:1]] if directory == "." else ():
+            finder.program(name, bases, depth)
 
 
 def _jq(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -202,6 +220,8 @@ def _load_flag(finder: Finder, letter: str, value: str, bases: Bases, depth: int
 def _script(finder: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
     if word.rpartition("/")[2] in table.TREE_SCRIPTS:
         add_tree(finder, (), bases, depth)
+    for path in finder.lookup.at(word, bases) if kind == "python" else ():
+        finder.shadowing(os.path.dirname(real_path(path)), depth)  # noqa: PTH120 - strings
     if not finder.program(word, bases, depth, kind):
         for inner in ("__main__.py", "index.js", "package.json"):
             finder.program(f"{word}/{inner}", bases, depth, kind)
@@ -216,6 +236,7 @@ def _loaded(finder: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> 
 
 def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> None:
     if kind == "python":
+        finder.shadowing(bases[0], depth)
         finder.python_text(code, bases, depth)
     elif kind == "shell":
         commands = list(commands_in(code))
@@ -347,12 +368,14 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
     for name in plain[:3]:
         expected |= {name, f"pre{name}", f"post{name}"}
     members = members_of(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
-    for base in dict.fromkeys((*bases, *members)):
-        for directory in upwards(base, finder.workspace):
-            for name, line in scripts_of(f"{directory}/package.json", finder.pending):
-                if name in expected and depth < _DEEPEST:
-                    finder.lines.append((f"{directory}/package.json", line))
-                    _inline(finder, line, (directory, *bases), depth + 1, "shell")
+    starts = dict.fromkeys((*bases, *members)) if depth < _DEEPEST else ()
+    for directory in (each for base in starts for each in upwards(base, finder.workspace)):
+        for name, line in scripts_of(f"{directory}/package.json", finder.pending):
+            if name in expected:
+                finder.lines.append((f"{directory}/package.json", line))
+                _inline(finder, line, (directory, *bases), depth + 1, "shell")
+    if verb == "explore" and depth < _DEEPEST:
+        command(finder, plain[2:], (*(f"{bases[0]}/node_modules/{name}" for name in plain[1:2]), *bases), depth + 1)
     for word in plain[:2]:
         if word in table.CONFIGURED:
             _program_reads(finder, word, [], bases, depth + 1)
@@ -368,7 +391,8 @@ def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
             add_git_values(finder, f"{key.rpartition('.')[2]} = {value}", bases, depth)
     for at, word in enumerate(rest[:8]):
         if word in table.GIT_RUNS:
-            _wrapped(finder, rest[at + 1 :], bases, depth)
+            inside = submodules(finder, bases) if word == "foreach" else ()
+            _wrapped(finder, rest[at + 1 :], (*bases, *inside), depth)
 
 
 def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -376,6 +400,10 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
     if not rest:
         return
     inner = (*bases, *(f"{base}/src" for base in bases))
+    finder.shadowing(bases[0], depth)
+    for word in rest[1:20]:
+        if "import " in word:  # code for timeit and others
+            finder.python_text(word, bases, depth)
     finder.module(rest[0], inner, depth)
     finder.installed_module(rest[0], _DEEPEST)
     finder.program(f"{rest[0].replace('.', '/')}/__main__.py", inner, depth, "python")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
@@ -37,6 +38,8 @@ LOADED_ENDINGS: Final = (
     ".so", "/index.js", "/index.ts",
 )  # fmt: skip
 """Endings that may be omitted from the name of a loaded file."""
+_LIBRARY: Final = sys.stdlib_module_names - {"__main__", "antigravity", "idlelib", "imp", "lib2to3", "test", "this"}
+"""The modules of Python's library that other modules import."""
 _NODE_ENDINGS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
 
@@ -206,6 +209,17 @@ class Finder:
                 bases = tuple(base for base in bases if self._is_directory(f"{base}/{path}"))
                 if not bases:
                     return
+
+    def shadowing(self, directory: str, depth: int) -> None:
+        """Add the modules in a directory that Python imports rather than those of its library or of installed packages.
+
+        The directory of a script, or the one in which a module or code starts, is searched first.
+        """
+        installed = {name for each in self._installed(f"{self.workspace}/x") for name in self.lookup.entries(each)}
+        for name in sorted(self.lookup.entries(directory)):
+            module = name.removesuffix(".py")
+            if (module in _LIBRARY and module.isidentifier()) or not installed.isdisjoint((module, f"{module}.py")):
+                self.module(module, (directory,), depth)
 
     def _may_have_module(self, base: str, name: str) -> bool:
         is_missing = all(self.lookup.has_not(base, each) for each in (name, f"{name}.py"))

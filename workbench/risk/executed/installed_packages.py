@@ -56,7 +56,7 @@ def node_package(name: str, directory: str, workspace: str) -> str:
         return ""
     while directory.startswith(workspace):
         path = f"{directory}/node_modules/{match[1]}"
-        if os.access(f"{path}/package.json", os.F_OK):
+        if any(os.access(f"{path}/{name}", os.F_OK) for name in ("package.json", "index.js")):
             return path
         directory = os.path.dirname(directory)  # noqa: PTH120
     return ""

@@ -50,6 +50,16 @@ CLASS_PATH_FLAGS: Final = words(
     "-Djava.class.path"
 )
 """Options that name the path of directories and archives from which the programs in CLASS_PATHS load classes."""
+COMPILERS: Final = words("cc c++ gcc g++ clang clang++ gfortran tcc nvcc ld icx icpx")
+COMPILER_FLAGS: Final = lazy_pattern(r"-(B|I|L|F|iquote|isystem|idirafter|isysroot)(.*)", re.DOTALL)
+COMPILER_FILES: Final = {
+    "B": ("cc1*", "as", "ld*", "collect2", "lto*", "f951", "*crt*.o", "lib*"),
+    "L": ("lib*.*",),
+    "I": (),
+    "F": (),
+    "i": (),
+}
+"""What a compiler takes from its working directory, by the first letter of the option that names the directory."""
 TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py waf artisan console rails spark yii")
 """Scripts that load modules of their project without naming them."""
 MOVES: Final = words("cd pushd")
@@ -220,6 +230,7 @@ SAME: Final = {
     **dict.fromkeys(("gradlew",), "gradle"),
     **dict.fromkeys(("mvnw",), "mvn"),
     "go-task": "task",
+    "IPython": "ipython",
 }
 CONFIGURED: Final = words(
     "jest vitest vite webpack rollup eslint next playwright mocha babel tsup astro nuxt svelte-kit cypress karma"

@@ -43,6 +43,12 @@ _TRANSIENT: Final = (
     "-wal", "-shm", "-journal",
 )  # fmt: skip
 """Endings of files that are rarely read by convention either; editors and tests write some of them at any time."""
+_PROSE: Final = lazy_pattern(
+    r"(?:readme|licen[cs]e|copying|copyright|authors|contributors|contributing|changelog|changes|news|notice|todo|"
+    r"notes?|codeowners|maintainers|thanks|faq|security|code_of_conduct)(?:[.-]\w+)?\Z",
+    re.IGNORECASE,
+)
+"""Names of files that people read, whatever their ending."""
 _TREE_ENDINGS: Final = (
     *CODE_ENDINGS,
     *(
@@ -144,6 +150,7 @@ _OFTEN_SET: Final = words("branch user color advice init pull rerere status colu
 """Sections of git's settings that neither run commands nor name URLs."""
 _VALUES: Final = lazy_pattern(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[\w-]+[ \t]*=[ \t]*\"?([^\n]{1,1000})", re.MULTILINE)
 _HOOKS_PATH: Final = lazy_pattern(r"\bhookspath[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE)
+_SUBMODULE: Final = lazy_pattern(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\n\"]{1,200})", re.MULTILINE)
 _MOST_VALUES: Final = 200
 _LONGEST_SETTINGS: Final = 200_000
 _AWK_LOADS: Final = lazy_pattern(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
@@ -197,7 +204,7 @@ def _may_be_code(path: str, top: str) -> bool:
     directory, _, name = path.rpartition("/")
     if path.lower().endswith(_TREE_ENDINGS) or path.endswith(_TREE_ENDINGS):
         return True
-    return ("." not in name[1:] or directory == top) and not name.endswith(_TRANSIENT)
+    return ("." not in name[1:] or directory == top) and not (name.endswith(_TRANSIENT) or _PROSE.match(name))
 
 
 def _state(finder: Finder, path: str) -> bytes:
@@ -283,6 +290,17 @@ def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
         for path in finder.lookup.at(pattern, directories):
             if not path.endswith(".sample"):
                 finder.add(path, (finder.workspace,), depth, "shell")
+
+
+def submodules(finder: Finder, bases: Bases) -> Bases:
+    """Return the directories of a repository's submodules, in which `git submodule foreach` runs its command."""
+    for directory in bases[:2]:
+        path = f"{directory}/.gitmodules"
+        text = finder.pending.get(path) or start_of(path)
+        if text:
+            paths = islice(_SUBMODULE.findall(text), _MOST_VALUES)
+            return tuple(os.path.normpath(os.path.join(directory, each)) for each in paths)  # noqa: PTH118
+    return ()
 
 
 def add_awk_libraries(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
@@ -374,7 +392,7 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 def _directories(word: str, directory: str) -> Iterator[str]:
-    name = word.removesuffix("/...").removeprefix("//").partition(":")[0]
+    name = word.removeprefix("//").removesuffix("...").partition(":")[0]
     path = os.path.normpath(os.path.join(directory, name or "."))  # noqa: PTH118 - strings
     if os.path.isdir(path):  # noqa: PTH112 - a string
         yield path

@@ -54,15 +54,17 @@ _IMPORTS: Final = lazy_pattern(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]{0,2000}\)|[\w ,*\t]+)|import[ \t]+([\w., \t]+))", re.M
 )
 _LOADED: Final = lazy_pattern(
-    r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use|source|input|do)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
+    r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once|_str|_bytes)?|import|from|load|dofile|use|source|input|do)\b!?\s*\(?\s*)["']([^"'\n]{1,200})["']"""
 )
 _LOADED_PLAIN: Final = lazy_pattern(
     r"^[ \t]*(?:source|load|include|require|use|import|\.|\\ir?|\\include(?:_relative)?|\\\.|\.read|\.load|"
     r"%run|-r|--require|--import|//go:generate)"
-    r"[ \t]+[\"']?([\w./:@-]+)",
+    r"[ \t]+(?:qualified[ \t]+|static[ \t]+)?[\"']?([\w./:@-]+)",
     re.M,
 )
 """Matches an unquoted name after `source`, `load` and similar words, as in bats, Tcl, Perl, SQL and option files."""
+_RUST_MODULE: Final = lazy_pattern(r"\bmod[ \t]+(?:r#)?(\w{1,100})[ \t]*;")
+_JAVA_CLASS: Final = lazy_pattern(r"\b[A-Z]\w{0,100}\b")
 _WILDCARD: Final = lazy_pattern(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
 _FILE_BY_KEY: Final = lazy_pattern(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""
@@ -252,8 +254,21 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         modules = (*modules, *plugins_named(text), *modules_in(code))
         names, searched = (*scripts_named(text), *paths), (*directories_named(text), *search_paths_in(code))
         return ScannedFile(digest, shebang, modules=modules, names=names, search_paths=searched, kind=kind)
-    names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *joined_names(text), *scripts_named(text))
+    loaded = (*loaded_names(text), *plain_names(text))
+    names = (*loaded, *_beside(PurePath(path).suffix, text, loaded), *quoted_names(text), *joined_names(text))
+    names = (*names, *scripts_named(text))
     return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
+
+
+def _beside(suffix: str, text: str, loaded: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the same language that code loads by the names of modules or classes: `a.b` for `a/b.hs`."""
+    if suffix not in CODE_ENDINGS:
+        return
+    yield from (f"{name.replace('.', '/')}{suffix}" for name in loaded if "/" not in name)
+    for module in islice(_RUST_MODULE.findall(text), _MOST_PLAIN) if suffix == ".rs" else ():
+        yield from (f"{directory}{module}{ending}" for directory in ("", "*/") for ending in (".rs", "/mod.rs"))
+    for name in islice(dict.fromkeys(_JAVA_CLASS.findall(text)), _MOST_NAMES) if suffix == ".java" else ():
+        yield f"{name}.java"
 
 
 _PROGRAM_SET: Final = lazy_pattern(
