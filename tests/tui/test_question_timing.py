@@ -135,3 +135,45 @@ def test_keys_after_a_stall_count_only_if_they_were_shown_before(
     assert warning is was_shown
     now += 3.0
     assert quiet.accepts(events.Key("y", "y")) is was_shown
+
+
+class TickRecorder:
+    """A repeating timer that ticks only when a test says so, and knows whether it is paused."""
+
+    def __init__(self) -> None:
+        self.is_paused = False
+
+    def pause(self) -> None:
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.is_paused = False
+
+
+def test_open_question_ticks_only_during_its_quiet_time() -> None:
+    """An idle question costs no processor time; whatever starts the quiet time again also starts the ticks."""
+    now, timer, ticks, hints = 10.0, TickRecorder(), [], []
+
+    def every(seconds, tick):
+        ticks.append(tick)
+        return timer
+
+    quiet = QuietTime(lambda: now, every, lambda: hints.append(quiet.check()))
+    quiet.begin()
+    for start_again in (lambda: None, quiet.begin, quiet.restart):
+        start_again()
+        ticks[0]()
+        assert not timer.is_paused
+        now += QUIET
+        ticks[0]()
+        assert (timer.is_paused, hints[-1]) == (True, True)
+    assert len(ticks) == 1
+
+
+def test_key_that_comes_too_early_keeps_the_ticks() -> None:
+    now, timer = 10.0, TickRecorder()
+    quiet = QuietTime(lambda: now, lambda seconds, tick: timer, lambda: None)
+    quiet.begin()
+    timer.pause()
+    assert not quiet.accepts(events.Key("y", "y"))
+    assert not timer.is_paused

@@ -11,6 +11,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.timer import Timer
+from textual.widget import Widget
 
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.textual_seam.screen import is_batching
@@ -19,7 +20,7 @@ from workbench.view.state import ActionItem
 
 ResultT = TypeVar("ResultT")
 _TICK: Final = 0.1
-"""Seconds between two checks of the quiet time."""
+"""Seconds between two checks during the quiet time; once it is over, nothing is checked until it starts again."""
 _STALL: Final = 0.4
 """Seconds between two ticks after which the process, and with it the key reader, must have been stopped."""
 _WITHDRAWN: Final = "This request is no longer current; nothing was approved."
@@ -37,7 +38,7 @@ class QuietTime:
         every: Callable[[float, Callable[[], None]], Timer],
         show_keys: Callable[[], None],
     ) -> None:
-        """`every` starts a repeating timer; on each tick, `show_keys` updates the key hints."""
+        """`every` starts a repeating timer, which is paused after the quiet time; each tick calls `show_keys`."""
         self.clock = clock
         self.arming = Arming()
         self._every = every
@@ -73,15 +74,25 @@ class QuietTime:
     def restart(self) -> None:
         """Start the quiet time again, so that no earlier key can answer."""
         self.arming.start(self.clock())
+        self._resume()
 
     def accepts(self, event: events.Event) -> bool:
         """Record a key, a click or a paste and return whether it may answer."""
         self._check_stall()
-        return self.arming.key(self.clock() - max(0.0, time.monotonic() - event.time))
+        may_answer = self.arming.key(self.clock() - max(0.0, time.monotonic() - event.time))
+        if not may_answer:
+            self._resume()
+        return may_answer
 
     def _tick(self) -> None:
         self._check_stall()
         self._show_keys()
+        if self._was_armed and self._timer is not None:
+            self._timer.pause()
+
+    def _resume(self) -> None:
+        if self._timer is not None:
+            self._timer.resume()
 
     def _check_stall(self) -> None:
         """Start the quiet time again if the process was stopped during it.
@@ -118,8 +129,18 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         """Return the result of the screen if it is dismissed without an answer."""
 
     def on_mount(self) -> None:
-        """Restart the quiet time when the window gets the focus, because the click that focuses it is not an answer."""
+        """Restart the quiet time when the window gets the focus, because the click that focuses it is not an answer.
+
+        The keys depend on what has been seen, so they are shown again whenever a part scrolls or is laid out.
+        """
         self.watch(self.app, "app_focus", self.quiet.begin, init=False)
+        for part in self.query(Widget):
+            if part.styles.overflow_y != "hidden":
+                for name in ("scroll_y", "virtual_size", "show_vertical_scrollbar"):
+                    self.watch(part, name, self._keys_may_differ, init=False)
+
+    def _keys_may_differ(self) -> None:
+        self.call_after_refresh(self.show_keys)
 
     def on_screen_resume(self) -> None:
         """Start the quiet time once the question is painted, for the first time or after a screen above it closed."""
