@@ -56,6 +56,24 @@ def test_rule_for_a_program_concerns_text_that_is_not_analyzed(name, program, tm
         assert decisive.verdict == "ask"
 
 
+HIDES_WHAT_IT_RUNS = [
+    ("execute_bash", "command", "python3 -c 'import pickle; pickle.loads(x)'"),
+    ("execute_bash", "command", "gio launch x.desktop"),
+    ("execute_bash", "command", "busctl --user call a b c d"),
+    ("execute_bash", "command", "mv x.desktop ~/.config/autostart/"),
+    ("execute_bash", "command", "python3 -m pickle x"),
+    ("execute_ipython_cell", "code", "%unheard of"),
+    ("execute_ipython_cell", "code", "import site; site.addsitedir('/tmp/x')"),
+]
+
+
+@pytest.mark.parametrize(("tool", "argument", "text"), HIDES_WHAT_IT_RUNS)
+def test_rule_for_a_program_concerns_what_runs_code_that_is_not_visible(tool, argument, text, tmp_path):
+    decisive = deciding([parse_rule("deny $ terraform *")], subject_again(tool, {argument: text}, str(tmp_path)))
+    assert decisive
+    assert decisive.verdict == "ask"
+
+
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory) -> Path:
     """A workspace with a secret directory and two links to it."""

@@ -156,7 +156,11 @@ def _magic(line: str, context: PathContext, directory: str) -> Iterator[Part]:
         yield _settled(line, name, rest)
     else:
         yield losing(
-            Part(shortened(f"%{line}"), "HIGH", Reason("uses an unknown magic", Trait.UNCERTAIN | Trait.UNRECOGNIZED)),
+            Part(
+                shortened(f"%{line}"),
+                "HIGH",
+                Reason("uses an unknown magic", Trait.RUNS | Trait.UNCERTAIN | Trait.UNRECOGNIZED),
+            ),
             line,
             context.workspace,
         )

@@ -123,7 +123,7 @@ _DEBUGS: Final = lazy_pattern(
 def _debugger(text: str) -> tuple[Risk, str]:
     if all(_DEBUGS.fullmatch(line.strip()) for line in text.splitlines() if line.strip()):
         return "MEDIUM", "steers a debugger"
-    return "HIGH", "gives a debugger a command that may run anything"
+    return "HIGH", Reason("gives a debugger a command that may run anything", Trait.RUNS)
 
 
 def _calculator(text: str) -> tuple[Risk, str]:

@@ -16,7 +16,9 @@ _BY_TERMINAL = Reason("is run by the terminal", Trait.RUNS)
 PROGRAM_SETTINGS = {
     path: reason
     for reason, paths in {
-        "is started by the desktop": ".config/i3 .config/sway .config/hypr .config/bspwm .config/sxhkd .config/openbox "
+        Reason(
+            "is started by the desktop", Trait.RUNS
+        ): ".config/i3 .config/sway .config/hypr .config/bspwm .config/sxhkd .config/openbox "
         ".config/awesome .config/qtile .config/plasma-workspace .config/autostart-scripts .xmonad "
         ".local/share/dbus-1 .local/share/systemd .local/share/nautilus/scripts",
         _BY_TERMINAL: ".config/wezterm .config/kitty .config/alacritty .config/ghostty .config/foot "

@@ -91,15 +91,15 @@ CODE_DIRECTORIES = {
     **dict.fromkeys(words(".bashrc.d .zshrc.d .zsh .oh-my-zsh"), BY_SHELL),
     **dict.fromkeys(words(".ipython .jupyter"), BY_INTERPRETER),
     ".mvn": FOR_BUILD,
-    "init.d": "is started at each boot, or by each build",
+    "init.d": Reason("is started at each boot, or by each build", Trait.RUNS),
     **dict.fromkeys(words(".forgejo .gitea .woodpecker .buildkite .teamcity .semaphore"), "modifies CI configuration"),
     ".gnupg": "changes keys",
     ".aws": "changes credentials",
     ".kube": "changes credentials",
     ".docker": "changes credentials",
-    "autostart": "is started at each login",
-    "launchagents": "is started at each login",
-    "launchdaemons": "is started at each boot",
+    "autostart": Reason("is started at each login", Trait.RUNS),
+    "launchagents": Reason("is started at each login", Trait.RUNS),
+    "launchdaemons": Reason("is started at each boot", Trait.RUNS),
     "cron.d": Reason("runs on a schedule (cron)", Trait.RUNS),
 }
 """Directories whose files are all protected, wherever such a directory is; compared ignoring case."""
@@ -110,7 +110,7 @@ CODE_PATHS = {
     ".config/ohw": "changes the configuration or the logs of the agent",
     ".local/share/ohw": "changes the records of the agent, such as its sessions and what is approved",
     ".local/state/ohw": "changes the configuration or the logs of the agent",
-    ".config/systemd": "is started at each login",
+    ".config/systemd": Reason("is started at each login", Trait.RUNS),
     ".config/fish": BY_SHELL,
     ".config/git": FOR_GIT,
     ".github/agents": "changes an agent's instructions",
@@ -136,7 +136,7 @@ CODE_PATHS = {
         ),
         BY_SHELL,
     ),
-    ".local/share/applications": "is started by the desktop",
+    ".local/share/applications": Reason("is started by the desktop", Trait.RUNS),
     **dict.fromkeys(
         words(
             ".local/bin .cargo/bin .pyenv/shims .rbenv/shims .asdf/shims .volta/bin .bun/bin .deno/bin .npm-global/bin"
@@ -169,7 +169,9 @@ CODE_NAMES = {
         "changes an agent's instructions": "claude.md agents.md gemini.md .cursorrules .windsurfrules "
         ".clinerules .goosehints copilot-instructions.md .aider.conf.yml .roomodes claude.local.md "
         "agents.override.md qwen.md warp.md codex.md .augment-guidelines .goosehints.local .aiderignore",
-        "changes which servers an agent starts": ".mcp.json mcp.json mcp_config.json claude_desktop_config.json "
+        Reason(
+            "changes which servers an agent starts", Trait.RUNS
+        ): ".mcp.json mcp.json mcp_config.json claude_desktop_config.json "
         ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json",
         "changes where packages come from": ".npmrc .pypirc pip.conf pip.ini .yarnrc .yarnrc.yml .condarc .gemrc "
         "nuget.config .pnpmfile.cjs pnpmfile.cjs .pnpmfile.js bunfig.toml .bunfig.toml uv.toml",

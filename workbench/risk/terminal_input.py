@@ -174,7 +174,11 @@ def _transfer(text: str) -> tuple[Risk, str]:
 
 def _pager(text: str) -> tuple[Risk, str]:
     runs = re.search(r"[!|:vsoO&]", _SEARCHES.sub("", text))
-    return ("HIGH", "may make the pager run a command or write a file") if runs else ("MEDIUM", "steers a pager")
+    return (
+        ("HIGH", Reason("may make the pager run a command or write a file", Trait.RUNS))
+        if runs
+        else ("MEDIUM", "steers a pager")
+    )
 
 
 _SEARCHES: Final = lazy_pattern(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILINE)
@@ -183,7 +187,7 @@ _SEARCHES: Final = lazy_pattern(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILIN
 
 def _editor(text: str) -> tuple[Risk, str]:
     harmless = re.fullmatch(rf"\s*(?:{_OF_EDITOR})?\s*", text)
-    return ("MEDIUM", "ends an editor") if harmless else ("HIGH", "gives an editor commands to run")
+    return ("MEDIUM", "ends an editor") if harmless else ("HIGH", Reason("gives an editor commands to run", Trait.RUNS))
 
 
 _OF_EDITOR: Final = (

@@ -55,7 +55,7 @@ def _rows() -> Iterator[Reach]:
 _NOT_DECLARED: Final = "takes code from a place that is not declared"
 _NOT_CONFIGURED: Final = "takes code from a place that is not configured"
 _FOR_USER: Final = Reason("installs a program for this user", Trait.DOWNLOADS)
-_STEERS: Final = "steers other programs"
+_STEERS: Final = Reason("steers other programs", Trait.RUNS)
 _SOURCES: Final = "changes where packages come from"
 _SERVERS: Final = (
     "flask uvicorn gunicorn hypercorn vite next nuxt jekyll hugo mkdocs jupyter streamlit rails http-server ng caddy "
@@ -130,7 +130,7 @@ gem | push yank owner signin | ! | high | publishes something
 composer | global | ! | high | {_FOR_USER.cell}
 composer | config | repositories repo | high | {_SOURCES}
 cpan cpanm luarocks raco opam | install | ! | high | {_FOR_USER.cell}
-vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send --remote-expr | high | {_STEERS}
+vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send --remote-expr | high | {_STEERS.cell}
 code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what the editor runs
 git | clone | -c --config | setting | changes what git runs [RUNS]
 git | clone init | --template | run |

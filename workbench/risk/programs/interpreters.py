@@ -38,7 +38,7 @@ _MODULES_HIGH = {
     "pyftpdlib": "opens a port",
     **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "connects to any host"),
     **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), RUNS_UNSEEN),
-    **dict.fromkeys(("keyring", "pickle"), "exposes what is stored, or runs it"),
+    **dict.fromkeys(("keyring", "pickle"), Reason("exposes what is stored, or runs it", Trait.RUNS)),
     "ensurepip": Reason("changes what Python is made of", Trait.RUNS),
 }
 _MODULES = words(
@@ -318,7 +318,7 @@ _MOST_AHEAD = 12
 def _other_ways(call: Call) -> None:
     strings = [word.text for word in call.words]
     if call.name == "osascript":
-        call.raise_to("HIGH", "steers other programs")
+        call.raise_to("HIGH", Reason("steers other programs", Trait.RUNS))
     if call.name == "pwsh" and any(_POWER_CODE.match(text) for text in strings):
         call.raise_to("HIGH", _OTHER_SHELL)
     _serves_files(call, strings)
@@ -413,7 +413,7 @@ def _agent(call: Call) -> None:
     elif call.name == "ohw" and first not in _OWN_AGENT and not first.startswith("-"):
         call.raise_to("HIGH", Reason("changes what the workbench may do", Trait.RUNS))
     else:
-        call.raise_to("HIGH", "starts an agent unwatched")
+        call.raise_to("HIGH", Reason("starts an agent unwatched", Trait.RUNS))
 
 
 _EDITOR_FLAG = lazy_pattern(

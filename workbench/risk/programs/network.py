@@ -195,7 +195,7 @@ _SSH = Spec(
     values=words("-p -l -b -c -D -e -J -L -m -O -o -Q -R -S -W -w -B"),
     paths=uses("read", "-F -i -I") | uses("write", "-E"),
     flags=flags("HIGH", "opens a way into or out of this machine", "-L -R -D -W -w -J")
-    | flags("HIGH", "reads options that may run programs", "-F -I"),
+    | flags("HIGH", Reason("reads options that may run programs", Trait.RUNS), "-F -I"),
 )
 
 

@@ -18,14 +18,15 @@ from workbench.risk.word import UNKNOWN, literal
 
 _ASKS = Spec("MEDIUM", "asks a service of the machine", operands="text")
 _FILES = Spec("MEDIUM", "asks a service of the machine", operands="read")
-_BUS = "has another process act, over the message bus"
+_BUS = Reason("has another process act, over the message bus", Trait.RUNS)
 _SERVICES = "changes services"
 _SESSIONS = "changes or ends sessions of this machine"
 _SETTINGS = "changes settings of the machine"
 _PREFERENCES = "changes settings of this user's programs"
 _LATER = Reason("runs automatically later", Trait.RUNS)
-_STEERS = "steers other programs"
-_BY_SERVICE = "has a service that runs already start programs"
+_STEERS = Reason("steers other programs", Trait.RUNS)
+_ACTS_OR_CHANGES = Reason("has another program act, or changes files", Trait.RUNS)
+_BY_SERVICE = Reason("has a service that runs already start programs", Trait.RUNS)
 
 
 def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harmless: Spec = _ASKS) -> Rule:
@@ -259,9 +260,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         words("xdg-mime xdg-settings xdg-icon-resource xdg-desktop-menu"), _acts(_PREFERENCES, "query get check")
     ),
-    "gio": _acts(
-        "has another program act, or changes files", "list info cat tree monitor help version open", harmless=_FILES
-    ),
+    "gio": _acts(_ACTS_OR_CHANGES, "list info cat tree monitor help version open", harmless=_FILES),
     "gapplication": _acts(_STEERS, "help version list-apps list-actions"),
     **always(
         "HIGH",
@@ -494,6 +493,6 @@ RULES |= {
     "hostname": _hostname,
     "sysctl": _sysctl,
     "ldconfig": Spec("HIGH", "changes which libraries are loaded", operands="text"),
-    "update-alternatives": Spec("HIGH", "changes which programs are run", operands="text"),
+    "update-alternatives": Spec("HIGH", Reason("changes which programs are run", Trait.RUNS), operands="text"),
     "renice": Spec("MEDIUM", "changes how a process is served", operands="text"),
 }

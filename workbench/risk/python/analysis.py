@@ -140,7 +140,9 @@ class _References:
                 if (base in POWERS and base != "sys") or (
                     base == "sys" and node.attr in {"modules", "meta_path", "path"}
                 ):
-                    self._judge.report(node, "HIGH", f"replaces {node.attr} of {base} for all later code")
+                    self._judge.report(
+                        node, "HIGH", Reason(f"replaces {node.attr} of {base} for all later code", Trait.RUNS)
+                    )
 
     def _subscript(self, node: ast.Subscript) -> None:
         for name in self._judge.reading.names(node.value):
@@ -151,7 +153,7 @@ class _References:
             elif name == "os.environ" and SECRET.search(key):
                 self._judge.report(node, "HIGH", "exposes a secret")
             elif name == "sys.modules" and isinstance(node.ctx, ast.Store):
-                self._judge.report(node, "HIGH", "replaces a module for all later code")
+                self._judge.report(node, "HIGH", Reason("replaces a module for all later code", Trait.RUNS))
 
 
 def _secrets(judge: Judge, every: Nodes) -> None:

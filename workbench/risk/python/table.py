@@ -115,7 +115,7 @@ ASKS_BY_METHOD: Final = words(
 
 _CONNECTS = "connects to any host"
 _RAW = "uses Python internals that cannot be analyzed"
-_LOADS = Reason("unpickles data only known at run time, which may run code", Trait.UNCERTAIN)
+_LOADS = Reason("unpickles data only known at run time, which may run code", Trait.RUNS | Trait.UNCERTAIN)
 ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(words("os.fork os.forkpty"), "starts a process beside this one"),
     **dict.fromkeys(
@@ -135,9 +135,12 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
             "types.FunctionType types.CodeType types.LambdaType code.interact "
             "code.InteractiveConsole codeop.compile_command"
         ),
-        Reason("builds code from values only known at run time", Trait.UNCERTAIN),
+        Reason("builds code from values only known at run time", Trait.RUNS | Trait.UNCERTAIN),
     ),
-    **dict.fromkeys(words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"), "changes how all code runs"),
+    **dict.fromkeys(
+        words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"),
+        Reason("changes how all code runs", Trait.RUNS),
+    ),
     **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), RUNS_URL),
     **dict.fromkeys(words("site.addsitedir site.addpackage"), Reason("loads code from elsewhere", Trait.RUNS)),
     **dict.fromkeys(
