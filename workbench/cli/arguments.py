@@ -92,6 +92,16 @@ def _command_at(words: Sequence[str]) -> int | None:
     return None
 
 
+_RISK_LINES = """each line from stdin is one action:
+  {"kind": "bash", "input": "rm -rf build"}
+  {"kind": "typed", "input": {"program": "psql shop", "text": "drop table users;"}}
+  {"kind": "python", "input": "import os"}        (also "cell", for a notebook)
+  {"kind": "file", "input": {"op": "write", "path": "/srv/app/src/a.py"}}
+each answer is one line: risk, reasons, and segments with the rating of each part
+
+`typed` is text typed into a running program: a shell, a prompt, a client."""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
@@ -104,7 +114,13 @@ def _parser(command: str) -> _Parser:
         parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="first message")
         parser.add_argument("--version", action="version", version=f"ohw {__version__}")
     else:
-        parser = _Parser(f"ohw {command}", description=_COMMANDS[command], allow_abbrev=False)
+        parser = _Parser(
+            f"ohw {command}",
+            description=_COMMANDS[command],
+            epilog=_RISK_LINES if command == "risk" else None,
+            formatter_class=shape if command == "risk" else argparse.HelpFormatter,
+            allow_abbrev=False,
+        )
         if command in _ARGUMENTS_OF:
             _ARGUMENTS_OF[command](parser)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -47,6 +48,14 @@ def _cell(code: str, context: PathContext) -> Assessment:
     return assess_cell(code, context)
 
 
+def _typed(described: Mapping[str, Any], context: PathContext) -> Assessment:
+    """Rate a text that is typed into a program, which is given as its command line."""
+    from workbench.risk.terminal_input import Waiting, assess_typed
+
+    waiting = Waiting(tuple(shlex.split(str(described["program"]))), context.workspace)
+    return assess_typed(str(described["text"]), [waiting], context, context.workspace)
+
+
 def _file(described: Mapping[str, Any], context: PathContext) -> Assessment:
     """Rate a file action; `setup` may name a link that is assumed to exist, for example `lib -> /somewhere`."""
     link = _LINK.search(str(described.get("setup", "")))
@@ -88,6 +97,7 @@ _KINDS: dict[str, Callable[[Any, PathContext], Assessment]] = {
     "bash": _bash,
     "python": _python,
     "cell": _cell,
+    "typed": _typed,
     "file": _file,
     "mcp": _mcp,
     "terminal": _terminal,

@@ -53,7 +53,10 @@ _SWITCHES = """
     GIT_OPTIONAL_LOCKS GIT_LFS_SKIP_SMUDGE HISTCONTROL
 """
 """Variables of programs that only switch something on or off, or set an amount."""
+_PROXIES = frozenset({f"{kind}_proxy" for kind in ("http", "https", "ftp", "all", "no")})
 _FINE = {
+    **dict.fromkeys([*_PROXIES, *map(str.upper, _PROXIES)], ""),
+    **dict.fromkeys(["no_proxy", "NO_PROXY"], r"[\w.,:*/-]*"),
     **dict.fromkeys(_SWITCHES.split(), _SWITCH),
     **dict.fromkeys(["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "AWS_PAGER", "GH_PAGER"], r"(?:cat)?"),
     **dict.fromkeys(["EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"], r"true|:|cat"),
@@ -153,7 +156,12 @@ def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]
         return result
     if _is_setting_of(name, value, command):
         return "HIGH", f"changes the settings of {command[:40]}"
-    if name == "IFS" or _ANY_VALUE.fullmatch(name) or (_HARMLESS.fullmatch(name) and _HARMLESS_VALUE.fullmatch(value)):
+    if (
+        name == "IFS"
+        or name.lower() in _PROXIES
+        or _ANY_VALUE.fullmatch(name)
+        or (_HARMLESS.fullmatch(name) and _HARMLESS_VALUE.fullmatch(value))
+    ):
         return "LOW", ""
     return "MEDIUM", f"gives a program a variable that is not known to be harmless: {name[:40]}"
 

@@ -86,7 +86,42 @@ def _unread(text: str, context: PathContext, directory: str) -> Assessment:
 
 
 def _rated(text: str, program: Waiting, context: PathContext, directory: str) -> Assessment | None:
-    name, rest = _name(program.words)
+    argv = _started(program.words)
+    consoles = _consoles(argv)
+    ratings = [_by_program(text, each, context, directory) for each in consoles or (argv,)]
+    worst = ratings[0]
+    for rating in ratings[1:]:
+        worst = rating if worst is None or (rating and higher(rating.risk, worst.risk) != worst.risk) else worst
+    if worst and consoles and worst.risk != "HIGH" and (method := _DESTROYING_METHOD.search(text)):
+        return one("HIGH", f"calls {method[1][:20]}, which may delete data", text)
+    return worst
+
+
+def _started(argv: Sequence[str]) -> list[str]:
+    """Return the command line without programs that only start another one: `bundle exec`, `python manage.py`."""
+    strings = list(argv)
+    while len(strings) > 2 and (strings[0].rpartition("/")[2], strings[1]) in _STARTERS:
+        del strings[:2]
+    while len(strings) > 1 and _name(strings)[0] in _INTERPRETERS and _has_console(strings[1]):
+        del strings[0]
+    return strings
+
+
+def _consoles(argv: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the prompts that a console of a framework may be, as their command lines; empty if it is none."""
+    name, rest = _name(argv)
+    if name == "beam.smp":
+        return [("iex",)] if any("iex" in word for word in rest) else [("erl",)] if "-noshell" not in rest else []
+    verb = next((word for word in rest if not word.startswith("-")), _NO_VERB)
+    return [(each,) for each in _CONSOLES.get((name, verb)) or _CONSOLES.get((name, "*"), ())]
+
+
+def _has_console(script: str) -> bool:
+    return any(name == _name([script])[0] for name, _ in _CONSOLES)
+
+
+def _by_program(text: str, argv: Sequence[str], context: PathContext, directory: str) -> Assessment | None:
+    name, rest = _name(argv)
     if name in _SHELLS:
         return None if _runs_a_file(rest) else _at_least(_shell(text, context, directory))
     if name in _PYTHONS:
@@ -196,6 +231,45 @@ _OF_EDITOR: Final = (
     r"spell|cursorline|expandtab|autoindent|ruler|(?:tabstop|ts|shiftwidth|sw|textwidth|tw)=\d+)"
 )
 """Commands that move, show, search, save or quit; options not listed here may name a program or a file."""
+
+
+_STARTERS: Final = frozenset(
+    {
+        *((name, "run") for name in words("uv poetry pipenv pdm hatch rye pixi")),
+        *(("bundle", "exec"), ("pnpm", "exec"), ("npm", "exec")),
+    }
+)
+"""Programs and their verbs that start the program named by the words behind."""
+_INTERPRETERS: Final = words("python pypy ruby php node npx spring")
+
+
+def _console_rows() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    rows = ([part.split() for part in line.split("|")] for line in _CONSOLE_TABLE.strip().splitlines())
+    return {(name, verb): tuple(prompts) for names, verbs, prompts in rows for name in names for verb in verbs}
+
+
+_CONSOLE_TABLE: Final = """
+manage.py django-admin | shell shell_plus | ipython
+manage.py django-admin | dbshell | psql mysql sqlite3
+flask scrapy | shell | ipython
+ipython | - | ipython
+irb pry | - | irb
+ts-node tsx | - | node
+jupyter | console | ipython
+rails | console c | irb
+rails | dbconsole db | psql mysql sqlite3
+console | * | irb
+artisan | tinker | php
+wp | shell | php
+drush | php php:cli core:cli | php
+lein | repl | clj
+sbt | console consoleQuick | scala
+bun deno nix | repl | node
+iex | * | iex
+"""
+_CONSOLES: Final = _console_rows()
+"""The prompts that a program and its verb open, as `PROGRAMS | VERBS | PROMPTS`; `*` is any verb, `-` none."""
+_NO_VERB: Final = "-"
 
 
 _SHELLS: Final = words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash busybox")

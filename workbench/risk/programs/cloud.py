@@ -182,6 +182,7 @@ def _kubectl(call: Call) -> None:
 _TERRAFORM = subcommands(
     {
         **dict.fromkeys(words("fmt validate version show output graph providers"), _READS),
+        **dict.fromkeys(("state list", "state show", "workspace list", "workspace show", "stack ls"), _READS),
         **dict.fromkeys(
             ("init", "plan", "get", "preview"), Spec("MEDIUM", "asks services and loads plugins", operands="text")
         ),

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code
 from workbench.risk.paths import within
+from workbench.risk.programs.exposure import OPEN_PORT
 from workbench.risk.programs.rule import words
 from workbench.risk.reason import FOR_GIT, RUNS_PACKAGE, RUNS_PROGRAM, RUNS_UNKNOWN_CODE, Reason, Trait, from_cell
 from workbench.risk.shell.call import Call
@@ -32,7 +33,6 @@ _FINE_SETTING: Final = lazy_pattern(
 _ELSEWHERE: Final = Reason("runs code from outside the workspace", Trait.RUNS)
 _AT_URL: Final = Reason("runs or installs what is at an address", Trait.RUNS)
 _TO_ANYWHERE: Final = "connects to any host"
-_OPEN_PORT: Final = "opens a port to other machines"
 
 
 class Reach(NamedTuple):
@@ -160,16 +160,16 @@ nix-collect-garbage | | -d --delete-old --delete-older-than | high | deletes wha
 nixos-rebuild darwin-rebuild | switch boot test | ! | high | changes the system
 home-manager | switch | ! | high | changes the settings of this user
 fwupdmgr | update install reinstall downgrade | ! | high | writes firmware
-tailscale | up | --ssh | high | {_OPEN_PORT}
-tailscale | funnel serve | ! | high | {_OPEN_PORT}
+tailscale | up | --ssh | high | {OPEN_PORT}
+tailscale | funnel serve | ! | high | {OPEN_PORT}
 mise rtx asdf | use global | -g --global | high | {_FOR_USER.cell}
 mise rtx | trust | ! | high | lets the settings of a directory run programs
 pixi | global | ! | high | {_FOR_USER.cell}
 bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER.cell}
 gh glab | release | create upload | high | sends files to another machine
-php | | -S | port | {_OPEN_PORT}
-{_SERVERS} | | {_BIND_FLAGS} | port | {_OPEN_PORT}
-vite npm pnpm yarn bun npx | | --host | exposed | {_OPEN_PORT}
+php | | -S | port | {OPEN_PORT}
+{_SERVERS} | | {_BIND_FLAGS} | port | {OPEN_PORT}
+vite npm pnpm yarn bun npx | | --host | exposed | {OPEN_PORT}
 """
 _REACHES: Final = tuple(_rows())
 _RECOGNIZED: Final = {

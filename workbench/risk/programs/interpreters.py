@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code, reaches_beyond_data
-from workbench.risk.paths import within
 from workbench.risk.programs.escalation import destroys
+from workbench.risk.programs.exposure import anybody_writes
 from workbench.risk.programs.rule import Rule, always, named, words
 from workbench.risk.reason import (
     LOADS_CODE,
@@ -52,7 +52,7 @@ def run_script(call: Call, script: Word) -> None:
     """Rate running a script file: MEDIUM in the project, HIGH from elsewhere."""
     call.raise_to("MEDIUM", "runs a script of the project")
     path = call.scan.absolute(script)
-    if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
+    if script.runs or path is None or UNKNOWN in script.text or anybody_writes(call, path):
         call.raise_to("HIGH", RUNS_UNKNOWN_SCRIPT)
         return
     call.paths.append(path)
@@ -60,12 +60,6 @@ def run_script(call: Call, script: Word) -> None:
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
         call.raise_to("HIGH", RUNS_OUTSIDE_SCRIPT if risk == "MEDIUM" else reason)
-
-
-def _anybody_writes(call: Call, path: str) -> bool:
-    """Return whether anyone can write to the script's directory; a workspace in /tmp belongs to the user."""
-    context = call.scan.context
-    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(context.resolved(path), context.workspace)
 
 
 def run_module(call: Call, rest: list[Word]) -> None:

@@ -219,7 +219,7 @@ _OTHER_FILES = words(
     "--gradle-user-home --project-dir --build-file --buildfile -b"
 )
 _RUN_FIRST = lazy_pattern(
-    r"--run_under|--host_jvm_args|--server_javabase|--init-script|-I\Z|--use-runner|-Dexec\.|--override_repository"
+    r"--run_under|--host_jvm_args|--server_javabase|--init-script|-I\Z|--use-runner|-Dexec\.(?!(?:args|arguments|mainClass|classpathScope|cleanupDaemonThreads)=)|--override_repository"
 )
 _AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives")
 
@@ -252,7 +252,27 @@ def sources(call: Call) -> None:
         call.raise_to(BUILD.risk, BUILD.reason)
 
 
+_OWN_FLAKE = lazy_pattern(r"run(?: (?:path:)?\.(?:/(?!\.\.)[\w.-]+)*/?(?:#[\w.+-]+)?)?(?: --(?: .*)?)?")
+"""Matches the words of `nix run` for a program that the workspace itself defines, with any arguments."""
+
+
+def _nix(call: Call) -> None:
+    """Rate nix and the commands that it runs: `nix develop -c`, `nix shell … -c`, `nix-shell --run`."""
+    strings = [word.text for word in call.words]
+    verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
+    call.raise_to("MEDIUM", "builds or enters declared surroundings")
+    if verb in {"profile", "upgrade-nix"} or (verb == "run" and not _OWN_FLAKE.fullmatch(" ".join(strings))):
+        call.raise_to("HIGH", Reason("runs or installs a package that is not installed", Trait.RUNS))
+    for at, word in enumerate(call.words[:-1]):
+        if word.text in {"--run", "--command", "-c"} and call.name == "nix-shell":
+            call.run_text(call.words[at + 1])
+        elif word.text in {"-c", "--command"}:
+            call.run_words(call.words[at + 1 :])
+            return
+
+
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(("nix", "nix-shell"), _nix),
     **dict.fromkeys(words("make gmake remake"), _make),
     "cargo": _cargo,
     "gem": _gem,

@@ -19,6 +19,7 @@ from workbench.risk.programs import (
     network,
     packages,
     project_packages,
+    services,
     system,
     text,
     wrappers,
@@ -32,6 +33,7 @@ from workbench.risk.programs.escalation import (
     raise_by_reach,
     verb_first,
 )
+from workbench.risk.programs.exposure import raise_by_exposure
 from workbench.risk.programs.git import rate_repository
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.programs.rule import Rule, words
@@ -57,6 +59,7 @@ RULES: dict[str, Rule] = {
     **builtins.RULES,
     **wrappers.RULES,
     **endless.RULES,
+    **services.RULES,
 }
 _ALARMING_BESIDE = words("rm eval exec source dd shred trap xargs")
 _HARMLESS_ALONE = words("id ping free uptime python python3 node")
@@ -111,6 +114,7 @@ def judge(call: Call, name: Word) -> None:
     elif not _asks(call):
         _judge_program(call, original)
     raise_by_reach(call, original)
+    raise_by_exposure(call, original)
     _task(call, original)
     if call.scan.written and call.name not in wrappers.RULES:
         run_named(call, original, at_path="/" in name.text)

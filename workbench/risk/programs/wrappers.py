@@ -348,21 +348,6 @@ def _script(call: Call) -> None:
         call.raise_to("HIGH", STARTS_SHELL_UNSEEN)
 
 
-def _nix(call: Call) -> None:
-    """Rate nix and the commands that it runs: `nix develop -c`, `nix shell … -c`, `nix-shell --run`."""
-    strings = [word.text for word in call.words]
-    verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
-    call.raise_to("MEDIUM", "builds or enters declared surroundings")
-    if verb in {"run", "profile", "upgrade-nix"}:
-        call.raise_to("HIGH", Reason("runs or installs a package that is not installed", Trait.RUNS))
-    for at, word in enumerate(call.words[:-1]):
-        if word.text in {"--run", "--command", "-c"} and call.name == "nix-shell":
-            call.run_text(call.words[at + 1])
-        elif word.text in {"-c", "--command"}:
-            call.run_words(call.words[at + 1 :])
-            return
-
-
 _mise = launcher(
     "x exec|x|exec|run|r",
     wrap(
@@ -463,7 +448,6 @@ RULES |= {
     **dict.fromkeys(("bundle", "bundler"), launcher("exec", _BY_DIRECTORY, sources)),
     **dict.fromkeys(("lerna", "nx"), launcher("exec", wrap("--scope --ignore --concurrency --projects"), _BUILD)),
     **dict.fromkeys(("foreman", "honcho"), launcher("run", _WITH_FILE, _BUILD, "-e --env -f --procfile -d")),
-    **dict.fromkeys(("nix", "nix-shell"), _nix),
     "dotenv": launcher("run", _WITH_FILE, _dotenv, "-f --file -e"),
     **dict.fromkeys(("dotenvx", "godotenv"), launcher("run", _WITH_FILE, _dotenv)),
     **dict.fromkeys(
