@@ -129,18 +129,9 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         """Return the result of the screen if it is dismissed without an answer."""
 
     def on_mount(self) -> None:
-        """Restart the quiet time when the window gets the focus, because the click that focuses it is not an answer.
-
-        The keys depend on what has been seen, so they are shown again whenever a part scrolls or is laid out.
-        """
+        """Restart the quiet time when the window gets the focus, because the click that focuses it is not an answer."""
         self.watch(self.app, "app_focus", self.quiet.begin, init=False)
-        for part in self.query(Widget):
-            if part.styles.overflow_y != "hidden":
-                for name in ("scroll_y", "virtual_size", "show_vertical_scrollbar"):
-                    self.watch(part, name, self._keys_may_differ, init=False)
-
-    def _keys_may_differ(self) -> None:
-        self.call_after_refresh(self.show_keys)
+        _show_keys_as_it_scrolls(self)
 
     def on_screen_resume(self) -> None:
         """Start the quiet time once the question is painted, for the first time or after a screen above it closed."""
@@ -168,6 +159,14 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
     def action_behind(self, lines: int) -> None:
         """Scroll the conversation behind the question."""
         self.post_message(BehindScrolled(lines))
+
+
+def _show_keys_as_it_scrolls(question: QuestionScreen[Any]) -> None:
+    """Show the keys again whenever a part scrolls or is laid out, because they depend on what has been seen."""
+    for part in question.query(Widget):
+        if part.styles.overflow_y != "hidden":
+            for name in ("scroll_y", "virtual_size", "show_vertical_scrollbar"):
+                question.watch(part, name, lambda: question.call_after_refresh(question.show_keys), init=False)
 
 
 def close_with(question: QuestionScreen[ResultT], result: ResultT, notice: str) -> None:
