@@ -163,10 +163,14 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
 def _show_keys_as_it_scrolls(question: QuestionScreen[Any]) -> None:
     """Show the keys again whenever a part scrolls or is laid out, because they depend on what has been seen."""
+
+    def show() -> None:
+        question.call_after_refresh(question.show_keys)
+
     for part in question.query(Widget):
         if part.styles.overflow_y != "hidden":
             for name in ("scroll_y", "virtual_size", "show_vertical_scrollbar"):
-                question.watch(part, name, lambda: question.call_after_refresh(question.show_keys), init=False)
+                question.watch(part, name, show, init=False)
 
 
 def close_with(question: QuestionScreen[ResultT], result: ResultT, notice: str) -> None:
