@@ -116,6 +116,52 @@ def test_synonyms_do_not_evade_a_rule(line, rule, workspace):
     assert verdict(line, f"deny $ {rule}", workspace) in {"deny", "ask"}
 
 
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("pip3 install x", "pip install *"),
+        ("pip3.11 install x", "pip install *"),
+        ("/usr/bin/pip-3 install x", "pip install *"),
+        ("pip install x", "pip3 install *"),
+        ("python3 -mpip install x", "pip install *"),
+        ("python3 -Im pip install x", "pip install *"),
+        ("python -Bmpip install x", "pip install *"),
+        ("python3.12 x.py", "python *"),
+        ("python x.py", "python3 *"),
+        ("nodejs x.js", "node *"),
+        ("gmake deploy", "make deploy *"),
+        ("grm -rf a", "rm *"),
+        ("gawk 1 x", "awk *"),
+        ("make all deploy", "make deploy *"),
+        ("make X=1 deploy", "make deploy *"),
+        ("make -j 4 -C . all deploy", "make deploy *"),
+        ("just lint deploy", "just deploy *"),
+        ("./gradlew clean publish", "gradlew publish *"),
+        ("aws s3 --debug rm s3://b/x", "aws s3 rm *"),
+        ("aws --profile p s3 --region r rm s3://b/x", "aws s3 rm *"),
+        ("gh pr -R o/r merge 1", "gh pr merge *"),
+        ("fly -a x apps destroy y", "fly apps destroy *"),
+        ("heroku pg --app x reset", "heroku pg reset *"),
+        ("vault kv -mount=x delete y", "vault kv delete *"),
+        ("nu -c 'git push'", "git push *"),
+        ("xonsh -c 'git push'", "git push *"),
+        ("elvish -c 'git push'", "git push *"),
+        ("osh -c 'git push'", "git push *"),
+        ("coreutils rm a", "rm *"),
+    ],
+)
+def test_other_names_and_places_of_words_do_not_evade_a_rule(line, rule, workspace):
+    assert verdict(line, f"deny $ {rule}", workspace) == "deny"
+    assert verdict(line, f"allow $ {rule}", workspace) == "none"
+
+
+@pytest.mark.parametrize(
+    "line", ["nu -c 'run-external (pick)'", "xonsh -c '$(pick)'", "elvish -c '(pick)'", "iex -e 'System.cmd(a, b)'"]
+)
+def test_shells_with_a_language_of_their_own_are_asked_about(line, workspace):
+    assert verdict(line, "deny $ git push *", workspace) == "ask"
+
+
 @pytest.mark.parametrize(("expected", "line"), lines("allowed_prefix.txt"))
 def test_star_in_an_allow_rule_covers_no_option_that_writes_runs_or_loads(expected, line, workspace):
     words = line.split()

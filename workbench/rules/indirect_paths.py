@@ -16,9 +16,10 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY, Part, mentioned, string_literals, words_in
 from workbench.risk.paths import words
 from workbench.risk.reason import Trait
+from workbench.rules.command_forms import UNKNOWN
 from workbench.rules.patterns import path_pattern
 from workbench.rules.rule import Rule, is_list_of_arguments
-from workbench.rules.rule_matching import UNKNOWN, is_at, is_in_force, real, runs
+from workbench.rules.rule_matching import is_at, is_in_force, real, runs
 from workbench.rules.subject import Subject
 from workbench.rules.whole_trees import READS_TREES, is_of_sources, only_asks, reads_tree
 
@@ -38,6 +39,8 @@ _DEEP_GIT: Final = (
 )
 _OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
 """Verbs that may write any file, and whose words are not files."""
+_TAKES_ALL: Final = words("clone worktree bundle fast-export")
+"""Verbs that copy the whole repository, whatever files their words may name."""
 _ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
 _PATCH: Final = lazy_pattern(
     r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
@@ -189,11 +192,11 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
         behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
     candidate_paths = candidates(part, behind)
     directories = [path for path in candidate_paths if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
-    if directories and verb not in {"clone", "worktree"}:
+    if directories and verb not in _TAKES_ALL:
         return directories
     named = "--" in behind[:-1] or any(":" in word for word in behind)
     is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in candidate_paths)
-    return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
+    return [] if is_named and verb not in _TAKES_ALL else [subject.workspace]
 
 
 def _without_messages(behind: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rules for programs that run code: shells, interpreters, database clients, editors, agents."""
+"""Rules for programs that run code: shells and interpreters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.code import rated_code, reaches_beyond_data
+from workbench.risk.code import rated_code
 from workbench.risk.programs.escalation import destroys
 from workbench.risk.programs.exposure import anybody_writes
-from workbench.risk.programs.rule import Rule, always, named, words
+from workbench.risk.programs.rule import Rule, named, words
 from workbench.risk.reason import (
     LOADS_CODE,
     RUNS_CODE,
@@ -22,7 +22,6 @@ from workbench.risk.reason import (
     RUNS_UNSEEN,
     STARTS_SHELL,
     STARTS_SHELL_UNSEEN,
-    UNKNOWN_COMMAND,
     Reason,
     Trait,
 )
@@ -164,7 +163,8 @@ _CODE_FLAGS = {
     "groovy": words("-e"),
     "scala": words("-e"),
     "ghci": words("-e"),
-    "elixir": words("-e"),
+    "elixir": words("-e --eval"),
+    "iex": words("-e --eval"),
     "erl": words("-eval"),
     "julia": words("-e --eval"),
     "pwsh": words("-c -Command -EncodedCommand"),
@@ -173,7 +173,7 @@ _PYTHON = lazy_pattern(r"(?:python|pypy|ipython)[\d.]*w?")
 
 _LOADED = lazy_pattern(r"-[rI](?:/|~|\.\.)")
 _POWER_CODE = lazy_pattern(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
-_OTHER_SHELL = Reason("runs a line of a shell that is not read here", Trait.RUNS)
+OTHER_SHELL = Reason("runs a line of a shell that is not read here", Trait.RUNS)
 _VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
 """Flags whose value is the next word."""
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
@@ -199,6 +199,12 @@ def _shell(call: Call) -> None:
         return
     else:
         _from_stdin(call)
+
+
+def _other_shell(call: Call) -> None:
+    """Rate a shell with a language of its own as one that reads like bash, of which little is certain."""
+    _shell(call)
+    call.opaque = "*"
 
 
 def _from_stdin(call: Call) -> None:
@@ -277,8 +283,10 @@ _LOADS = lazy_pattern(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loade
 
 def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
     """Rate the module or code after a flag; return False if the word is not a flag for code."""
-    if word.text == "-m" and rest:
-        run_module(call, rest)
+    module = _MODULE.fullmatch(word.text) if _PYTHON.fullmatch(call.name) else None
+    named = [literal(module[1])] if module and module[1] else []
+    if (module or word.text == "-m") and (named or rest):
+        run_module(call, [*named, *rest])
         return True
     flag = way.flag(word.text)
     if flag is None:
@@ -305,6 +313,8 @@ def verb_of_script(call: Call, arguments: list[Word]) -> None:
         call.raise_to("HIGH", f"a script of the project, run with {verb[:20]}")
 
 
+_MODULE = lazy_pattern(r"-[bBdEiIOPqRsSuvx]*m(.*)", re.DOTALL)
+"""The flag of Python for a module, which may be in the same word: `-mpip`, `-Im pip`."""
 _MOST_AHEAD = 12
 """How many words after a script are searched for a flag for code."""
 
@@ -314,7 +324,7 @@ def _other_ways(call: Call) -> None:
     if call.name == "osascript":
         call.raise_to("HIGH", Reason("steers other programs", Trait.RUNS))
     if call.name == "pwsh" and any(_POWER_CODE.match(text) for text in strings):
-        call.raise_to("HIGH", _OTHER_SHELL)
+        call.raise_to("HIGH", OTHER_SHELL)
     _serves_files(call, strings)
     if any(_LOADED.match(text) for text in strings):
         call.raise_to("HIGH", LOADS_CODE)
@@ -363,106 +373,6 @@ def _code(call: Call, code: Word) -> None:
     call.runs_code(code.text)
 
 
-_CLIENT_RUNS = lazy_pattern(r"(?:^|[;\n]|-\w*e|--execute[= ])\s*(?:system|pager|tee|source|edit)\s")
-
-
-def _data_base(call: Call) -> None:
-    call.raise_to("MEDIUM", "works on a data base")
-    if call.name in {"sqlite3", "duckdb"}:
-        for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
-            file = call.scan.absolute(word)
-            call.raise_to(
-                *(
-                    call.scan.rating(file, "read")
-                    if file is not None
-                    else ("MEDIUM", Reason("a file only known at run time", Trait.UNCERTAIN))
-                )
-            )
-    text = " ".join(word.text for word in call.words).casefold()
-    if re.search(
-        r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile|vacuum\s+into)\b|\\!|\.shell|\.system",
-        text,
-    ):
-        call.raise_to("HIGH", Reason("changes or deletes data, or runs a command", Trait.RUNS))
-    if any(reaches_beyond_data(word.text) for word in call.words if not word.text.startswith("./")):
-        call.raise_to("HIGH", Reason("runs a command, or reads or writes a file", Trait.RUNS))
-    if call.name in {"mysql", "mariadb"} and _CLIENT_RUNS.search(text):
-        call.raise_to("HIGH", Reason("changes or deletes data, or runs a command", Trait.RUNS))
-    if call.piped or call.has_input:
-        call.raise_to("HIGH", RUNS_PIPED)
-
-
-_OWN_AGENT = words("demo run resume")
-_OWN_CHANGES = words("delete remove rm rename approve test login")
-
-
-def _agent(call: Call) -> None:
-    if [word.text for word in call.words] in (["--version"], ["--help"], ["-v"], ["-h"], ["-V"]):
-        call.raise_to("MEDIUM", "asks for its version")
-        return
-    first = call.words[0].text if call.words else ""
-    asks = call.name == "ohw" and first in {"sessions", "locate", "tools", "risk", "models"}
-    if asks and not _OWN_CHANGES.intersection(word.text for word in call.words):
-        call.raise_to("MEDIUM", "asks the workbench")
-    elif call.name == "ohw" and first not in _OWN_AGENT and not first.startswith("-"):
-        call.raise_to("HIGH", Reason("changes what the workbench may do", Trait.RUNS))
-    else:
-        call.raise_to("HIGH", Reason("starts an agent unwatched", Trait.RUNS))
-
-
-_EDITOR_FLAG = lazy_pattern(
-    r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--?(?:eval|execute|script|load|funcall)|-f\Z|-l\Z|-x\Z"
-)
-_EDITOR_RUNS = lazy_pattern(
-    r"!|\b(?:so|source|py\w*|lua\w*|perl|ruby|call|exe\w*|system|terminal|e|edit|r|read|w|write)\b\s*\S"
-)
-
-
-def _editor(call: Call) -> None:
-    call.apply(Spec("MEDIUM", "opens an editor", operands="write"))
-    if call.name == "code" and any(word.text in {"tunnel", "serve-web"} for word in call.words[:1]):
-        call.raise_to("HIGH", "opens a port to other machines")
-    if any(_EDITOR_FLAG.match(word.text) for word in call.words) and call.name not in {"code", "subl", "nano"}:
-        call.raise_to("HIGH", Reason("gives the editor commands to run", Trait.RUNS))
-    if call.piped or (call.has_input and (call.stdin is None or _EDITOR_RUNS.search(call.stdin))):
-        call.raise_to("HIGH", Reason("gives the editor commands to run", Trait.RUNS))
-
-
-_SHOWS = lazy_pattern(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
-_TMUX_READS = words(
-    "ls lsp lsc list-sessions list-panes list-windows capture-pane capturep has-session has info display-message"
-)
-
-
-def _gdb(call: Call) -> None:
-    """Rate gdb: MEDIUM with `-batch` and commands that only print, because it runs the program; otherwise HIGH."""
-    strings = [word.text for word in call.words]
-    debugger_commands = [text for flag, text in pairwise(strings) if flag in {"-ex", "--ex", "-eval-command"}]
-    if (
-        {"-batch", "--batch"} & set(strings)
-        and debugger_commands
-        and all(_SHOWS.match(text) for text in debugger_commands)
-        and "-p" not in strings
-    ):
-        call.raise_to("MEDIUM", "runs a program in a debugger")
-    else:
-        call.raise_to("HIGH", RUNS_UNSEEN)
-
-
-def _tmux(call: Call) -> None:
-    """Rate tmux; a format may contain `#(command)`, and a trailing semicolon starts another tmux command."""
-    if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
-        call.raise_to("HIGH", RUNS_UNSEEN)
-    if not call.words or call.words[0].text not in _TMUX_READS:
-        call.raise_to("HIGH", RUNS_UNSEEN)
-
-
-def _cmd(call: Call) -> None:
-    """Rate cmd: with `/` flags it is the Windows shell, otherwise an unknown program of that name."""
-    is_shell = any(word.text.startswith("/") for word in call.words)
-    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", UNKNOWN_COMMAND)))
-
-
 _JAVA = Spec(
     "MEDIUM",
     RUNS_PROJECT,
@@ -470,25 +380,15 @@ _JAVA = Spec(
     flags=flags("HIGH", LOADS_CODE, "-javaagent -agentlib -agentpath -Xbootclasspath -javaagent:"),
 )
 RULES: dict[str, Rule] = {
-    "gdb": _gdb,
-    "tmux": _tmux,
-    **dict.fromkeys(words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash busybox-sh yash"), _shell),
+    **dict.fromkeys(words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash busybox-sh yash osh ysh"), _shell),
+    **dict.fromkeys(words("nu xonsh elvish ion"), _other_shell),
     **dict.fromkeys(
         words(
             "python pypy ipython perl ruby node nodejs php lua Rscript deno osascript julia pwsh "
-            "groovy scala elixir erl ghci "
+            "groovy scala elixir iex erl ghci "
             "tclsh wish expect guile racket sbcl clojure clj jshell ts-node irb swipl octave"
         ),
         interpreter,
     ),
-    **dict.fromkeys(words("sqlite3 psql mysql mariadb duckdb sqlcmd clickhouse-client"), _data_base),
-    **dict.fromkeys(
-        words("ohw codex claude gemini aider opencode goose crush cursor-agent copilot amp qwen vibe openhands"),
-        _agent,
-    ),
-    **dict.fromkeys(words("vi vim nvim ex view emacs nano ed code subl"), _editor),
-    **always("HIGH", RUNS_UNSEEN, "screen lldb"),
-    **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
-    "cmd": _cmd,
     **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),
 }

@@ -11,6 +11,7 @@ from workbench.risk.paths import is_secret, within
 from workbench.risk.programs import (
     builtins,
     cloud,
+    consoles,
     endless,
     files,
     find,
@@ -55,6 +56,7 @@ RULES: dict[str, Rule] = {
     **project_packages.RULES,
     **cloud.RULES,
     **interpreters.RULES,
+    **consoles.RULES,
     **system.RULES,
     **builtins.RULES,
     **wrappers.RULES,
@@ -63,7 +65,7 @@ RULES: dict[str, Rule] = {
 }
 _ALARMING_BESIDE = words("rm eval exec source dd shred trap xargs")
 _HARMLESS_ALONE = words("id ping free uptime python python3 node")
-ALARMING = {*system.RULES, *interpreters.RULES, *network.ALARMING, *_ALARMING_BESIDE} - _HARMLESS_ALONE
+ALARMING = {*system.RULES, *interpreters.RULES, *consoles.RULES, *network.ALARMING, *_ALARMING_BESIDE} - _HARMLESS_ALONE
 """Names that make a command line HIGH if it cannot be read with certainty."""
 _ASKED = words(
     "python pypy node nodejs npm npx ruby perl php lua julia java javac kotlin scala ghc gcc g++ cc c++ clang "

@@ -165,7 +165,7 @@ RULES: dict[str, Rule] = {
         words(
             "ccache sccache distcc icecc catchsegv nocache eatmydata dumb-init tini catatonit with-contenv steam-run "
             "dbus-launch noglob nocorrect chronic linux32 linux64 i386 x86_64 uname26 builtin ! nohup unbuffer "
-            "dbus-run-session busybox toybox winpty"
+            "dbus-run-session busybox toybox coreutils winpty"
         ),
         wrapper(),
     ),
