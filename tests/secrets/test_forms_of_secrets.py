@@ -48,6 +48,22 @@ ANYWHERE = {
     "a table": "| password | {} |\n",
     "a line break in a string": "PASSWORD=foo\\nTOKEN={}\\n",
     "a message": "Access key created: secret={}\n",
+    "a flow of YAML": "mail: {{host: x, password: {}}}\n",
+    "an anchor of YAML": "token: &tok {}\n",
+    "a comment": "# password: {}\n",
+    "a template string": "const PASSWORD = `{}`",
+    "a quoted name of SQL": "`password`='{}'",
+    "a quote of bash": "export DB_PASSWORD=$'{}'\n",
+    "a comparison": "assert token == '{}'",
+    "an arrow": 'password <- "{}"',
+    "an arrow to it": "client_secret -> {}\n",
+    "a record of Go": "&{{Token:{} Port:1}}",
+    "a record of Java": "{{Token={}, port=1}}",
+    "a list of variables": "env: DB_PASSWORD={}, PORT=1",
+    "leaders": "Password ............ {}\n",
+    "a property of Hadoop": "<property>\n  <name>db.password</name>\n  <value>{}</value>\n</property>",
+    "an element with attributes": '<ApiToken xsi:type="x">{}</ApiToken>',
+    "a section of XML": "<password><![CDATA[{}]]></password>",
     "a salt": "SIGNING_SALT={}\n",
     "a short name": "ADMIN_PW={}\n",
     "a constant of C": '#define API_KEY "{}"',
@@ -136,6 +152,13 @@ password: ${DB_PASSWORD:-}
 loadToken("key1a2b3c")
 | password | string |
 class Token { value = 1 }
+if token == "abc12345":
+call(token=token_2_of_3, key=value)
+{Token=TokenKind.Name, port=1}
+password: `${first}${second}`
+token -> next_token_1
+the password ... is required
+<ApiToken xsi:type="x">string</ApiToken>
 tokens = ["NAME", "NUMBER"]
 salt = os.urandom(16)
 self.setPassword("password")

@@ -20,19 +20,21 @@ MARKS = ("pass", "pw", "secret", "token", "cookie", "auth", "key", "salt", "psk"
 _LONGEST_HEAD = 400
 """How many characters of a line are examined before a name."""
 _LONGEST_NAME = 100
-_QUOTED = r"(?=(?:[rbfu@]{0,2}|&)[\"'])"
+_QUOTED = r"(?=(?:[rbfu@$]{0,2}|&)[\"'`])"
 _HERE = r"<<[-~]?[\"']?\w{1,30}[\"']?[ \t]*\r?\n[ \t]*|(?:\"\"\"|''')\\?\s{0,20}|\\\r?\n[ \t]*"
 """What opens a value that begins on the next line: a here-document, a long string, a continued line."""
 _BRACKET = rf"[\[({{]\s{{0,40}}{_QUOTED}|(?:new[ \t]+)?[\w.:]{{1,40}}[(\[]{_QUOTED}"
 """What opens a list, or the call of a constructor."""
 _FIELD = r"[\"']?[ \t]*[:=]?[ \t]*\{[^{}]{0,300}?\b(?:default|value|plaintext|result)[\"']?[ \t]*[:=][ \t]*(?=[\"'])"
 """The text between a name and the field of its block that holds the value, as in Terraform."""
-_ASSIGN = r"\\?[\"']?\]?[ \t]*(?:=>|:=|:-|=|:)(?!=)[ \t]*"
+_ASSIGN = r"\\?[\"'`]?\]?[ \t]*(?:(?:=>|:=|:-|<-|->|=|:)(?!=)[ \t]*(?:&\w+[ \t]+)?|={2,3}[ \t]*(?=[\"'`]))"
 _ELSE = rf"[\"'\])]{{0,3}}[ \t]*(?:\|\||\?\?|\bor\b)[ \t]*{_QUOTED}"
+_NEXT_ELEMENT = r"</(?:key|name)>\s{0,40}<(?:string|value)>"
 _LINK = lazy_pattern(
     rf"{_FIELD}|(?P<assign>{_ASSIGN})(?:(?P<here>{_HERE})|{_BRACKET})?|{_ELSE}"
     rf"|(?P<call>\([ \t]*{_QUOTED})|(?P<comma>[\"']?,[ \t]*{_QUOTED})"
-    r"|(?P<cell>[ \t]*[|│][ \t]*(?=[^\s|]))|(?P<tag>[\"']?>\s{0,40}|</key>\s{0,40}<string>)"
+    r"|(?P<cell>[ \t]*(?:[|│]|\.{3,})[ \t]*(?=[^\s|]))"
+    rf"|(?P<tag>(?:[\"']?|[ \t][^<>\n]{{1,120}})>\s{{0,40}}(?:<!\[CDATA\[)?|{_NEXT_ELEMENT})"
 )
 """The text between a name and a value in places where only a random value is a secret."""
 _NEXT_ITEM = lazy_pattern(r"[\"'],\s{0,40}[\"'](?P<item>[^\s\"']{8,400})(?=[\"']\s{0,40}[,\])])")
@@ -50,7 +52,8 @@ _GOES_ON = lazy_pattern(r"[\w(\[{.]")
 _SHORTEST_BARE = 16
 _SET = lazy_pattern(
     rf"[\w.-]*(?:{_ASSIGN}(?:{_HERE}|{_BRACKET})|{_FIELD}|{_ELSE}|\([ \t]*{_QUOTED}|[\"']?,[ \t]*{_QUOTED}"
-    r"|[ \t]*[|│][ \t]*[^\s|]|[\"']?>\s{0,40}[^\s<]|</key>\s{0,40}<string>"
+    r"|[ \t]*(?:[|│]|\.{3,})[ \t]*[^\s|]|(?:[\"']?|[ \t][^<>\n]{1,120})>\s{0,40}(?:<!\[|[^\s<])"
+    rf"|{_NEXT_ELEMENT}|{_ASSIGN}[ \t]*[^\s=(\[{{]"
     r"|\\?[\"']?\]?[ \t]*(?::=|[=:](?!=)[=>-]?)[ \t]*[^\s=(\[{]"
     r"|(?::[ \t]*|[ \t]+)[\w.<>&*]{1,40}[ \t]*=[ \t]*[\"']|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
     r"|[ \t]+(?:(?:(?:is|was)[ \t]+\w+[ \t]+)?for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?"
@@ -99,7 +102,7 @@ _HEADER = lazy_pattern(r"(?:x(?:-[a-z]+)+|private-token|api-key|apikey)[\"']?:[ 
 """Headers of HTTP that hold a secret."""
 _SENTENCE = lazy_pattern(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = lazy_pattern(
-    r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*(?:!\S+[ \t]+)?[|>][+-]?[ \t]*\r?\Z|</key>[ \t]*\r?\Z"
+    r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*(?:!\S+[ \t]+)?[|>][+-]?[ \t]*\r?\Z|</(?:key|name)>[ \t]*\r?\Z"
     rf"|{_ASSIGN}(?:[\[({{\\]|[\w. ]{{1,40}}\(|\"\"\"\\?|'''\\?|<<[-~]?[\"']?\w{{1,30}}[\"']?)[ \t]*\r?\Z"
 )
 """The end of a line after a name whose value is on the next line."""
@@ -112,10 +115,10 @@ _PAIR_HEAD = lazy_pattern(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IG
 _DEFINES = lazy_pattern(r"\bdefine\([ \t]*[\"']\Z")
 """The text before a constant's name in PHP, whose value follows after a comma."""
 _VALUE = lazy_pattern(
-    r"[rbfu@]{0,2}(?:\\\"(?P<inner>[^\"\n\\]{5,})\\\"|\"(?P<double>(?:[^\"\n\\]|\\.){5,})\"|'(?P<single>[^'\n]{5,})')"
+    r"[rbfu@$]{0,2}(?:\\\"(?P<inner>[^\"\n\\]{5,})\\\"|\"(?P<double>(?:[^\"\n\\]|\\.){5,})\"|'(?P<single>[^'\n]{5,})'|`(?P<tick>[^`\n]{5,})`)"
     r"|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|\\]|\\.|\$(?![({])){5,}(?![(\[{]))"
 )
-_ELEMENT = lazy_pattern(r"(?P<bare>[^\s<]{5,1000})(?=\s{0,40}(?:</|\Z))")
+_ELEMENT = lazy_pattern(r"(?P<bare>(?:[^\s<\]]|\](?!\]>)){5,1000})(?=\s{0,40}(?:</|\]\]>|\Z))")
 """The content of an element of XML."""
 _PHRASE = lazy_pattern(
     r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE
@@ -262,13 +265,18 @@ def _anywhere(text: str, start: int, name_end: int, word: str) -> Assignment | N
 def _may_be_bare(text: str, before: str, link: re.Match[str], value: re.Match[str]) -> bool:
     """Return whether a value without quotes may be a secret here: in an element, a cell, a block, or a long one."""
     if link["tag"]:
-        return before.endswith("<") or not link["tag"].startswith(">")
+        return before.endswith("<") or link["tag"][0] not in "> \t"
     if link["here"]:
         return True
     if link["cell"]:
         return bool(_ROW.match(before.rpartition("\n")[2]))
-    is_apart = before[-1:] in ("", " ", "\t", ",") or before.endswith(("${", "\\n", "\\r", "\\t"))
-    return is_apart and len(value["bare"]) >= _SHORTEST_BARE and not _GOES_ON.match(text, value.end())
+    is_apart = before[-1:] in ("", "\n", " ", "\t", ",", "{") or before.endswith(("${", "\\n", "\\r", "\\t"))
+    return is_apart and _is_long(value["bare"]) and not _GOES_ON.match(text, value.end())
+
+
+def _is_long(value: str) -> bool:
+    """Return whether a value without quotes is too long for a name, or has a character that no name has."""
+    return len(value) >= _SHORTEST_BARE or (len(value) >= 8 and any(sign in value for sign in "!@#%^&?~"))
 
 
 def _phrase(text: str, start: int, word: str, sign: re.Match[str]) -> re.Match[str] | None:
