@@ -136,6 +136,8 @@ TABLE = {
     "a picture among a result, without unicode": ("cells_and_browser/ascii", ["picture 1, PNG"]),
     "timeline: a tool of somebody else's package": ("third_party/timeline", ["to team: the parser"]),
     "approval: asked again, since the file changed": ("approval/asked_again", ["has changed since"]),
+    "approval: what a command deletes": ("approval/deletions", ["deletes model.bin", "Reject…", "Not now"]),
+    "approval: what a command deletes, in full": ("approval/deletions_in_full", ["more than 1,000 files", "Close"]),
     "approval: a tool of somebody else's package": ("third_party/question", ["lunch at noon", "Esc Not now"]),
 }
 SIZES = {"80x24", "120x40", "200x60"}
