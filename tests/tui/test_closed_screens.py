@@ -1,7 +1,9 @@
 """A screen closed while a thread still reads for it: late results are dropped, and nothing fails."""
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -47,3 +49,20 @@ async def test_results_for_a_closed_screen_are_dropped(tmp_path, monkeypatch, na
         arrives.set()
         await reading
         assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("name", LOADED)
+async def test_a_closed_screen_is_freed(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    action, kind, _ = LOADED[name]
+    app = workbench_app(FakeClient(Script().start(tools=("execute_bash",)).events), directory=tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.tools)
+        await app.run_action(action)
+        await wait_until(pilot, lambda: isinstance(app.screen, kind))
+        await pilot.pause(0.2)
+        closed = weakref.ref(app.screen)
+        app.pop_screen()
+        await pilot.pause(0.2)
+        gc.collect()
+        assert closed() is None

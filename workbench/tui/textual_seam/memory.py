@@ -7,7 +7,6 @@ from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -77,15 +76,12 @@ def drop_painted_lines(widget: Widget) -> None:
         widget._render_cache = type(render_cache)(Size(), [])
 
 
-_arranged: Final[WeakKeyDictionary[Compositor, list[dict[Any, Any] | set[Any]]]] = WeakKeyDictionary()
-"""The maps and sets of widgets that each compositor has made, without those already emptied."""
-
-
 def _empty_old_maps(original: Callable[..., Any]) -> Callable[..., Any]:
     def _arrange_root(compositor: Compositor, *args: Any, **options: Any) -> Any:
         # The closure of an earlier call keeps its map: empty the map once the compositor has a newer one.
         current = (compositor._full_map, compositor._visible_map, compositor.widgets)
-        maps = _arranged.setdefault(compositor, [])
+        # The list is an attribute of the compositor: in a table of ours it would keep a closed screen alive.
+        maps: list[dict[Any, Any] | set[Any]] = vars(compositor).setdefault("_arranged_maps", [])
         for old in [each for each in maps if not any(each is one for one in current)]:
             old.clear()
         maps[:] = [each for each in maps if any(each is one for one in current)]
