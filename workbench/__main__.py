@@ -1,6 +1,7 @@
 """`ohw` and `python -m workbench`: remove the current directory from the import path, then run the command."""
 
 import errno
+import gc
 import os
 import sys
 
@@ -16,6 +17,7 @@ def main() -> int:
         here = ""
     if here:
         sys.path[:] = without_workspace(sys.path, here, os.environ.get("PYTHONPATH", ""))
+    gc.set_threshold(50_000)  # the objects made by imports stay, so collections during the start free nothing
     try:
         from workbench.cli.main import main as run  # only now: before, its imports could be modules of that directory
 
@@ -26,7 +28,7 @@ def main() -> int:
         if not (isinstance(error, MemoryError) or is_refused):
             raise
         os.write(2, _NO_MEMORY)
-        return 1
+        os._exit(1)  # the end of the interpreter needs memory too, and writes that it has none
 
 
 def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:

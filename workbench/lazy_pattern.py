@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import AnyStr, Generic, cast
+
+TYPE_CHECKING = False  # `ohw --version` uses this module and has no time for the import of typing
+if TYPE_CHECKING:
+    from typing import AnyStr
 
 
-class _LazyPattern(Generic[AnyStr]):
+class _LazyPattern:
     """A regular expression that is compiled when the first of its attributes is read."""
 
-    def __init__(self, source: AnyStr, flags: int) -> None:
-        self._source: AnyStr = source
+    def __init__(self, source: str | bytes, flags: int) -> None:
+        self._source = source
         self._flags = flags
 
     @cached_property
-    def _compiled(self) -> re.Pattern[AnyStr]:
+    def _compiled(self) -> re.Pattern[str] | re.Pattern[bytes]:
         return re.compile(self._source, self._flags)
 
     def __getattr__(self, name: str) -> object:
@@ -31,4 +34,4 @@ def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     A start loads some 600 patterns and uses few: compiling them all took a fifth of it. The result has the methods and
     attributes of a pattern, but is not accepted by functions of `re` in place of one.
     """
-    return cast("re.Pattern[AnyStr]", _LazyPattern(source, flags))
+    return _LazyPattern(source, flags)  # type: ignore[return-value]

@@ -348,7 +348,7 @@ def test_failed_write_leaves_no_partial_event_and_is_retried_later(path):
 
 def test_event_that_cannot_be_written_leaves_the_file_usable(path):
     with Store.create(path) as store:
-        with pytest.raises(TypeError, match="unsupported"):
+        with pytest.raises(TypeError, match="cannot be written as JSON"):
             store.append(started(), ActionObserved(action_id="a", observation={"odd": object()}))
         assert [event.seq for event in store.append(started(), UserMessage(text="on"))] == [1, 2]
 

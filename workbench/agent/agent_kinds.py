@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from workbench.agent.front_matter import read_inside, split_front_matter
 from workbench.config.locations import Locations
@@ -226,12 +228,11 @@ def _read(path: Path, root: Path) -> AgentKind | str:
     return kind if _NAME.fullmatch(kind.name) else "ignored: name must be letters, digits, spaces, and - _ ."
 
 
-@dataclass
-class _Entries:
+class _Entries(msgspec.Struct):
     """The entries of a definition, and the problems found while they are read."""
 
     values: Mapping[str, Any]
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
 
     def value(self, *names: str) -> tuple[str, Any]:
         """Return the first of these entries that is there, with its name."""

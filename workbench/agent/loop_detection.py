@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import msgspec
+
 from workbench.lazy_pattern import lazy_pattern
 from workbench.suggest import nearest
 from workbench.text import first_line, visible
@@ -49,8 +51,7 @@ class Move:
     """Whether the result is an error, or a command ended with a code that says so."""
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(msgspec.Struct, frozen=True):
     """A repeated pattern; two loops of the same actions have the same `key`."""
 
     key: frozenset[str]

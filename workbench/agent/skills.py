@@ -6,9 +6,10 @@ The format is defined by agentskills.io: YAML between two lines `---` with `name
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from workbench.agent.front_matter import read_inside, split_front_matter
 from workbench.text import first_line, well_formed
@@ -18,8 +19,7 @@ DIRECTORIES: Final = (".agents/skills", ".ohw/skills")
 _MOST, _HEAD_BYTES, _LONGEST = 60, 16_000, 500
 
 
-@dataclass(frozen=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """One skill; `path` is the path of its SKILL.md."""
 
     name: str

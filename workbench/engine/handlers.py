@@ -6,10 +6,10 @@ import asyncio
 import logging
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial, singledispatch
 from typing import TYPE_CHECKING
 
+import msgspec
 import msgspec.structs
 
 from workbench.config.modes import NEVER
@@ -68,8 +68,7 @@ def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: Fro
     threading.Thread(target=get, daemon=True, name="mcp-prompt").start()
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """The session that a command applies to, and the front end that sent it."""
 
     opened: OpenedSession

@@ -10,9 +10,10 @@ import os
 import secrets
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+
+import msgspec
 
 from workbench.files.root_directory import SYSTEM, AnchoredEntry, Root
 from workbench.files.state_files import note_own_write
@@ -103,8 +104,7 @@ def _stranded(entry: AnchoredEntry, temporary: str, error: OSError) -> _Stranded
     return _Stranded(errno.ESTALE, message, str(entry.path))
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """The device and inode of the file with a name, and its content if it is a readable regular file."""
 
     identity: tuple[int, int]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.processes.spawn import find_program, run, safe_path
@@ -97,8 +98,7 @@ _USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
 """The user's and the system's settings that stay in force: without them, directories may look changed or unsafe."""
 
 
-@dataclass(frozen=True)
-class GitAnswer:
+class GitAnswer(msgspec.Struct, frozen=True):
     """The result of a git command; `code` is None if it could not run or timed out (`error` says why)."""
 
     code: int | None
@@ -111,8 +111,7 @@ class GitAnswer:
         return self.code == 0
 
 
-@dataclass(frozen=True)
-class OwnRepository:
+class OwnRepository(msgspec.Struct, frozen=True):
     """A repository of our own for a directory: our settings apply, and the directory's own repository is not read."""
 
     git_dir: Path

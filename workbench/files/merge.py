@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from workbench.files.git import run_git
 from workbench.processes.leftovers import prefix
@@ -16,8 +17,7 @@ _TIMEOUT = 3.0
 _MOST_CONFLICTS = 127
 
 
-@dataclass(frozen=True)
-class Merged:
+class Merged(msgspec.Struct, frozen=True):
     """Both changes merged into one text; where they conflict, the text has the edit's lines.
 
     `conflicts` is None if the texts could not be merged: then the text is the edit's alone.

@@ -13,12 +13,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from io import FileIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
+
+import msgspec
 
 _NOTHING: Final[Mapping[str, str | None]] = MappingProxyType({})
 _PENDING: ContextVar[Mapping[str, str | None]] = ContextVar("_TEXTS", default=_NOTHING)
@@ -93,8 +94,7 @@ def real_path(path: str | Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - returns a string
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """A directory below which files are opened; `identity` is its device and inode, or None to accept any directory."""
 
     path: Path
@@ -195,8 +195,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
     return info.st_dev, info.st_ino
 
 
-@dataclass(frozen=True)
-class AnchoredEntry:
+class AnchoredEntry(msgspec.Struct, frozen=True):
     """A name in an open directory; every method may raise OSError. `beside` names another entry of the directory."""
 
     root: Root

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from workbench.config.settings import Profile
 from workbench.llm.call import UNREADABLE_CALLS, Answering, Ending, masked, takes_cache_marks, with_cache_marks
@@ -35,13 +37,12 @@ _PRICES = {
 }
 
 
-@dataclass(frozen=True)
-class Tuning:
+class Tuning(msgspec.Struct, frozen=True):
     """A profile's settings for a model: parameters, prices and context window."""
 
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Parameters of each call, by litellm's names."""
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Entries that override the price table."""
 
     def of(self, request: ModelRequest) -> dict[str, Any]:

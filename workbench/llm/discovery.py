@@ -11,9 +11,10 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
+
+import msgspec
 
 from workbench.text import visible
 
@@ -120,8 +121,7 @@ KEYS = {
 _MORE_KEYS = {"gemini": ("GOOGLE_API_KEY",), "cohere_chat": ("CO_API_KEY",), "perplexity": ("PERPLEXITY_API_KEY",)}
 
 
-@dataclass(frozen=True)
-class LocalServer:
+class LocalServer(msgspec.Struct, frozen=True):
     """A kind of local server, and how to ask it for its models."""
 
     title: str
@@ -140,8 +140,7 @@ SERVERS = (
 )
 
 
-@dataclass(frozen=True)
-class ModelSource:
+class ModelSource(msgspec.Struct, frozen=True):
     """A source of models; `models` are values for `--model`, the suggested one first."""
 
     what: str

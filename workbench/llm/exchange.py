@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cache
 from types import TracebackType
 from typing import Any, TypeAlias
+
+import msgspec
 
 from workbench.llm.model import Cancel
 
@@ -247,12 +248,11 @@ class Connections:
                     connection.shutdown(socket.SHUT_RDWR)
 
 
-@dataclass
-class OwnedCall:
+class OwnedCall(msgspec.Struct):
     """A call through litellm: the connections it belongs to, and the responses it has got."""
 
     connections: Connections
-    responses: list[Any] = field(default_factory=list)
+    responses: list[Any] = msgspec.field(default_factory=list)
 
     def read_to_end(self) -> None:
         """Read what litellm has left of the responses, so that their connections can be reused."""

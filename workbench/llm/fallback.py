@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from workbench.llm.errors import SLOW
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Model, ModelError, ModelRequest, ModelResponse
@@ -20,8 +22,7 @@ _LONGEST_ERRORS = 420
 """The characters that the errors of all models share in one message."""
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """A model that gave no answer, by its name in the settings; `at` is when, in monotonic seconds."""
 
     model: str

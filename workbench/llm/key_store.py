@@ -11,10 +11,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
+
+import msgspec
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError, WorkbenchError
@@ -58,8 +59,7 @@ def key_in_environment(model: str, api_base: str | None = None, env: Mapping[str
     return next((name for name in key_variables(provider) if env.get(name, "").strip()), "")
 
 
-@dataclass(frozen=True)
-class StoredKey:
+class StoredKey(msgspec.Struct, frozen=True):
     """Where one key is saved."""
 
     name: str

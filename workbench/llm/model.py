@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+import msgspec
+
 from workbench.errors import WorkbenchError
 
 Message: TypeAlias = dict[str, Any]
 """A chat message in OpenAI's format (role, content, tool_calls, tool_call_id)."""
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True):
     """A call as the model wrote it; `arguments` is JSON text, valid or not."""
 
     id: str
@@ -88,8 +89,7 @@ class ModelResponse:
     """Why: what happened to the models asked before."""
 
 
-@dataclass(frozen=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True):
     """A piece of the stream, the progress of a tool call, or (`kind` "status") one line about a retry or a wait."""
 
     kind: Literal["text", "reasoning", "call", "status"]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 
@@ -62,12 +63,11 @@ def text_of(raw: bytes) -> str:
         raise BrokenStream("the stream contains an incomplete character") from error
 
 
-@dataclass
-class ServerEvent:
+class ServerEvent(msgspec.Struct):
     """One event: its other fields as written, and its lines of data."""
 
-    fields: list[str] = field(default_factory=list)
-    data: list[str] = field(default_factory=list)
+    fields: list[str] = msgspec.field(default_factory=list)
+    data: list[str] = msgspec.field(default_factory=list)
 
     def values(self) -> list[tuple[str, Any]]:
         """Return the data as JSON, each value with its text: one value, or one for each line; an end mark is DONE.

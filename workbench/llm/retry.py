@@ -6,8 +6,9 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from workbench.llm.errors import RETRIED, Fault
 from workbench.llm.model import Cancel, Delta
@@ -20,8 +21,7 @@ LONGEST_WAIT = 120.0
 """The limit instead of LONGEST if the provider names the wait; a longer wait is reported as an error at once."""
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """How long a call may take to connect and to stay silent (seconds), and how often it is tried."""
 
     connect: float = 10.0

@@ -6,8 +6,9 @@ No chunk is trusted to have the right types: values of other types are ignored.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from workbench.llm.model import Delta, ModelUsage, ToolCall
 from workbench.llm.signatures import BLOCKS, ThinkingBlocks, bare_id, signature_of
@@ -23,12 +24,11 @@ _OF_A_CALL = 200
 """The size, in characters, that a call counts for besides its name and arguments."""
 
 
-@dataclass
-class _Call:
+class _Call(msgspec.Struct):
     id: str = ""
     name: str = ""
     signature: str = ""
-    parts: list[str] = field(default_factory=list)
+    parts: list[str] = msgspec.field(default_factory=list)
     size: int = 0
     head: str = ""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from workbench.config.modes import MODE_NAMES
 from workbench.errors import WorkbenchError
@@ -56,8 +57,7 @@ _ONLY_EXACT: Final = words(
 """Programs that delete, connect or start others, so that only one command of theirs is allowed at a time."""
 
 
-@dataclass(frozen=True)
-class AlwaysOffer:
+class AlwaysOffer(msgspec.Struct, frozen=True):
     """Rules that together allow an action, and a description of what they allow."""
 
     label: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
+
+import msgspec
 
 from workbench.config.modes import MODE_NAMES, MODES, PLAN_COMMANDS
 from workbench.files.root_directory import real_path
@@ -18,8 +19,7 @@ _ASKS_BY_RISK: Final[frozenset[Mode]] = frozenset({"medium", "edits", "high"})
 PROTECTED: Final = "protected paths, which every mode asks about"
 
 
-@dataclass(frozen=True)
-class Ruling:
+class Ruling(msgspec.Struct, frozen=True):
     """The verdict on an action, and the rule or mode that caused it; `reason` is passed to the model."""
 
     verdict: Literal["ask", "allow", "deny"]

@@ -7,9 +7,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
+
+import msgspec
 
 from workbench.config.toml_file import read_small_file
 from workbench.files.state_files import replace_file
@@ -147,8 +149,7 @@ _LARGEST = 1_000_000
 _HEADER = lazy_pattern(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class RuleFile:
+class RuleFile(msgspec.Struct, frozen=True):
     """The rules of a file, and in `faults` one line for the user about each problem.
 
     With `may_lack_rules`, a problem may have dropped an `ask` or `deny` rule.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
+import msgspec
 from msgspec.structs import replace
 
 from workbench.files.root_directory import Root
@@ -112,12 +112,11 @@ class MessageQueue:
             self._announce()
 
 
-@dataclass(frozen=True)
-class SessionOptions:
+class SessionOptions(msgspec.Struct, frozen=True):
     """The optional parts of a session, besides its store, its agent and its tools."""
 
     limits: Limits = USUAL_LIMITS
-    rules: RuleSet = field(default_factory=RuleSet)
+    rules: RuleSet = msgspec.field(default_factory=RuleSet)
     on_event: Callable[[Event], None] = _ignore
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None
@@ -136,9 +135,9 @@ class SessionOptions:
     """Whether the log may be somebody else's: then only unprotected files of the workspace are reverted."""
     changes: Changes = native_changes
     """The source of file changes for the watcher."""
-    state: State = field(default_factory=State)
+    state: State = msgspec.field(default_factory=State)
     """An empty state, which other parts read too."""
-    tokens: TokenCount = field(default_factory=TokenCount)
+    tokens: TokenCount = msgspec.field(default_factory=TokenCount)
     """An empty count, which other parts read too."""
     refusals: Refusals | None = None
     """The refused actions, read from `state`."""

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
 
+import msgspec
 import msgspec.structs
 
 from workbench import __version__
@@ -302,8 +303,7 @@ def checked_workspace(directory: Path) -> Path:
     return path.resolve()
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
     """The arguments for opening one session."""
 
     locations: Locations

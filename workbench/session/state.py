@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from workbench.protocol.events import (
@@ -37,15 +37,14 @@ from workbench.protocol.risk import Mode
 Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
-@dataclass
-class RunningSubAgent:
+class RunningSubAgent(msgspec.Struct):
     """The sub-agent that runs for an action, in the state that this log has reached; the sub-agent's own log may be
     ahead.
     """
 
     agent: str
     session: str
-    questions: set[str] = field(default_factory=set)
+    questions: set[str] = msgspec.field(default_factory=set)
     """Ids of its actions that wait for the user."""
     last_seq: int = 0
     """The number, in the sub-agent's own log, of the last event that this log has too."""
@@ -60,8 +59,7 @@ class RunningSubAgent:
                 self.questions.discard(event.action_id)
 
 
-@dataclass
-class OpenAction:
+class OpenAction(msgspec.Struct):
     """An action without a result, and its progress."""
 
     proposed: ActionProposed
@@ -107,8 +105,7 @@ class OpenAction:
         return self.proposed.arguments if edited is None else edited
 
 
-@dataclass
-class State:
+class State(msgspec.Struct):
     """The state of a session. The cost of `apply` does not grow with the log."""
 
     session_id: str = ""
@@ -129,24 +126,24 @@ class State:
     ended: str = ""
     steps: int = 0
     """Model calls in this run."""
-    nudged: set[str] = field(default_factory=set)
+    nudged: set[str] = msgspec.field(default_factory=set)
     """The reasons for which the agent was nudged since it last called a tool or the user sent a message."""
     unreadable_answers: int = 0
     """The number of consecutive responses without a readable call."""
-    unread: list[int] = field(default_factory=list)
+    unread: list[int] = msgspec.field(default_factory=list)
     """The numbers of the user's messages that no response has seen."""
-    call_ids: set[str] = field(default_factory=set)
-    writers: dict[str, tuple[str, int]] = field(default_factory=dict)
+    call_ids: set[str] = msgspec.field(default_factory=set)
+    writers: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
     """By path: who wrote a file last, as far as the log knows, and a hash of the content written."""
-    refused: list[OpenAction] = field(default_factory=list)
+    refused: list[OpenAction] = msgspec.field(default_factory=list)
     """The actions that the user or a rule refused in this run."""
-    delegated: dict[str, OpenAction] = field(default_factory=dict)
+    delegated: dict[str, OpenAction] = msgspec.field(default_factory=dict)
     """Actions of sub-agents that have no result yet."""
-    batch: dict[str, OpenAction] = field(default_factory=dict)
+    batch: dict[str, OpenAction] = msgspec.field(default_factory=dict)
     """The actions of the last response that have no result yet, in order."""
-    own: dict[str, UserCommand] = field(default_factory=dict)
+    own: dict[str, UserCommand] = msgspec.field(default_factory=dict)
     """The user's commands that have no result yet, in order."""
-    own_started: set[str] = field(default_factory=set)
+    own_started: set[str] = msgspec.field(default_factory=set)
 
     @property
     def asked_model(self) -> str:

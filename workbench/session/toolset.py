@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from workbench.agent.agent_kinds import AgentKind
 from workbench.agent.model_query import ModelCompletion
@@ -37,8 +39,7 @@ if TYPE_CHECKING:
     from workbench.session.actions.mcp_questions import ServerQuestions
 
 
-@dataclass(frozen=True)
-class SessionLocation:
+class SessionLocation(msgspec.Struct, frozen=True):
     """The session that tools are opened for: its settings, its workspace and its directories."""
 
     locations: Locations
@@ -47,8 +48,7 @@ class SessionLocation:
     session_id: str
 
 
-@dataclass(frozen=True)
-class ToolServices:
+class ToolServices(msgspec.Struct, frozen=True):
     """The parts of a session that its tools use."""
 
     state: State
@@ -64,8 +64,7 @@ class ToolServices:
     """The kind of the sub-agent, if it has one; it limits the tools."""
 
 
-@dataclass(frozen=True)
-class Overrides:
+class Overrides(msgspec.Struct, frozen=True):
     """What a program that runs the agent gives its session in place of what the settings say."""
 
     models: SessionModels | None = None
@@ -80,8 +79,7 @@ class Overrides:
 NO_OVERRIDES = Overrides()
 
 
-@dataclass(frozen=True)
-class Toolset:
+class Toolset(msgspec.Struct, frozen=True):
     """The tools of a session, and the MCP servers and skills they come from."""
 
     selection: Selection

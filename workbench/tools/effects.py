@@ -12,39 +12,36 @@ is HIGH.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from workbench.protocol.risk import Risk
 
 FileOperation: TypeAlias = Literal["view", "create", "str_replace", "insert", "undo_edit", "edit", "delete"]
 
 
-@dataclass(frozen=True)
-class AssessmentContext:
+class AssessmentContext(msgspec.Struct, frozen=True):
     """The environment of a call: the workspace, and the directory to which paths in commands are relative."""
 
     workspace: str
     working_dir: str
 
 
-@dataclass(frozen=True)
-class RunsCommand:
+class RunsCommand(msgspec.Struct, frozen=True):
     """Runs a command line in bash."""
 
     line: str
 
 
-@dataclass(frozen=True)
-class TypesInput:
+class TypesInput(msgspec.Struct, frozen=True):
     """Types text or a key into running programs; `programs` has the words and the directory of each."""
 
     text: str
     programs: tuple[tuple[tuple[str, ...], str], ...] = ()
 
 
-@dataclass(frozen=True)
-class RunsPython:
+class RunsPython(msgspec.Struct, frozen=True):
     """Runs Python code; a cell may hold magics and shell lines too."""
 
     code: str
@@ -53,32 +50,28 @@ class RunsPython:
     """The interpreter that the call starts, if it came with the workspace; else empty."""
 
 
-@dataclass(frozen=True)
-class TouchesFile:
+class TouchesFile(msgspec.Struct, frozen=True):
     """Reads, writes or deletes the file at an absolute path."""
 
     operation: FileOperation | str
     path: str
 
 
-@dataclass(frozen=True)
-class ReadsURL:
+class ReadsURL(msgspec.Struct, frozen=True):
     """Sends a GET request."""
 
     url: str
 
 
-@dataclass(frozen=True)
-class UsesPage:
+class UsesPage(msgspec.Struct, frozen=True):
     """Runs calls of the `browser` tool on the page at `url`; `elements` describes the page's elements, by ID."""
 
     calls: str
     url: str = ""
-    elements: Mapping[str, Any] = field(default_factory=dict)
+    elements: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class CallsServer:
+class CallsServer(msgspec.Struct, frozen=True):
     """Calls a tool of another program, which is rated by that program's description and hints."""
 
     tool: str
@@ -86,14 +79,13 @@ class CallsServer:
     arguments: Mapping[str, Any]
     call: str
     """A short description of the call, including the server that receives it."""
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, Any] = msgspec.field(default_factory=dict)
     description: str = ""
     is_approved: bool = False
     """Whether the user approved the tool in its current form; only then does its `readOnlyHint` count."""
 
 
-@dataclass(frozen=True)
-class SelfRated:
+class SelfRated(msgspec.Struct, frozen=True):
     """A risk that the tool itself declares, with a short reason."""
 
     risk: Risk

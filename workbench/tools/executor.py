@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic
 
+import msgspec
 from typing_extensions import TypeVar
 
 from workbench.tools.schema import Action, Observation
@@ -15,8 +15,7 @@ ActionT = TypeVar("ActionT", bound=Action, default=Any)
 ObservationT = TypeVar("ObservationT", bound=Observation, default=Any)
 
 
-@dataclass(frozen=True)
-class Stale:
+class Stale(msgspec.Struct, frozen=True):
     """A change of a file since the agent viewed it: `base` is the viewed content, `ours` is `base` with the agent's
     edit.
 
@@ -28,8 +27,7 @@ class Stale:
     conflicts: int | None = 0
 
 
-@dataclass(frozen=True)
-class FileChange:
+class FileChange(msgspec.Struct, frozen=True):
     """The text of one file before and after a change; None if the file does not exist then. `path` is absolute.
 
     If the file was changed since the agent viewed it (`stale`), `after` is the merge of both changes. Where they

@@ -6,10 +6,11 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
@@ -36,14 +37,13 @@ from workbench.tools.tool import ToolDefinition
 from workbench.tools.user_tools import OwnTool, find_own, is_name
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Whether a tool is on, and why."""
 
     name: str
     is_on: bool
     why: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = msgspec.field(default_factory=dict)
     only_reading: bool = False
 
 

@@ -11,10 +11,11 @@ import json
 import os
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
 
 from workbench.config.locations import Locations, private_directory
 from workbench.config.toml_file import read_small_file
@@ -39,8 +40,7 @@ Standing: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True):
     """What the user agreed to for one directory: the hash of its files, who agreed, and when (ISO 8601, UTC)."""
 
     path: str

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.registry import resolve_alias
@@ -23,8 +24,7 @@ _NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Names that every provider accepts."""
 
 
-@dataclass(frozen=True)
-class OwnTool:
+class OwnTool(msgspec.Struct, frozen=True):
     """A tool by name; `load` returns its instance, class or factory, or raises any exception of its code."""
 
     name: str

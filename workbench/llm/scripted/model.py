@@ -10,8 +10,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel, Delta, Message, ModelRequest, ModelResponse, ModelUsage, ToolCall
@@ -24,8 +25,7 @@ _NOTE = lazy_pattern(r"(?:note|reason|they said|person said|says?)\b[^:\n]*:\s*(
 _WORKSPACE = lazy_pattern(r"^Working directory: (.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(msgspec.Struct, frozen=True):
     """The parts of the conversation's state that the conditions of turns refer to."""
 
     last: str = START
@@ -37,7 +37,7 @@ class Situation:
     user: str = ""
     waiting: bool = False
     results: tuple[str, ...] = ()
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The values of placeholders."""
 
 

@@ -34,6 +34,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import ModelError, ModelUsage
 
@@ -46,16 +48,14 @@ _KINDS = {bool: "true or false", str: "a text", int: "a whole number"}
 _NAME = lazy_pattern(r"[A-Za-z0-9_]{1,32}")
 
 
-@dataclass(frozen=True)
-class ScriptedCall:
+class ScriptedCall(msgspec.Struct, frozen=True):
     """A tool call of a turn; `arguments` already include risk and summary."""
 
     tool: str
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class When:
+class When(msgspec.Struct, frozen=True):
     """The conditions of a turn; `None` means no condition."""
 
     rejected: bool | None = None
@@ -65,8 +65,7 @@ class When:
     waiting: bool | None = None
 
 
-@dataclass(frozen=True)
-class ScriptedTurn:
+class ScriptedTurn(msgspec.Struct, frozen=True):
     """One response of the offline model."""
 
     name: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Message
@@ -181,8 +182,7 @@ def _argument(parameters: Parameters, name: str, text: str) -> Any:
         raise
 
 
-@dataclass(frozen=True)
-class _Prepared:
+class _Prepared(msgspec.Struct, frozen=True):
     """The parts of a conversion that depend on the tools alone."""
 
     table: Table

@@ -16,9 +16,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.text_tools.asides import (
@@ -98,14 +99,13 @@ _ESCAPED_WORD_TAG: Final = lazy_pattern(
 _PLAIN_NAME: Final = lazy_pattern(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'=\s])?")
 
 
-@dataclass
-class TextCall:
+class TextCall(msgspec.Struct):
     """One parsed call: values as text, what was repaired, and its span; `is_cut` if the text ended inside the call."""
 
     name: str
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = msgspec.field(default_factory=dict)
     is_cut: bool = False
-    repairs: list[str] = field(default_factory=list)
+    repairs: list[str] = msgspec.field(default_factory=list)
     start: int = 0
     end: int = 0
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from workbench.errors import WorkbenchError
 
@@ -26,8 +27,7 @@ class FunctionCallValidationError(WorkbenchError):
     """A call names unknown functions or parameters, or has invalid values; the message is for the model."""
 
 
-@dataclass(frozen=True)
-class ToolParameter:
+class ToolParameter(msgspec.Struct, frozen=True):
     """One parameter of a tool: its JSON types (`kinds`), and its allowed values if it lists them."""
 
     name: str

@@ -11,10 +11,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePath
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 from workbench.files.stat_keys import has_settled
 from workbench.lazy_pattern import lazy_pattern
@@ -410,10 +411,9 @@ _MARKS: Final = "@-+ \t"
 _VARIABLE: Final = lazy_pattern(r"\$\((\w+)\)")
 
 
-@dataclass
-class _Recipe:
-    needs: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+class _Recipe(msgspec.Struct):
+    needs: list[str] = msgspec.field(default_factory=list)
+    lines: list[str] = msgspec.field(default_factory=list)
 
 
 def targets_of(rest: Sequence[str]) -> list[str]:

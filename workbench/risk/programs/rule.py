@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
@@ -57,17 +58,16 @@ def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> C
 _SETTING = lazy_pattern(r"[A-Za-z_]\w*=")
 
 
-@dataclass(frozen=True)
-class Wrap:
+class Wrap(msgspec.Struct, frozen=True):
     """Describes the words between a wrapper and the command that it runs."""
 
-    values: frozenset[str] = field(default_factory=frozenset)
+    values: frozenset[str] = msgspec.field(default_factory=frozenset)
     """Flags whose value is the next word."""
-    writes: frozenset[str] = field(default_factory=frozenset)
+    writes: frozenset[str] = msgspec.field(default_factory=frozenset)
     """Flags whose value is a file to be written."""
-    commands: frozenset[str] = field(default_factory=frozenset)
+    commands: frozenset[str] = msgspec.field(default_factory=frozenset)
     """Flags whose value is a command line."""
-    high: frozenset[str] = field(default_factory=frozenset)
+    high: frozenset[str] = msgspec.field(default_factory=frozenset)
     high_reason: str = Reason("runs the value of an option", Trait.RUNS)
     skip: int = 0
     """How many operands precede the command."""
@@ -75,7 +75,7 @@ class Wrap:
     reason: str = ""
     sets: bool = False
     """Whether NAME=VALUE may precede the command."""
-    plain: frozenset[str] = field(default_factory=frozenset)
+    plain: frozenset[str] = msgspec.field(default_factory=frozenset)
     """Flags without a value that do not affect what is run; `-#` stands for a number."""
     dashes: bool = False
     """Whether the command starts only after `--`."""

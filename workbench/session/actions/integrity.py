@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from workbench.config.locations import Locations
@@ -49,8 +50,7 @@ _MODEL: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Intrusion:
+class Intrusion(msgspec.Struct, frozen=True):
     """Protected files that changed without having been shown (possibly none), and what was done about it."""
 
     paths: tuple[str, ...] = ()

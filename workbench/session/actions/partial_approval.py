@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from workbench.diff.hunks import FileDiff, Hunk, compare
 from workbench.diff.partial import chosen_of_each, content_with, contents_with
@@ -17,8 +18,7 @@ class InvalidPart(Exception):
     """The decision does not fit the files that were shown; the message is one line for the user."""
 
 
-@dataclass(frozen=True)
-class FilePart:
+class FilePart(msgspec.Struct, frozen=True):
     """One file of the preview: the proposal, the accepted hunks (some with edited text), and the file's new content."""
 
     proposal: FileDiff

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
@@ -35,8 +36,7 @@ _INSTALLED_INTO: Final = ("/bin", "/shims", "/site-packages")
 _PROGRAMS: Final = ("/bin", "/.bin")
 
 
-@dataclass(frozen=True)
-class Permit:
+class Permit(msgspec.Struct, frozen=True):
     """The protected files that one action may change because they were shown and approved, by absolute path."""
 
     directories: frozenset[str] = frozenset()

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
+import msgspec
 from msgspec.structs import replace as with_fields
 
 from workbench.files.root_directory import using_only
@@ -137,8 +138,7 @@ class CallSuspended(Exception):
     """A call ended without a result: it waits for an absent user, and continues when the log is opened again."""
 
 
-@dataclass
-class CallContext:
+class CallContext(msgspec.Struct):
     """The call that runs in this thread: its action, and where its events and live output go."""
 
     action_id: str

@@ -9,9 +9,9 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from workbench.lazy_pattern import lazy_pattern
@@ -91,8 +91,7 @@ _NEXT_ROW = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq >= ?
 _SEQ = lazy_pattern(r'\{"seq": ?(\d+),')
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """Events `first` to `last` of a log, which cannot be shown; `reason` is one line."""
 
     first: int

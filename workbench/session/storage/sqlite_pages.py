@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
+
+import msgspec
 
 Value: TypeAlias = int | float | str | bytes | None
 Record: TypeAlias = tuple[int, list[Value]]
@@ -25,8 +26,7 @@ _INTS: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _MOST_COLUMNS: Final = 16
 
 
-@dataclass(frozen=True)
-class Pages:
+class Pages(msgspec.Struct, frozen=True):
     """The pages of a database at one moment: from the log if it has them, otherwise from the file itself."""
 
     size: int
@@ -131,8 +131,7 @@ def is_log_damaged(path: Path) -> bool:
     return commits > (1 if bad else 0)
 
 
-@dataclass(frozen=True)
-class _Frame:
+class _Frame(msgspec.Struct, frozen=True):
     """A page in a log; `is_whole` means that its checksum and those of all frames before it are right.
 
     A frame that is not `is_current` belongs to an older generation of the log, or is damaged.

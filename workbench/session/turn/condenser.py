@@ -7,8 +7,10 @@ call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import accumulate, pairwise
+
+import msgspec
 
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
@@ -42,8 +44,7 @@ _STILL_FULL = (
 )
 
 
-@dataclass(frozen=True)
-class CondensableMessages:
+class CondensableMessages(msgspec.Struct, frozen=True):
     """Messages that a summary can replace, with the numbers of the first and last events they come from."""
 
     first: int

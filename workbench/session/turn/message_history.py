@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Message
@@ -44,16 +45,14 @@ _INTRODUCTION = (
 )
 
 
-@dataclass(frozen=True)
-class Tagged:
+class Tagged(msgspec.Struct, frozen=True):
     """Messages and, in parallel, the numbers of the events from which they come."""
 
     messages: list[Message]
     seqs: list[int]
 
 
-@dataclass(frozen=True)
-class LastCondensation:
+class LastCondensation(msgspec.Struct, frozen=True):
     """A condensation that can be undone: its event, the events it replaced, and the messages before it."""
 
     seq: int

@@ -6,10 +6,11 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import msgspec
 
 from workbench.files.git import run_git
 from workbench.files.root_directory import real_path
@@ -51,11 +52,10 @@ _MOST_SEARCHED: Final = 2_000
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 
-@dataclass
-class FileCount:
+class FileCount(msgspec.Struct):
     """The files at or below a path, with their sizes; `is_whole` says whether these are all, except git's own."""
 
-    sizes: dict[Path, int] = field(default_factory=dict)
+    sizes: dict[Path, int] = msgspec.field(default_factory=dict)
     is_whole: bool = True
     has_history: bool = False
 

@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
@@ -105,8 +106,7 @@ class GitRefused(SnapshotError):
     """Git ran and exited with an error."""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One path that differs between two versions, with its mode and blob in each; a missing file has the blob `""`."""
 
     path: str

@@ -10,11 +10,12 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Final
+
+import msgspec
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
@@ -29,8 +30,7 @@ _UNKNOWN: Mapping[str, bytes | None] = MappingProxyType({})
 _CHANGED: Final = "it has changed meanwhile and is left as it is"
 
 
-@dataclass(frozen=True)
-class RestoredCount:
+class RestoredCount(msgspec.Struct, frozen=True):
     """The number of files that were written and of directories that were created."""
 
     files: int = 0

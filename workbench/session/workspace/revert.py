@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
 from workbench.files.encodings import Coding, reading_as
@@ -64,8 +66,7 @@ def check_paths(files: Sequence[FileDelta]) -> None:
             raise RevertError(f"{_name(file)} cannot be the name of a file; nothing was written")
 
 
-@dataclass(frozen=True)
-class _Stored:
+class _Stored(msgspec.Struct, frozen=True):
     """A file as a version holds it; `put` writes it to the workspace."""
 
     path: Path

@@ -26,8 +26,7 @@ _ID = 8
 """How many characters of a version's id form the id of its copy."""
 
 
-@dataclass(frozen=True)
-class CopyDetails:
+class CopyDetails(msgspec.Struct, frozen=True):
     """Details of a copy: the command that touches the files, the session, the files' size in bytes and metadata."""
 
     command: str

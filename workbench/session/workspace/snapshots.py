@@ -9,10 +9,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from workbench.files.git import NO_GIT
 from workbench.files.root_directory import real_path
@@ -36,21 +37,19 @@ _ID_LENGTH = 8
 _NOWHERE = Path()
 
 
-@dataclass(frozen=True)
-class Deltas:
+class Deltas(msgspec.Struct, frozen=True):
     """The files of a change, at most MOST_FILES, and how many were left out."""
 
     files: tuple[FileDelta, ...] = ()
     more: int = 0
 
 
-@dataclass
-class _Budget:
+class _Budget(msgspec.Struct):
     """Chooses the blobs to read, in order: each one that still fits into the budget of bytes."""
 
     sizes: Mapping[str, int]
     remaining: int = _MOST_BYTES
-    chosen: dict[str, None] = field(default_factory=dict)
+    chosen: dict[str, None] = msgspec.field(default_factory=dict)
 
     def choose(self, blob: str) -> None:
         size = self.sizes.get(blob, LONGEST + 1)
@@ -97,8 +96,7 @@ def _delta(
     return FileDelta(path=path, before=before, after=after)
 
 
-@dataclass(frozen=True)
-class _NoText:
+class _NoText(msgspec.Struct, frozen=True):
     """The reason why there is no text to show."""
 
     reason: str
@@ -203,13 +201,12 @@ It takes the action's id, the version before the action, and the changes.
 """
 
 
-@dataclass(frozen=True)
-class SnapshotRequest:
+class SnapshotRequest(msgspec.Struct, frozen=True):
     """A request for a snapshot; `recorded` holds the contents that the log already has, by absolute path."""
 
     cause: Literal["first", "action", "person", "other", "end"]
     action_id: str = ""
-    recorded: Mapping[str, str | None] = field(default_factory=dict)
+    recorded: Mapping[str, str | None] = msgspec.field(default_factory=dict)
 
 
 class SnapshotRecorder:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+import msgspec
 
 from workbench.files.text_file import EditorError
 from workbench.lazy_pattern import lazy_pattern
@@ -20,8 +21,7 @@ _MANY = 50
 _LINE = lazy_pattern(r"[^\n]*\n|[^\n]+")
 
 
-@dataclass(frozen=True)
-class Edited:
+class Edited(msgspec.Struct, frozen=True):
     """The text after an edit; its new part is `text[start:stop]`."""
 
     text: str

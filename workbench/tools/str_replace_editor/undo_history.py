@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from workbench.files.encodings import Coding
 from workbench.files.merge import Merged, merge
@@ -19,8 +20,7 @@ edit.
 """
 
 
-@dataclass(frozen=True)
-class Viewed:
+class Viewed(msgspec.Struct, frozen=True):
     """The digest of the content that the model has viewed, and its encoding unless that is UTF-8.
 
     The encoding is stored because an edit may remove the characters by which it was recognised.
@@ -98,8 +98,7 @@ def _name(path: Path) -> str:
 DEPTH = 10
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """An edit: the bytes `removed` at `start` were replaced with `added` other bytes. `digest_before` is "" if there
     was no file.
     """
