@@ -222,3 +222,27 @@ async def test_plan_question_is_docked_with_its_keys_in_the_last_line(size: tupl
             pilot,
             lambda: keys.render().plain == "y Ask (medium+)   e Accept edits   n Keep planning   Esc Not now",
         )
+
+
+async def test_f8_in_the_diff_viewer_goes_back_to_the_plan_and_asks():
+    script = Script().start().user("Fix the sign.")
+    delta = ev.FileDelta(path="/home/ada/code/calc/calc.py", before="x = 1\n", after="x = -1\n")
+    script.run("str_replace_editor", "edited", "MEDIUM", command="create", path=delta.path, _files=(delta,))
+    script.add(ev.RunEnded, reason="finished")
+    script.add(ev.SettingsChanged, mode="plan")
+    script.user("Plan the rest.").answer(PLAN)
+    script.add(ev.RunEnded, reason="waiting")
+    client = FakeClient(script.events[:-1])
+    app = workbench_app(client)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(pilot, app, client, script)
+        await wait_until(pilot, lambda: is_armed(app))
+        await pilot.press("n")
+        await wait_until(pilot, lambda: not isinstance(app.screen, PlanScreen))
+        await pilot.press("f5")
+        await wait_until(pilot, lambda: "The plan needs approval   F8 Answer" in text_on(app))
+        await pilot.press("f8")
+        await wait_until(pilot, lambda: is_armed(app))
+        assert len(app.screen_stack) == 2
+        await pilot.press("y")
+        await wait_until(pilot, lambda: client.commands == [("mode", "medium"), RUN])

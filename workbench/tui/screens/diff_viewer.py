@@ -29,6 +29,7 @@ from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.hunk_ruler import HunkRuler
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.viewer_input import ViewerInput
+from workbench.view.approval.plan import plan_ready
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed, FileState
 
@@ -245,9 +246,12 @@ class DiffViewerScreen(ModalScreen[None]):
         self._progress.toggle(self._scope_name)
 
     def action_answer(self) -> None:
-        """Open the question of the waiting action: the one whose change is shown, or else the next."""
+        """Open the question of the waiting action, the one whose change is shown or else the next, or of a plan."""
         if self._review is not None and self._review.state.waiting:
             self._review.answer(self._action_id if self._scope_name == "this action" else "")
+        elif self._review is not None and plan_ready(self._review.state):
+            self.action_close()  # it covers the plan
+            self.app.call_later(self.app.run_action, "screen.question")
 
     def action_comment(self) -> None:
         """Ask for a comment on the line under the cursor."""
@@ -277,7 +281,6 @@ class DiffViewerScreen(ModalScreen[None]):
         """End the search or, if there is none, close the viewer; unsent comments are kept."""
         if self._search.end():
             return
-        count = len(self._review.comments) if self._review is not None else 0
-        if count:
+        if count := len(self._review.comments) if self._review is not None else 0:
             self.app.notify(f"{counted(count, 'unsent comment')} kept in the diff viewer", markup=False)
         self.dismiss(None)

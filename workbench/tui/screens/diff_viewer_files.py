@@ -19,6 +19,7 @@ from workbench.tui.widgets.diff_files import DiffFiles
 from workbench.tui.widgets.file_list import FileRow
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.viewer_input import ViewerInput
+from workbench.view.approval.plan import plan_ready
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.timeline_rows import authorship_sign
 from workbench.view.review.review import Review, is_stored
@@ -55,10 +56,11 @@ def _hunks(hunk: int, count: int) -> str:
     return f"   {counted(count, 'hunk')}"
 
 
-def waiting_lines(comments: int, send_key: str, actions: int, answer_key: str) -> list[str]:
-    """Return what waits for the user, each with its key: actions to decide on, and unsent comments."""
+def waiting_lines(comments: int, send_key: str, actions: int, answer_key: str, *, has_plan: bool = False) -> list[str]:
+    """Return what waits for the user, each with its key: actions to decide on or a plan, and unsent comments."""
     verb = "needs" if actions == 1 else "need"
-    lines = [f"{counted(actions, 'action')} {verb} approval   {answer_key} Answer"] if actions else []
+    what = f"{counted(actions, 'action')} {verb} approval" if actions else "The plan needs approval" if has_plan else ""
+    lines = [f"{what}   {answer_key} Answer"] if what else []
     return [*lines, f"{counted(comments, 'unsent comment')}   {send_key} Send"] if comments else lines
 
 
@@ -260,7 +262,7 @@ class ViewerStatus:
         keys = bound_keys(self._screen)
         comments = len(self._review.comments) if self._review else 0
         send, answer = keys.get("viewer.send-comments", "Ctrl+S"), keys.get("viewer.answer", "F8")
-        waiting = waiting_lines(comments, send, self._waiting, answer)
+        waiting = waiting_lines(comments, send, self._waiting, answer, has_plan=self._has_plan)
         line = "   ".join(filter(None, (visible(text, lines=False), *waiting)))
         self.line.update(Content(line))
         self.line.display = bool(line)
@@ -269,6 +271,10 @@ class ViewerStatus:
     @property
     def _waiting(self) -> int:
         return len(self._review.state.waiting) if self._review else 0
+
+    @property
+    def _has_plan(self) -> bool:
+        return self._review is not None and plan_ready(self._review.state) > 0
 
     def show_keys(self) -> None:
         """Show the active keys."""
@@ -282,6 +288,7 @@ class ViewerStatus:
         hidden = {name for name in _NEED_REVIEW if self._review is None}
         # With the key that answers, the others would not fit into 80 columns.
         is_empty = not self._files.files
-        hidden |= {"viewer.next-file", "viewer.scope"} if self._waiting and not is_empty else set()
-        hidden |= set() if self._waiting else {"viewer.answer"}
+        is_asked = bool(self._waiting or self._has_plan)
+        hidden |= {"viewer.next-file", "viewer.scope"} if is_asked and not is_empty else set()
+        hidden |= set() if is_asked else {"viewer.answer"}
         return [hint for hint in _HINTS if hint[0] not in hidden and not (is_empty and hint[0] not in _NEED_NO_FILE)]
