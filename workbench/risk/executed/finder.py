@@ -135,7 +135,7 @@ class Finder:
         for name in source.names:
             may_lack_ending = source.kind not in {"python", "recipes"} and "." not in name.rpartition("/")[2]
             for ending in LOADED_ENDINGS if may_lack_ending else ("",):
-                if self.program(f"{name}{ending}", both, depth):
+                if self.program(f"{name}{ending}", both if source.kind == "python" else searched, depth):
                     break
 
     def _follow_installed(self, path: str, real: str, source: ScannedFile) -> None:

@@ -38,7 +38,7 @@ RUN_SCRIPTS: Final = words("pdb trace cProfile profile runpy coverage kernprof d
 """Python modules that run a script, and have the flags `-o FILE` and `-s ORDER`."""
 CODE_FLAGS: Final = words(
     "-r --require --import --loader --experimental-loader --preload --rcfile --init-file -f --file "
-    "--env-file --env-file-if-exists"
+    "--env-file --env-file-if-exists --experimental-config-file"
 )
 """Flags of interpreters whose value is loaded as code."""
 SOURCES: Final = words("source . source_env source_env_if_exists dotenv dotenv_if_exists env_file")

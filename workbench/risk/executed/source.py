@@ -58,7 +58,7 @@ _LOADED: Final = lazy_pattern(
     r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once|_str|_bytes)?|import|from|load|dofile|use|source|input|do)\b!?\s*\(?\s*)["']([^"'\n]{1,200})["']"""
 )
 _LOADED_PLAIN: Final = lazy_pattern(
-    r"^[ \t]*(?:source|load|include|require|use|import|\.|\\ir?|\\include(?:_relative)?|\\\.|\.read|\.load|"
+    r"(?:^|;)[ \t]*(?:source|load|include|require|use|import|\.|\\ir?|\\include(?:_relative)?|\\\.|\.read|\.load|"
     r"%run|-r|--require|--import|//go:generate)"
     r"[ \t]+(?:qualified[ \t]+|static[ \t]+)?[\"']?([\w./:@-]+)",
     re.M,
@@ -109,9 +109,17 @@ _JOINED: Final = lazy_pattern(
 """Matches strings that a call such as `join`, or an operator, may join to a path: `join(here, "lib", "x")`."""
 _BEHIND_VARIABLE: Final = lazy_pattern(r"""(?:[+.]\s*["'`]|[})]|\$[\w:]+)/([\w@+.-][\w@+./-]{0,200})["'`]""")
 """Matches the end of a path behind a directory in a variable: `__dirname + "/x"`, `${here}/x`, `#{dir}/x`."""
-_RUNS_TEXT: Final = lazy_pattern(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
+_RUNS_TEXT: Final = lazy_pattern(
+    r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location|"
+    r"\b(?:pickle|cPickle|dill|joblib|marshal|shelve|torch)\.(?:load|open)|\bunsafe_load|\bread_pickle"
+)
+"""Calls of Python that run what they read: text, or objects that may construct anything."""
+_GLOBBED: Final = lazy_pattern(r"""["']([\w@+./-]{0,100}\*[\w@+./*-]{0,100})["']""")
+_LIBRARIES_ADDED: Final = lazy_pattern(r"(?:\buse lib\b|\$:|\$LOAD_PATH\b|@INC\b|\bpackage\.c?path\b)([^\n]{1,300})")
+"""Matches where Perl, Ruby and Lua add directories to those in which they look for modules."""
 _PATH_ADDED: Final = lazy_pattern(r"\bsys\.path\b([^\n;]{1,300})")
 _STRING: Final = lazy_pattern(r"""["']([\w@+./-]{1,200})["']""")
+_PATH_PART: Final = lazy_pattern(r"[\w@.-][\w@+./-]{0,200}(?<!/)")
 _PATH: Final = lazy_pattern(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
 _MOST_PLAIN: Final = 40
@@ -238,6 +246,7 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         named = (
             *quoted_names(text, any_name=_runs_text(text)),
             *joined_names(text),
+            *(_GLOBBED.findall(text)[:_MOST_PLAIN] if _runs_text(text) else ()),
             *(plain_names(text) if "%run" in text else ()),
         )
         paths = search_paths_in(text)
@@ -257,8 +266,9 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         return ScannedFile(digest, shebang, modules=modules, names=names, search_paths=searched, kind=kind)
     loaded = (*loaded_names(text), *plain_names(text))
     names = (*loaded, *_beside(PurePath(path).suffix, text, loaded), *quoted_names(text), *joined_names(text))
-    names = (*names, *scripts_named(text))
-    return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
+    names = tuple(dict.fromkeys((*names, *scripts_named(text))))
+    added = (name for line in islice(_LIBRARIES_ADDED.findall(text), _MOST_PLAIN) for name in _PATH_PART.findall(line))
+    return ScannedFile(digest, shebang, names=names, search_paths=tuple(islice(added, _MOST_PLAIN)), kind=kind)
 
 
 def _beside(suffix: str, text: str, loaded: Sequence[str]) -> Iterator[str]:
