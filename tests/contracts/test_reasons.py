@@ -100,6 +100,15 @@ def test_analysis_rates_the_same_without_the_text_of_reasons(monkeypatch, rate, 
     assert any(part.reason == "…" for text in texts for part in rate(text)[0].parts)
 
 
+@pytest.mark.parametrize(("rate", "texts"), [(_line, _lines()), (_cell, _codes())], ids=["lines", "cells"])
+def test_reason_that_says_what_runs_has_the_trait(rate, texts):
+    verbs = ("runs ", "may run ", "starts a shell", "loads ")
+    parts = [part for text in texts for part in rate(text)[0].parts if part.risk == "HIGH"]
+    named = [part for part in parts if part.reason.startswith(verbs)]
+    assert len(named) > 20
+    assert [part.reason for part in named if Trait.RUNS not in part.traits] == []
+
+
 def test_ratings_are_recorded_with_plain_text():
     for assessment in (rate(text)[0] for rate, texts in ((_line, _lines()), (_cell, _codes())) for text in texts[::5]):
         shown = reasons(assessment, shows_diff=False)
