@@ -29,6 +29,34 @@ def names(directory: Path, files: dict[str, str]) -> set[str]:
     return {os.path.relpath(path, directory) for path in files}
 
 
+SHELL_FLAGS = (
+    "-o pipefail",
+    "-euo pipefail",
+    "+euo pipefail",
+    "-O extglob",
+    "-x -o errexit",
+    "-eo pipefail -o nounset",
+)
+
+
+@pytest.mark.parametrize("flags", SHELL_FLAGS)
+def test_name_of_a_shell_option_is_not_taken_for_the_script(tmp_path, flags):
+    (tmp_path / "a.sh").write_text("echo")
+    for command in (f"bash {flags} a.sh", f"bash {flags} -c 'sh a.sh'", f"bash -c {flags} 'sh a.sh'"):
+        assert names(tmp_path, executed(tmp_path, command)) == {"a.sh"}
+    context = PathContext("/home/u/proj", "/home/u")
+    for line in (f"bash {flags} /tmp/a.sh", f"bash {flags} -c 'rm -rf ~'", f"bash -c {flags} 'rm -rf ~'"):
+        assert assess_command(line, context).risk == "HIGH"
+    assert assess_command(f"bash {flags} a.sh", context).risk == "MEDIUM"
+
+
+@pytest.mark.parametrize("flags", ["-c", "-lc", "-ceo pipefail", "-euoc pipefail", "-c --", "-c --posix"])
+def test_command_line_of_a_shell_is_found_behind_its_flags(tmp_path, flags):
+    (tmp_path / "a.sh").write_text("echo")
+    assert names(tmp_path, executed(tmp_path, f"bash {flags} './a.sh'")) == {"a.sh"}
+    assert assess_command(f"bash {flags} 'rm -rf ~'", PathContext("/home/u/proj", "/home/u")).risk == "HIGH"
+
+
 @pytest.mark.parametrize(
     ("tool", "code"),
     [

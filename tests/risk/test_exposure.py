@@ -35,6 +35,7 @@ sed -f/tmp/x.sed a
 flask --app /tmp/x.py run
 cd /tmp && mocha --require ./x.js
 mocha --require ../../../tmp/x.js
+robot --pythonpath /tmp tests
 some-new-tool --plugin-dir /tmp/plugins
 """
 PORTS = """
@@ -59,6 +60,8 @@ memcached -l 0.0.0.0
 chromium --remote-debugging-port=9222 --remote-debugging-address=0.0.0.0
 tensorboard --logdir runs --bind_all
 ttyd bash
+postgres -h 0.0.0.0
+elasticsearch -Enetwork.host=0.0.0.0
 """
 SETTINGS = """
 stow zsh

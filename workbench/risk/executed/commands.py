@@ -149,7 +149,7 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
         flag, equals, value = word.partition("=")
         inline = table.INLINE[kind].fullmatch(word)
         if inline is not None:
-            _inline(finder, inline[1] or next(words, ""), bases, depth, kind)
+            _inline(finder, inline[1] or _command_of(word, words, kind), bases, depth, kind)
             return
         if kind == "python" and (module := table.MODULE.fullmatch(word)):
             _run_module(finder, [*filter(None, (module[1],)), *words], bases, depth)
@@ -158,11 +158,21 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
             _loaded(finder, value if equals else next(words, ""), bases, depth, kind)
         elif loaded := table.LOADED_FLAG.fullmatch(word):
             _load_flag(finder, loaded[1], loaded[2] or next(words, ""), bases, depth)
-        elif word in values:
+        elif word in values or (kind == "shell" and table.NAMES_OPTION.fullmatch(word)):
             next(words, None)
         elif not word.startswith(("-", "+")) and word not in table.VERBS.get(program, ()):
             _script(finder, word, bases, depth, kind)
             return
+
+
+def _command_of(flag: str, words: Iterator[str], kind: Kind) -> str:
+    """Return the command line after a flag such as `-c`; flags of shells and the names of options may precede it."""
+    word = flag
+    while kind == "shell" and word[:1] in {"-", "+"}:
+        for _ in range(len(re.findall("[oO]", word)) if word[1:2] != "-" else 0):
+            next(words, "")
+        word = next(words, "")
+    return next(words, "") if word is flag else word
 
 
 def _libraries(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:

@@ -23,6 +23,8 @@ SCRIPTED: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(words("osascript pwsh irb clojure clj nu escript"), frozenset()),
 }
 """Interpreters that run their first operand, with the flags whose value is neither code nor the script."""
+NAMES_OPTION: Final = lazy_pattern(r"[-+][a-zA-Z]*[oO][a-zA-Z]*")
+"""Flags of shells that the name of an option follows, as in `-euo pipefail`."""
 VERBS: Final = {"deno": words("run test task serve bench"), "bun": words("run test x exec"), "node": words("inspect")}
 """Verbs that may precede the script."""
 INLINE: Final[dict[Kind, re.Pattern[str]]] = {

@@ -20,7 +20,7 @@ _LOADS: Final = lazy_pattern(
     r"|bootstrap|init(?:-file|-script|rc)?|config(?:uration)?(?:-file|-path)?|\w*rc(?:file)?|rules?-?dir|rules"
     r"|(?:node-)?modules?(?:-path|-dir)?|extensions?(?:-dir|-path)?|hooks?(?:-path|-dir)?|script|setup|setupfiles\w*"
     r"|reporters?|formatters?|transforms?|agent(?:path|lib)|javaagent|lib(?:rary)?(?:-path)?|class-?path|cp"
-    r"|ini|engine|provider|(?:global|user)config|exec|command|interpreter|shell|app(?:-dir)?"
+    r"|ini|engine|provider|(?:global|user)config|exec|command|interpreter|shell|app(?:-dir)?|python-?path"
     r"|resolve-plugins-relative-to|(?:make|gulp|grunt|task|just|rake|fab|jake|gem|build)file)"
 )
 """Options whose value is code, lists code, or says where code is searched."""
@@ -39,7 +39,7 @@ _DATA_FILE: Final = lazy_pattern(
 )
 _ATTACHED: Final = lazy_pattern(r"(--?\w[\w.-]*?)(?:=|:(?=[/~.]))(.*)|(-\w)((?:/|\.\./).*)", 0)
 _OPENS: Final = lazy_pattern(
-    r"--?(?:[\w-]*[-_])?(?:bind(?:[-_]\w+)?|listen(?:[-_]\w+)?|host(?:name)?|inspect(?:-\w+)?|debug|jdwp|addr(?:ess)?|ip|interface)"
+    r"--?(?:[\w.-]*[-_.])?(?:bind(?:[-_]\w+)?|listen(?:[-_]\w+)?|host(?:name)?|inspect(?:-\w+)?|debug|jdwp|addr(?:ess)?|ip|interface)"
 )
 """Options whose value is the address at which a program listens."""
 _EVERYWHERE: Final = lazy_pattern(r"(?:\w+://)?(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+\Z")

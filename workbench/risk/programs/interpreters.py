@@ -180,18 +180,23 @@ _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
 """Letters of flags whose value is in the same word: `-rfileutils`."""
 
 
+_NAMES_OPTION = lazy_pattern(r"[-+][a-zA-Z]*[oO][a-zA-Z]*")
+"""Flags of shells whose value is the name of an option, not the script: `-euo pipefail`."""
+
+
 def _shell(call: Call) -> None:
     strings = [word.text for word in call.words]
     at = next((at for at, text in enumerate(strings) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text)), None)
-    while at is not None and at + 2 < len(strings) and strings[at + 1][:1] in {"-", "+"}:
-        at += 2 if strings[at + 1][1:] in {"o", "O"} and at + 3 < len(strings) else 1
+    if at is not None:
+        at = _before_command(strings, at)
     if at is not None and at + 1 < len(strings):
         call.run_text(call.words[at + 1])
         call.raise_to("MEDIUM", "runs a command line")
         return
     if {"-i", "-l", "--login", "--init-file", "--rcfile", "-il", "-li"} & {text.partition("=")[0] for text in strings}:
         call.raise_to("HIGH", STARTS_SHELL_UNSEEN)
-    operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
+    named = {at + 1 for at, text in enumerate(strings) if _NAMES_OPTION.fullmatch(text)}
+    operands = [word for at, word in enumerate(call.words) if word.text[:1] not in {"-", "+"} and at not in named]
     if operands and "-s" not in strings:
         run_script(call, operands[0])
         verb_of_script(call, operands[1:])
@@ -199,6 +204,14 @@ def _shell(call: Call) -> None:
         return
     else:
         _from_stdin(call)
+
+
+def _before_command(strings: list[str], at: int) -> int:
+    """Return the index before the command line that follows a flag with `c`, its other flags and their names."""
+    at += len(re.findall("[oO]", strings[at]))
+    while at + 2 < len(strings) and strings[at + 1][:1] in {"-", "+"}:
+        at += 1 + len(re.findall("[oO]", strings[at + 1])) * (strings[at + 1][1:2] != "-")
+    return min(at, len(strings) - 2) if len(strings) > 1 else at
 
 
 def _other_shell(call: Call) -> None:

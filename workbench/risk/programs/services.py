@@ -77,6 +77,8 @@ RULES: dict[str, Rule] = {
     "yadm": or_status(_YADM),
     "postsuper": _postsuper,
     **dict.fromkeys(("exim", "exim4"), _exim),
-    **dict.fromkeys(words("redis-server valkey-server keydb-server memcached mongod mysqld mariadbd etcd"), _server),
+    **dict.fromkeys(
+        words("redis-server valkey-server keydb-server memcached mongod mysqld mariadbd postgres etcd"), _server
+    ),
     **dict.fromkeys(words("ttyd gotty wetty"), Spec("HIGH", OPEN_PORT, operands="text")),
 }
