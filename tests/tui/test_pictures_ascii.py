@@ -2,12 +2,16 @@
 
 import pytest
 
-from tests.tui.app_driver import workbench_app
+from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.pictures import app_with, at_rest, in_each_look, show_events, text_on
+from tests.tui.test_pictures_diff_viewer import reviewed, session
 from tests.tui.test_pictures_stale_files import in_part, stale_file
 from workbench.ascii import in_ascii
+from workbench.protocol.live import EngineState
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
+from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.formatting.actions import PHASE_ICONS
 from workbench.view.formatting.timeline_rows import RISK_ICONS
 
@@ -23,6 +27,27 @@ def test_a_screen_in_ascii(state, look, directory, picture):
         await show_events(pilot, client, events)
         await at_rest(pilot)
         assert text_on(app).isascii()
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+@pytest.mark.parametrize("signs", ["ascii", "no_color"], ids="ruler_in_{}".format)
+def test_ruler_of_the_diff_viewer(signs, look, directory, picture, monkeypatch):
+    if signs == "no_color":
+        monkeypatch.setenv("NO_COLOR", "1")
+    events = session()
+    client, app = app_with(events, directory, look.theme)
+    app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
+
+    async def show(pilot):
+        await show_events(pilot, client, [*events, EngineState(state="idle")])
+        await pilot.press("f5")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "class Server" in text_on(app))
+        view = app.screen.query_one(AnnotatedDiff)
+        await wait_until(pilot, lambda: view.has_focus)
+        await reviewed(pilot, client, view)
+        assert text_on(app).isascii() == (signs == "ascii")
 
     assert picture(app, look, show)
 
