@@ -33,6 +33,7 @@ HEAVY: Final = {
     "rich": "its console takes 0.1 s, and few tools render their results",
     "shutil": "the supervisor is a small process and needs it only at its end",
     "subprocess": "the first frame comes before the first child",
+    "threading": "`ohw --version` starts no thread",
     "tree_sitter": "loads a compiled grammar",
     "tree_sitter_bash": "loads a compiled grammar",
     "watchfiles": "loads a compiled library",

@@ -56,3 +56,42 @@ def test_size_that_changes_while_it_is_read_is_the_last_one_reported(sandbox: Sa
         terminal.wait_for("size 50 x 10")
         terminal.resize(100, 30)
         assert last in terminal.wait_for(f"size {last}", 20)
+
+
+_PATIENT_APP = """
+import selectors
+from textual.app import App
+from textual.widgets import Static
+from workbench.tui.textual_seam.driver import TerminalDriver
+
+select = selectors.SelectSelector.select
+selectors.SelectSelector.select = lambda selector, timeout: select(selector, timeout * 1000)
+
+
+class Patient(App):
+    BINDINGS = [("q", "quit"), ("s", "suspended")]
+
+    def get_driver_class(self):
+        return TerminalDriver
+
+    def compose(self):
+        yield Static("ready")
+
+    def action_suspended(self):
+        with self.suspend():
+            print("suspended", flush=True)
+        self.query_one(Static).update("continued")
+
+
+Patient().run()
+print("ended", flush=True)
+"""
+
+
+def test_the_input_thread_ends_without_waiting_for_its_next_look(sandbox: Sandbox):
+    with Terminal(("-c", _PATIENT_APP), 50, 10, sandbox.env, program=()) as terminal:
+        terminal.wait_for("ready")
+        terminal.type("s")
+        terminal.wait_for("continued", 30)
+        terminal.type("q")
+        assert "ended" in terminal.wait_for("ended", 30)

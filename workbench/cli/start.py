@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from workbench.cli.common import chosen_session, settings_of, workspace_of
 from workbench.config.locations import Locations
@@ -78,13 +79,18 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
         raise UsageError("not a terminal; use `ohw run PROMPT` for scripts")
     is_dumb = os.environ.get("TERM", "dumb") == "dumb"
     if not (arguments.plain or is_dumb):
-        from workbench.tui.start import open_screen
-
-        return open_screen
+        return _on_screen
     from workbench.plain.start import open_plain
 
     why = "" if arguments.plain else "This terminal (TERM=dumb) cannot show a screen, so this is plain mode (--plain)."
     return partial(open_plain, notice=why)
+
+
+def _on_screen(*args: Any, **options: Any) -> int:
+    from workbench.processes.spawn import end_process
+    from workbench.tui.start import open_screen
+
+    end_process(open_screen(*args, **options))
 
 
 def run(arguments: Namespace) -> int:

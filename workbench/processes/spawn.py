@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing these would delay the first frame
     import asyncio
     import subprocess
-    from typing import Any
+    from typing import Any, NoReturn
 
 ROOT = str(Path(__file__).parents[2])
 """The directory that contains our package."""
@@ -162,6 +162,22 @@ def end_running() -> None:
     """Kill the programs that threads still wait for; called at exit, and before `os._exit`, which skips that."""
     for process in list(_running):
         process.kill()
+
+
+def end_process(status: int) -> NoReturn:
+    """End this process without the interpreter's own end, which frees all objects: up to 0.4 s after a screen.
+
+    Waits for threads that are not daemons, as the interpreter does. Raises OSError if the output cannot be written.
+    """
+    import threading
+
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    end_running()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 async def start_beside(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import os
+import selectors
 import signal
 import termios
 from functools import partial
@@ -32,23 +34,42 @@ class TerminalDriver(LinuxDriver):
     Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT that follows
     no stop starts a second input thread: both threads read keys, and our own modes are saved as the ones to restore.
     The size is read in the signal handler: a SIGWINCH that interrupts the handler of the one before it reports its
-    size first, and the older size is the last one that the app gets.
+    size first, and the older size is the last one that the app gets. The input thread looks only every 0.1 s, and
+    once more at its end, whether it should stop, and each end and each suspension of the app waits for it.
     Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
     `_enable_bracketed_paste`, `_disable_line_wrap`, `_get_terminal_size` and `_in_band_window_resize`;
-    `getincrementaldecoder` in its module.
+    `getincrementaldecoder` and `selectors` in its module.
     Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a
     signal callback after a stop. `tests/terminal` runs the driver in a pseudo terminal.
     """
 
     _owned_modes: list[Any] | None = None
     """The modes that we set on the terminal; None while we do not own it."""
+    _stops: int | None = None
+    """The end of a pipe; when it is closed, the input thread looks whether it should stop."""
 
     def run_input_thread(self) -> None:
         """Read keys until the driver stops; a byte that is not UTF-8 arrives as U+FFFD."""
         # Textual decodes strictly: one such byte, as in a paste from a Latin-1 program, would end the app.
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         linux_driver.__dict__["getincrementaldecoder"] = lambda _encoding: lenient
-        super().run_input_thread()
+        stopped, self._stops = os.pipe()
+        linux_driver.__dict__["selectors"] = _Selectors(stopped)
+        try:
+            super().run_input_thread()
+        finally:
+            self._wake_input_thread()
+            os.close(stopped)
+
+    def disable_input(self) -> None:
+        """Stop reading keys; return once the input thread has ended."""
+        self._wake_input_thread()
+        super().disable_input()
+
+    def _wake_input_thread(self) -> None:
+        stops, self._stops = self._stops, None
+        if stops is not None:
+            os.close(stops)
 
     def start_application_mode(self) -> None:
         """Take over the terminal; if we own it already, only set its modes again."""
@@ -103,6 +124,30 @@ class TerminalDriver(LinuxDriver):
         """Redraw the whole screen at its current size: after a stop, nothing of it is left on the terminal."""
         signal.raise_signal(signal.SIGWINCH)
         repaint(self._app.screen)
+
+
+class _Selectors:
+    """Stands for the module `selectors` in Textual's driver: its selector also waits for the end of the input."""
+
+    EVENT_READ = selectors.EVENT_READ
+
+    def __init__(self, stopped: int) -> None:
+        self._stopped = stopped
+
+    def SelectSelector(self) -> selectors.SelectSelector:
+        """Return a selector that returns at once, without this event, when the pipe `stopped` is closed."""
+        return _InputSelector(self._stopped)
+
+
+class _InputSelector(selectors.SelectSelector):
+    def __init__(self, stopped: int) -> None:
+        super().__init__()
+        self._stopped = stopped
+        self.register(stopped, selectors.EVENT_READ)
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return the events of the input; none if the input ends first."""
+        return [event for event in super().select(timeout) if event[0].fd != self._stopped]
 
 
 def _modes(descriptor: int) -> list[Any] | None:
