@@ -104,6 +104,64 @@ stow -n zsh
 chezmoi diff
 yadm status
 postsuper -r ALL
+diff -u /tmp/a.py src/a.py
+diff -ru /tmp/a.py src/a.py
+git diff --no-index /tmp/a.py src/a.py
+cp -f /tmp/a.py src/a.py
+cp -p /tmp/a.sh scripts/
+mv -f /tmp/a.py src/a.py
+rm -f /tmp/a.py
+rm -v /tmp/a.sh
+chmod 755 /tmp/a.sh
+chmod -v 755 /tmp/a.sh
+chmod -v +x /tmp/a.sh
+black -q /tmp/a.py
+black --check /tmp/a.py
+ruff check --fix /tmp/a.py
+ruff check --select E /tmp/a.py
+mypy --strict /tmp/a.py
+shellcheck -x /tmp/a.sh
+wc -l /tmp/a.py
+head -n 5 /tmp/a.py
+sed -n 1,5p /tmp/a.py
+sed -i s/x/y/ /tmp/a.py
+sed -i.bak s/x/y/ /tmp/a.py
+rsync -a /tmp/a.py src/
+ln -s /tmp/a.py src/a.py
+touch -c /tmp/a.py
+tar -czf a.tgz /tmp/a.py
+zip -r a.zip /tmp/a.py
+prettier --write /tmp/a.js
+eslint --fix /tmp/a.js
+python -m py_compile /tmp/a.py
+python -m pyflakes /tmp/a.py
+code -d /tmp/a.py src/a.py
+delta -s /tmp/a.py src/a.py
+cmp -s /tmp/a.py src/a.py
+stat -c %s /tmp/a.py
+file -b /tmp/a.so
+nm -D /tmp/a.so
+objdump -d /tmp/a.so
+strip -s /tmp/a.so
+unzip -l /tmp/a.jar
+unzip -o /tmp/a.jar -d x
+jar -tf /tmp/a.jar
+less -N /tmp/a.py
+bat -n /tmp/a.py
+tee -a /tmp/a.py
+curl -o /tmp/a.sh https://x.org/a.sh
+wget -O /tmp/a.sh https://x.org/a.sh
+sqlite3 -batch /tmp/a.db
+git add -f /tmp/a.py
+git apply -v /tmp/a.py
+patch -p1 -i /tmp/a.diff
+patch -R /tmp/a.py
+dos2unix -q /tmp/a.py
+iconv -f latin1 /tmp/a.py
+mktemp -p /tmp
+mktemp -d -p /tmp build.XXXX
+kubectl port-forward svc/web 8080:80
+kubectl port-forward --address 127.0.0.1 svc/web 8080:80
 terraform state list
 terraform state show aws_instance.x
 HTTP_PROXY= curl localhost:8000/health
@@ -117,6 +175,9 @@ mvn exec:java -Dexec.mainClass=com.x.Main -Dexec.args="a b"
 """
 STILL_HIGH = """
 terraform state rm x
+kubectl port-forward --address 0.0.0.0 svc/web 8080:80
+mktemp -p /etc
+psql -f /tmp/a.sql
 terraform state pull
 HTTP_PROXY=http://x.example curl localhost:8000/health
 nix run nixpkgs#hello

@@ -162,6 +162,7 @@ _KUBE = subcommands(
         **dict.fromkeys(
             ("get secret", "get secrets"), Spec("HIGH", Reason("reads secrets", Trait.READS), operands="text")
         ),
+        "port-forward": Spec("MEDIUM", "connects this machine to a service", operands="text"),
     },
     _HIGH,
     "-n --namespace --context --kubeconfig --cluster",

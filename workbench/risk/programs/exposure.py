@@ -6,7 +6,7 @@ import posixpath
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.paths import within
+from workbench.risk.paths import within, words
 from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.call import Call
 from workbench.risk.word import UNKNOWN, Word
@@ -44,6 +44,15 @@ _OPENS: Final = lazy_pattern(
 """Options whose value is the address at which a program listens."""
 _EVERYWHERE: Final = lazy_pattern(r"(?:\w+://)?(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z|0?:\d+\Z")
 _DEBUGGER: Final = lazy_pattern(r"(?s).*jdwp\b.*\baddress=(?:\*|0\.0\.0\.0|\[?::\]?)(?::\d+)?(?![\w.])")
+_RUNNERS: Final = words(
+    "node nodejs deno bun ts-node tsx mocha jasmine ava tap tape jest vitest nyc c8 karma cypress nodemon pm2 newman"
+    " ruby rspec rake irb cucumber minitest guard php phpunit pest behat psysh perl prove lua luajit busted"
+    " python python3 pytest ipython behave locust fab invoke nox R Rscript julia octave java groovy scala clojure"
+    " vi vim nvim emacs ex gdb lldb pandoc gcc g++ cc c++ clang clang++ ld awk gawk mawk psql mysql sqlite3 mongosh"
+    " gulp grunt rollup webpack vite esbuild sed openssl redis-cli k6 tclsh expect guile racket"
+    " make gmake ninja just task ansible-playbook"
+)
+"""Programs that run or load the file after an option of one letter."""
 _LONGEST: Final = 300
 _ALL: Final = frozenset({"--bind_ip_all", "--bind-all", "--bind_all"})
 _CLIENTS: Final = frozenset({"curl", "wget", "ping", "ssh", "psql", "mysql", "redis-cli", "mongosh", "docker"})
@@ -82,10 +91,11 @@ def _paths(value: str) -> list[str]:
 
 
 def _loads_shared(call: Call, word: Word, flag: str, value: str) -> bool:
-    is_code = bool(_CODE_FILE.fullmatch(value)) and not _NO_CODE.fullmatch(flag)
-    if not is_code and not (
-        _LOADS.fullmatch(flag) and not _DATA_FILE.fullmatch(value) and not _NO_CODE.fullmatch(flag)
-    ):
+    if _NO_CODE.fullmatch(flag):
+        return False
+    loads = _LOADS.fullmatch(flag) and not _DATA_FILE.fullmatch(value)
+    runs = call.name in _RUNNERS and not flag.startswith("--") and _CODE_FILE.fullmatch(value)
+    if not loads and not runs:
         return False
     path = call.scan.absolute(word._replace(text=value))
     return path is not None and not path.startswith(("/dev/null", "/dev/std")) and anybody_writes(call, path)

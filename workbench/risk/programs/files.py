@@ -214,7 +214,9 @@ def _shred(call: Call) -> None:
 
 def _mktemp(call: Call) -> None:
     call.raise_to("MEDIUM", "makes a temporary file")
-    call.apply(Spec(operands="text", paths=uses("write", "-p --tmpdir")))
+    options, _ = call.options(Spec(operands="text", values=words("-p --tmpdir")))
+    for directory in (option.value for option in options if option.flag in {"-p", "--tmpdir"} and option.value):
+        call.use(directory._replace(text=f"{directory.text.rstrip('/')}/made"), "write")
 
 
 def _truncate(call: Call) -> None:
