@@ -1,4 +1,4 @@
-"""Regular expressions of modules, compiled at their first use."""
+"""Regular expressions in module constants, compiled on first use."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class _LazyPattern:
 
 
 def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return the pattern as `re.compile` does, but compile it at its first use; an error in it is raised then.
+    """Return the pattern as `re.compile` does, but compile it on first use; an error in it is raised only then.
 
-    A start loads some 600 patterns and uses few: compiling them all took a fifth of it. The result has the methods and
-    attributes of a pattern, but is not accepted by functions of `re` in place of one.
+    A start loads about 600 patterns and uses few of them; compiling all of them took a fifth of the start. The result
+    has the methods and attributes of a compiled pattern, but the functions of `re` do not accept it.
     """
     return _LazyPattern(source, flags)  # type: ignore[return-value]

@@ -144,10 +144,12 @@ _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u22
 
 
 def revealed(text: str, *, lines: bool = True) -> str:
-    """Return the text as `visible` does, with escapes also for look-alike letters and for blanks that are not spaces.
+    """Return the text as `visible` does, with escapes also for look-alike letters and for spaces other than the
+    ordinary one.
 
-    This is for commands and paths that need approval. A word in one script is not changed, unless all of it could be
-    read as Latin, or it is written from right to left and an operator next to it would appear on its other side.
+    This is for commands and paths that need approval. A word in one script is not changed, with two exceptions: all of
+    it could be read as Latin, or it is written from right to left, so that an operator next to it would appear on its
+    other side.
     """
     if not text.isascii():
         text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _pattern(_OVERLAY).sub(_codes, text)))
@@ -160,8 +162,8 @@ def revealed(text: str, *, lines: bool = True) -> str:
 def visible_path(path: str) -> str:
     """Return a path on one line, as `revealed` does, in a form in which no two paths look alike.
 
-    A backslash is doubled, because it begins an escape, and a space at an end is an escape. So is a character that is
-    drawn like another one, such as an accent that is apart from its letter. Apply it once only.
+    A backslash is doubled, because it begins an escape, and a space at an end is an escape. So is a character that
+    looks like another one, such as an accent that is a separate character. Apply this function only once.
     """
     if path.isascii() and path.isprintable() and "\\" not in path and path == path.strip(" "):
         return path

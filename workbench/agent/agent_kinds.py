@@ -116,7 +116,7 @@ class AgentKind:
         return [written for written in self.without if not is_writing_name(written)]
 
     def unknown(self, tools: Collection[str], models: Collection[str]) -> tuple[str, ...]:
-        """Return what it names that is not there, given the names of all tools and of the saved models."""
+        """Return a line about the tools, and one about the model, that the definition names but that do not exist."""
         plain = {*map(plain_name, tools)}
         names = [each for each in (*(self.tools or ()), *self.without) if not _is_there(each, plain)]
         missing = ", ".join(visible(name[:60], lines=False) for name in names[:10])
@@ -128,7 +128,7 @@ class AgentKind:
 
 
 def can_only_read(tool: ToolDefinition) -> bool:
-    """Return whether the tool has calls that change nothing but the plan."""
+    """Return whether some calls of the tool change nothing but the plan."""
     always: tuple[ToolKind, ...] = ("plan", "thought", "final", "command")
     return kind_of(tool.name) in always or tool.is_read_only or tool.action_type.can_read_only
 
@@ -152,13 +152,14 @@ class AgentKinds:
         return iter(sorted(self._kinds.values(), key=lambda kind: kind.name))
 
     def named(self, name: str) -> AgentKind | None:
-        """Return the kind that a name means, such as "reviewer" for `reviewer_agent`; None if there is none."""
+        """Return the kind that a name refers to, such as "reviewer" for `reviewer_agent`; None if there is none."""
         return self._kinds.get(_key(name))
 
     def recorded(self, name: str) -> AgentKind | None:
         """Return the kind that a log names, or None if it names none.
 
-        One that is no longer defined, or no longer trusted, can only read, because what it could do is unknown.
+        A kind that is no longer defined, or no longer trusted, is replaced by one that may only read: nothing is known
+        about what the original could do.
         """
         if not name:
             return None
@@ -182,9 +183,9 @@ def _key(name: str) -> str:
 
 
 def agent_kinds(locations: Locations, settings: Settings, workspace: Path) -> AgentKinds:
-    """Return all kinds: of the settings, of the user's directory, of a trusted workspace, and the built-in ones.
+    """Return all kinds: those of the settings, of the user's directory, of a trusted workspace, and the built-in ones.
 
-    The earlier ones replace the later ones with the same name.
+    If several have the same name, the first in this order is used.
     """
     where = f"[agents] in {locations.settings_file}"
     kinds = [_kind(name, table, f"{where}: {name}") for name, table in settings.agents.items()]

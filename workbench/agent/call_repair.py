@@ -1,4 +1,6 @@
-"""Repair of what surrounds a call's arguments: the tool's name, misspelt extra parameters, wrappers, and the risk."""
+"""Repair of the parts of a call besides its arguments: the tool's name, misspelled extra parameters, wrappers, the
+risk.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ _MOST_EDITS: Final = 2
 def tool_named(name: str, tools: Mapping[str, ToolDefinition]) -> tuple[str, bool]:
     """Return the tool that a name means, and whether the name had to be repaired; an unknown name is only stripped.
 
-    Tags, namespaces, case and separators around or in a name are repaired if one tool results, spelling is not.
+    Tags, namespaces, case and separators are repaired if that gives the name of exactly one tool. Spelling is not
+    repaired.
     """
     own = name.strip()
     plain = own if own in tools else DELEGATE if sub_agent_in(own) and DELEGATE in tools else resolve_alias(own)
@@ -114,9 +117,10 @@ def _extra(name: str) -> str:
 
 
 def risk_of(value: object) -> tuple[Risk, list[str]]:
-    """Return the risk that a model means, and a note if it wrote it in another way; UNKNOWN if that is not plain.
+    """Return the risk that a model means, and a note if it wrote it in another way; UNKNOWN if that is not clear.
 
-    Only HIGH is read from another spelling, because UNKNOWN asks where LOW and MEDIUM may not.
+    Only HIGH is recognized in other spellings. Anything else becomes UNKNOWN, which asks the user more often than LOW
+    or MEDIUM.
     """
     if value is None or value == "UNKNOWN":
         return "UNKNOWN", []

@@ -38,7 +38,7 @@ class InvalidCommand(WorkbenchError):
 
 @dataclass(frozen=True)
 class CommandFile:
-    """One custom command; `path` is its file, and `origin` says whose it is."""
+    """One custom command; `path` is its file, and `origin` says whether it is the user's or the workspace's."""
 
     name: str
     path: Path
@@ -54,7 +54,7 @@ class CommandFile:
 
     @property
     def words(self) -> str:
-        """The description and the origin."""
+        """The description, followed by the origin."""
         return f"{self.description} ({self.origin})"
 
     def expand(self, arguments: str) -> str:
@@ -86,7 +86,7 @@ def _words(arguments: str) -> list[str]:
 
 @dataclass(frozen=True)
 class CommandMessage:
-    """A message, the custom command it comes from, and a notice about what of that is not used."""
+    """A message, the custom command it comes from, and a notice about parts of the command that are not used."""
 
     text: str
     command: CustomCommand | None = None
@@ -94,7 +94,8 @@ class CommandMessage:
 
 
 class CustomCommands:
-    """The custom commands of one workspace: its own, once it is trusted, and the user's, which go first.
+    """The custom commands of one workspace: those of the workspace, once it is trusted, and the user's, which take
+    precedence.
 
     `refresh` may be called in any thread.
     """
@@ -115,7 +116,7 @@ class CustomCommands:
         return [file for _, file in sorted(self._files.items())]
 
     def refresh(self) -> None:
-        """Read the files again; what cannot be used is left out."""
+        """Read the files again; files that cannot be used are skipped."""
         files: dict[str, CommandFile] = {}
         self._read_at = self._times()
         for directory, root, origin in self._directories():

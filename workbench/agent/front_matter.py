@@ -13,7 +13,7 @@ _CLOSING = lazy_pattern(r"\n---[ \t]*(?:\n|\Z)")
 
 
 def read_inside(path: Path, directory: Path, most: int) -> bytes | None:
-    """Return at most `most` bytes of a file; None if it cannot be read, or is a link that leads out of `directory`."""
+    """Return up to `most` bytes of a file; None if it cannot be read, or is a link that leads out of `directory`."""
     try:
         real = path.resolve()
         if not real.is_file() or not real.is_relative_to(directory.resolve()):  # never a secret behind a link

@@ -1,7 +1,7 @@
 """Repair of a call's arguments that are not valid JSON but can be read in only one way.
 
-A text that ends early is never completed: each repair needs one whole object. What may mean two things is not repaired,
-nor is another syntax than JSON's (single quotes, NaN). All repairs take linear time.
+A text that ends early is never completed: each repair needs one whole object. Ambiguous text is not repaired, and
+neither is syntax outside JSON (single quotes, NaN). All repairs take linear time.
 """
 
 from __future__ import annotations

@@ -39,7 +39,9 @@ Kind: TypeAlias = Literal["action", "words", "condensed"]
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its result, a text without an action, or a condensation of the history; `what` is canonical."""
+    """An action with its result, a text without an action, or a condensation of the history; `what` is its canonical
+    form.
+    """
 
     kind: Kind
     what: str

@@ -1,8 +1,8 @@
 """The tool calls of a response, validated and turned into actions.
 
-What can be read in only one way is repaired before an action is made of it, so that the repaired call is what is rated,
-shown and run; the model is told. Anything else never becomes an action, above all a call that was cut off; the model
-gets an error that says what to send.
+A malformed call that can be read in only one way is repaired first, so that the repaired call is rated, shown and run;
+the model is notified. Any other malformed call never becomes an action, especially one that was cut off: the model gets
+an error that says what to send.
 """
 
 from __future__ import annotations

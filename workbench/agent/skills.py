@@ -28,9 +28,7 @@ class Skill(msgspec.Struct, frozen=True):
 
 
 def skills_of(workspace: Path, personal: Sequence[Path] = ()) -> list[Skill]:
-    """Return the project's skills, then the user's own, at most 60; of two skills with the same name the
-    first is used.
-    """
+    """Return the project's skills, then the user's own, up to 60; if two have the same name, the first is used."""
     skills: dict[str, Skill] = {}
     for directory in (*(workspace / name for name in DIRECTORIES), *personal):
         for path in _files(directory):

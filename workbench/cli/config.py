@@ -39,7 +39,7 @@ def _value(setting: Setting, value: object) -> str:
 
 
 def locate(_: Namespace) -> int:
-    """Print the path of each kind of file, one per line."""
+    """Print the path of each of the user's files and directories, one per line."""
     where = Locations.from_environment()
     rows = {
         "settings": where.settings_file,

@@ -17,7 +17,7 @@ _NONE = "No OpenAPI documents. Add one as [tools.openapi.NAME] in settings.toml 
 
 
 def openapi(arguments: Namespace) -> int:
-    """List the documents, or show or approve the changes of one. Raises UsageError if that is not possible."""
+    """List the documents, or show or approve the changes of one. Raises UsageError for an invalid request."""
     where, settings = settings_of(arguments)
     sources = list(_sources(settings))
     if (arguments.action or "list") == "list":

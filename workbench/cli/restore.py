@@ -27,9 +27,7 @@ _TAKEN = "SELECT json FROM events WHERE kind = 'version_taken' ORDER BY seq DESC
 
 
 def restore(arguments: Namespace) -> int:
-    """List the copies or versions of a directory, restore a copy or paths from it, or restore paths from
-    a version.
-    """
+    """List the copies or versions of a directory, restore all or some paths of a copy, or paths of a version."""
     locations, workspace = Locations.from_environment(), workspace_of(arguments)
     repository = SnapshotRepository(locations, workspace, "restore")
     copies = SafetyCopies(repository)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Disconnected(Struct, frozen=True):
-    """The engine ended or did not start; `reason` is one line, `for_good` says that the session cannot
-    continue here.
+    """The engine ended or did not start; `reason` is one line, `for_good` says that the session cannot continue in this
+    client.
     """
 
     reason: str
@@ -88,5 +88,6 @@ class Client(Protocol):
         """Send a command; returns at once and never raises: a refusal comes back as a message."""
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave the session; the engine finishes its run, or with `stop` ends it unless other front ends are
-        attached."""
+        """Leave the session; the engine finishes its run. With `stop` the run ends, unless other front ends are
+        attached.
+        """

@@ -32,7 +32,7 @@ class FilePast:
 def read_history(store: Store, least: int = WINDOW) -> EventHistory:
     """Return the events that the open file holds now; the store is closed once they have been read.
 
-    A part of the log has at least `least` events.
+    Each part, including the older ones that are read later, has at least `least` events.
     """
     end, past = store.last_seq + 1, FilePast(store.path, least)
     try:

@@ -102,7 +102,7 @@ class Prose(Kind):
 
 
 class Url(Text):
-    """The address of a server."""
+    """The URL of a server."""
 
     def check(self, name: str, value: Any) -> Any:
         """Return the URL. Raises UsageError if it is not http(s): a request would fail only after its retries."""
@@ -195,7 +195,7 @@ class Number(Kind):
 
 
 class Switch(Kind):
-    """True or false; with `auto` also "auto", which lets the known abilities of the terminal decide."""
+    """True or false; with `auto` also "auto": then it depends on what the terminal is known to support."""
 
     def __init__(self, *, auto: bool = False) -> None:
         self._has_auto = auto

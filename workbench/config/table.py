@@ -5,7 +5,7 @@ Everything else is the checks of the settings file, of OHW_NAME in the environme
 in the guide.
 
 A setting comes from the user's own file, the environment or the command line, and deliberately never from the files of
-a project: the content of a directory never sets a model, an address, a key, a key binding or a mode.
+a project: the content of a directory never sets a model, a URL, an API key, a key binding or a mode.
 
 `ohw --help` reads this table within 30 ms. Importing `dataclasses` takes a third of that, so `settings` turns the
 classes into dataclasses; all other modules import them from there.
@@ -198,9 +198,7 @@ def read_profile(name: str, values: object) -> Profile:
 
 
 def fallback_problems(models: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return why the fallback models of each of these saved models cannot be used, by its name; those that can are left
-    out.
-    """
+    """Return why the fallback models of saved models cannot be used, by name; models without problems are omitted."""
     problems = {name: _fallback_problem(name, models) for name in models}
     return {name: problem for name, problem in problems.items() if problem}
 

@@ -91,8 +91,8 @@ def read_settings(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the valid settings of a file and a line about each problem.
 
-    `check` raises UsageError if a value is invalid; `relations` gets all valid values, and yields the entries in tables
-    of tables that do not fit the others. A file that does not exist has no settings and no problems.
+    `check` raises UsageError if a value is invalid; `relations` gets all valid values, and yields the entries in nested
+    tables that contradict other settings. A file that does not exist has no settings and no problems.
     """
     try:
         # Decoded explicitly, because TOML is UTF-8 in every locale.

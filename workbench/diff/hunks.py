@@ -20,7 +20,7 @@ def split_lines(text: str | None) -> list[str]:
 
 
 class CommonEnds(NamedTuple):
-    """How many characters, in whole lines, are the same at the beginning and at the end of two texts."""
+    """The number of characters, in whole lines, that are the same at the beginning and at the end of two texts."""
 
     head: int
     tail: int

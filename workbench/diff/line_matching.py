@@ -32,7 +32,10 @@ class _Range(NamedTuple):
 
 
 def matching_blocks(old: Sequence[str], new: Sequence[str], head: int = 0, tail: int = 0) -> list[Block]:
-    """Return the blocks of equal lines in order, merged if adjacent; the first `head` and last `tail` lines match."""
+    """Return the blocks of equal lines in order, merged if adjacent.
+
+    The first `head` and the last `tail` lines of both texts are known to be equal.
+    """
     inner = _Range(head, len(old) - tail, head, len(new) - tail)
     within = _Matcher(old, new).blocks(inner, anchored=True)
     ends = (Block(0, 0, head), Block(inner.old_end, inner.new_end, tail))

@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: FrontEnd) -> None:
-    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError if no server exists."""
+    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without any server."""
     if servers is None:
         raise WorkbenchError("there are no MCP servers in this session")
     connected, loop = servers, asyncio.get_running_loop()

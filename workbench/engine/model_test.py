@@ -24,7 +24,7 @@ KEY_REJECTED: Final = 77
 
 @dataclass(frozen=True)
 class ModelTestOutcome:
-    """The outcome of a test call, with one line that can be shown as it is."""
+    """The outcome of a test call, with a line that is safe to show."""
 
     works: bool
     line: str

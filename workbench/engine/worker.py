@@ -63,7 +63,8 @@ class Steps(Protocol):
 
 
 class Worker(threading.Thread):
-    """Runs `session.step()` whenever woken; `on_rest` is called in this thread each time it has nothing left to do.
+    """Runs `session.step()` whenever woken; `on_rest` is called in the worker thread each time it has nothing left to
+    do.
 
     An exception in a step is logged with its traceback and passed to `on_fault` as one line; the thread continues.
     """

@@ -66,7 +66,7 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
 
 
 def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
-    """Delete the file or link. With `before`, raises OSError and leaves it if its content is anything else."""
+    """Delete the file or link. With `before`, raise OSError and keep the file if its content differs from `before`."""
     note_own_write(path, None)
     with root.entry(path) as entry:
         if before is None:

@@ -1,4 +1,4 @@
-"""Detects the encoding of a text: byte order mark, UTF-8, declaration in it, then the most plausible of those that fit.
+"""Detects the encoding of a text: byte order mark, UTF-8, a declaration in the text, then the most plausible encoding.
 
 An encoding is accepted only if encoding the decoded text gives the same bytes, so that an edit changes nothing else.
 """

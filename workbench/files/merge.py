@@ -18,9 +18,9 @@ _MOST_CONFLICTS = 127
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Both changes merged into one text; where they conflict, the text has the edit's lines.
+    """Both changes merged into one text; where they conflict, the text has the lines of `edited`.
 
-    `conflicts` is None if the texts could not be merged: then the text is the edit's alone.
+    `conflicts` is None if the texts could not be merged: then the text is `edited`.
     """
 
     text: str

@@ -54,7 +54,10 @@ def recording() -> Iterator[RecordedAnswers]:
 
 
 def ask(question: Callable[[str], A], path: str) -> A:
-    """Return the answer to a question about a path, and record it; the question must be the same object each time."""
+    """Return the answer to a question about a path, and record it.
+
+    The same question must be the same function object in every call.
+    """
     answer = question(path)
     answers = _RECORDING.get()
     if answers is not None:
@@ -104,7 +107,9 @@ _TOO_MANY: Final = "/"
 
 
 def list_symlinks(directory: str) -> Sequence[str] | None:
-    """Return the symbolic links at any depth below a directory, by their paths from there; None if it is too large."""
+    """Return the symbolic links at any depth below a directory, by their relative paths; None if the directory is too
+    large.
+    """
     answer = ask(_list_symlinks, directory)
     return None if answer == _TOO_MANY else [path for path in answer.split("\0") if path]
 
@@ -116,7 +121,7 @@ _MOST_FILES: Final = 500
 class FileReader:
     """A question about the content of regular files; a file is read again only if its stat differs.
 
-    The answer is what `summary` makes of the content; if there is no such file, or it cannot be read, it is empty.
+    The answer is the result of `summary` for the content; it is empty if there is no such file, or it cannot be read.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ _PENDING: ContextVar[Mapping[str, str | None]] = ContextVar("_TEXTS", default=_N
 
 @contextmanager
 def on_top_of(contents: Mapping[str, str | None]) -> Iterator[None]:
-    """Within the block, treat these files (by real path) as having these contents; None means deleted."""
+    """Within the block, treat the files at these real paths as having these contents; None means deleted."""
     token = _PENDING.set(contents)
     try:
         yield

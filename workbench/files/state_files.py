@@ -73,7 +73,8 @@ def note_digest(path: str, digest: bytes) -> None:
 
 
 def is_own_write(path: str, digest: bytes) -> bool:
-    """Whether this process or a front end wrote the content with this SHA-256 digest, or deleted the file (`b""`).
+    """Return whether this process or a front end wrote the content with this SHA-256 digest, or deleted the file
+    (`b""`).
 
     A record is used once, and no child process can create one.
     """

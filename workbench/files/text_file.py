@@ -74,7 +74,7 @@ def _kind(mode: int) -> str:
 
 
 def decoded(path: Path, raw: bytes, remembered: Coding | None = None) -> tuple[Coding, str]:
-    """Return the encoding and the text, in the `remembered` encoding if the bytes can be read so.
+    """Return the encoding and the text; the `remembered` encoding is used if it can decode the bytes.
 
     Raises EditorError if no known encoding converts the bytes without loss.
     """
@@ -107,7 +107,8 @@ def decoded_versions(path: Path, before: bytes | None, after: bytes | None) -> t
 
 
 def reading_of(path: Path, raw: bytes, text: str) -> tuple[Coding, str]:
-    """Return the encoding in which the bytes are this text; otherwise the likeliest one, and the text in that.
+    """Return the encoding in which the bytes are this text; if there is none, the most likely encoding and the text in
+    it.
 
     Raises EditorError if no known encoding converts the bytes without loss.
     """
@@ -116,7 +117,9 @@ def reading_of(path: Path, raw: bytes, text: str) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
-    """Return the bytes to write. Raises EditorError for a text that the file cannot hold or `decoded` cannot read."""
+    """Return the bytes to write. Raises EditorError if the file's encoding lacks a character, or `decoded` could not
+    read them.
+    """
     try:
         raw = coding.encode(text)
     except UnicodeEncodeError as error:

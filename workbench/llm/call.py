@@ -238,13 +238,13 @@ def _marked(message: Message) -> Message:
 
 
 def has_pictures(messages: Sequence[Message]) -> bool:
-    """Return whether a message contains a picture."""
+    """Return whether a message contains an image."""
     in_parts = [message for message in messages if isinstance(message.get("content"), list)]
     return any(_is_picture(part) for message in in_parts for part in _parts(message))
 
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with a note in place of each picture, so that the model knows what it does not see."""
+    """Return the messages with a note in place of each image, so that the model knows what it does not see."""
     return [_without_pictures(message) if any(map(_is_picture, _parts(message))) else message for message in messages]
 
 
@@ -317,7 +317,7 @@ class Answering:
         """Make one try. Raises Fault if no part of a response arrived.
 
         A rejected request is sent once more in another form: tool calls and results become text if the provider does
-        not accept them as pairs, and images are left out if it refuses them.
+        not accept them as pairs, and images are omitted if it refuses them.
         """
         if has_pictures(self._request.messages) and is_blind(self._model.prices):
             self._change(without_pictures, f"{self._model.name} takes no images; they are not sent")

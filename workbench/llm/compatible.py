@@ -1,7 +1,7 @@
 """Requests over httpx to OpenAI-compatible servers of the user's own: local models, gateways, proxies.
 
-They need nothing of litellm, whose import takes seconds. OpenAI's own models are left to it wherever they are served,
-because it knows which parameters each of them accepts.
+They do not need litellm, whose import takes seconds. OpenAI's own models are called through litellm wherever they are
+served, because it knows which parameters each of them accepts.
 
 Source of the format: https://platform.openai.com/docs/api-reference/chat.
 """
@@ -62,7 +62,7 @@ def stream(client: Any, base: str, key: str | None, body: Mapping[str, Any]) -> 
 
 def read_answer(response: Any) -> Generator[Chunk | None]:
     """Yield the chunks of a response, streamed or whole; then None, before the rest is read so that the connection can
-    be reused. Raises Fault for anything but an answer, and BrokenStream for one that is cut.
+    be reused. Raises Fault for anything but a response, and BrokenStream for an incomplete one.
     """
     kind = response.headers.get("content-type", "")
     if "html" in kind:

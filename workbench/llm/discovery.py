@@ -198,7 +198,9 @@ def _models_of(server: LocalServer, limit: float) -> list[str]:
 
 
 def model_names_in(body: Any, most: int) -> list[str]:
-    """Return at most this many names of models from a list in the form of Ollama or OpenAI; none if it is another."""
+    """Return at most this many model names from a list in the format of Ollama or OpenAI; none if the format is another
+    one.
+    """
     rows = (body.get("models") or body.get("data")) if isinstance(body, dict) else None
     if not isinstance(rows, list):
         return []

@@ -45,8 +45,8 @@ def sentence_in(body: object, depth: int = 0) -> str:
 
 
 def sentence_in_text(text: str, depth: int = 0) -> str:
-    """Return the message of the first body in the text that has one, or else the text of a web page; empty if there is
-    neither.
+    """Return the message of the first JSON body in the text that has one, or else the text of a web page; empty if
+    there is neither.
     """
     text = without_bytes(text[:_LONGEST])
     for body in _bodies(text):
@@ -56,7 +56,7 @@ def sentence_in_text(text: str, depth: int = 0) -> str:
 
 
 def without_bytes(text: str) -> str:
-    """Return the text with each repr of bytes replaced with the decoded bytes."""
+    """Return the text with each `b'…'` (the repr of bytes) replaced with the decoded bytes."""
     return _BYTES.sub(lambda match: _decoded(match.group()), text)
 
 

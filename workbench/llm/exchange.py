@@ -40,8 +40,7 @@ class LeadsElsewhere(Exception):
 
 
 def stay_here(response: Any) -> None:
-    """Raise LeadsElsewhere before httpx follows a redirect to another host, port or scheme; an upgrade to https is
-    allowed.
+    """Raise LeadsElsewhere before httpx follows a redirect to another host, port or scheme (except from http to https).
 
     This is a response hook of httpx.
     """
@@ -85,7 +84,8 @@ def _limited() -> Any:
 
 
 class Exchange:
-    """Runs `produce` in a daemon thread; `chunks` yields its items, then `error` says how it ended (None: normally).
+    """Runs `produce` in a daemon thread; `chunks` yields its items, then `error` is the exception that ended it, or
+    None.
 
     `produce` may yield None when the response is complete but its connection must be read to the end for reuse.
     """
@@ -183,7 +183,7 @@ class Connections:
         self._is_closed = False
 
     def client(self, timeout: Any) -> Any:
-        """Return a new client; for an abandoned call, after `close`, it is already closed."""
+        """Return a new client; after `close`, for a call that was abandoned, the client is already closed."""
         import httpx
 
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here, limit_body]}
@@ -255,7 +255,7 @@ class OwnedCall(msgspec.Struct):
     responses: list[Any] = msgspec.field(default_factory=list)
 
     def read_to_end(self) -> None:
-        """Read what litellm has left of the responses, so that their connections can be reused."""
+        """Read the rest of the responses, which litellm does not read, so that their connections can be reused."""
         for response in self.responses:
             for _ in () if response.is_closed else response.stream:
                 pass

@@ -1,4 +1,4 @@
-"""A model with fallback models: they are asked when it is overloaded, cannot be reached or refuses a request."""
+"""A model with fallback models, which are called when it is overloaded, unreachable or refuses a request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_ERRORS = 420
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A model that gave no answer, by its name in the settings; `at` is when, in monotonic seconds."""
+    """A model that did not respond, by its name in the settings; `at` is the time in monotonic seconds."""
 
     model: str
     kind: str
@@ -39,15 +39,16 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """What happened to the model, as a sentence without its end."""
+        """What happened to the model, as the beginning of a sentence."""
         return f"{self.model} {self.predicate}"
 
 
 class Rests:
-    """The latest failure of each model; shared by the sessions of a process, so that sub-agents wait only once.
+    """The latest failure of each model; shared by the sessions of a process, so that sub-agents do not wait for it
+    again.
 
-    For `REST` seconds after a failure a model gets one try for each request, without a wait for further ones, and one
-    that let the request time out is asked only if all others fail. A refused request is no reason to rest.
+    For `REST` seconds after a failure, a model is tried once per request, without waiting for retries. A model that
+    timed out is called only if all others fail. A refused request has no such effect.
     """
 
     def __init__(self) -> None:
@@ -59,20 +60,20 @@ class Rests:
             self._failures[failure.model] = failure
 
     def end(self, model: str) -> None:
-        """Record that the model answered."""
+        """Record that the model responded."""
         self._failures.pop(model, None)
 
     def of(self, model: str) -> Failure | None:
-        """Return the failure that the model still rests from, or None."""
+        """Return the failure of the model if it is less than `REST` seconds old, or None."""
         failure = self._failures.get(model)
         return failure if failure is not None and time.monotonic() < failure.at + REST else None
 
 
 class FallbackModel:
-    """A model, and those that are asked in its place, in order, until one answers.
+    """A model, and those that are called in its place, in order, until one responds.
 
-    Another model is asked only if nothing of a response had arrived, and only after failures that say nothing about the
-    settings: after a wrong key, a full context window, an unknown error or a cancel, none is asked.
+    Another model is called only if no part of a response had arrived, and only after failures that have nothing to do
+    with the settings: after a wrong key, a full context window, an unknown error or a cancel, none is called.
     """
 
     def __init__(self, first: tuple[str, Model], others: Mapping[str, Callable[[], Model]], rests: Rests) -> None:
@@ -93,7 +94,7 @@ class FallbackModel:
         return getattr(self._opened[self._first], "prices", None)
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Call the models in order until one answers. Raises ModelError; if several failed, it names them all."""
+        """Call the models in order until one responds. Raises ModelError; if several failed, it names them all."""
         call = _Call(request, on_delta, cancel)
         failures, cost = self._resting(), 0.0
         latest = failures.get(self._first)

@@ -1,5 +1,5 @@
 """The API keys that the user saved: each in the system keyring or in a file with mode 0600, and bound to a provider or
-to the address of one server.
+to the URL of one server.
 
 A small file per key says where it is, so a keyring is asked only for a key that it has.
 """
@@ -32,8 +32,8 @@ _LARGEST: Final = 100_000
 def key_name(model: str, api_base: str | None = None, env: Mapping[str, str] = os.environ) -> str:
     """Return the name under which a model's key is saved; empty if the provider is unknown.
 
-    That is the provider, or, for a server of the user's own, the scheme, host and port of its address: a saved key is
-    sent to no other server than the one for which it was entered.
+    That is the provider or, for a server of the user's own, the scheme, host and port of its URL: a saved key is sent
+    only to the server for which it was entered.
     """
     provider, slash, _ = model.partition("/")
     base = api_base or base_in_environment(provider, env)
@@ -71,11 +71,11 @@ class StoredKey(msgspec.Struct, frozen=True):
 
     @property
     def described(self) -> str:
-        """Where it is, for the user."""
+        """The place where the key is saved, described for the user."""
         return "the system keyring" if self.storage == "keyring" else str(self.path)
 
     def replaces(self, key_in_env: str) -> bool:
-        """Return whether this key goes before the one in the environment: the user entered it in place of that one."""
+        """Return whether this key takes precedence over the one in the environment, which the user replaced with it."""
         return bool(self.instead_of) and _digest(key_in_env) == self.instead_of
 
 
@@ -99,7 +99,7 @@ class KeyStore:
                 yield self._stored(data)
 
     def read(self, name: str, patience: float = PATIENCE) -> str | None:
-        """Return the key of that name, masked from now on, or None. Raises WorkbenchError if the keyring fails."""
+        """Return the key of that name, or None; it is masked from then on. Raises WorkbenchError if that fails."""
         stored = self.find(name)
         if stored is None:
             return None
@@ -117,7 +117,7 @@ class KeyStore:
     def save(
         self, name: str, key: str, storage: Storage, instead_of: str = "", patience: float = PATIENCE
     ) -> StoredKey:
-        """Save a key, in place of an earlier one of that name, and return where it is.
+        """Save a key, replacing an earlier one of that name, and return where it is saved.
 
         `instead_of` is the key in the environment that it replaces, if there is one. Raises WorkbenchError if it cannot
         be saved; an earlier key is then unchanged.

@@ -161,7 +161,8 @@ _LEAST_MEMORY = 1_000_000 * 1024
 
 
 def import_early(profile: Profile) -> threading.Thread | None:
-    """Return a started thread that imports what calls of the profile's model need, or None if they need nothing.
+    """Start a thread that imports what calls of the profile's model need, and return it; return None if they need
+    nothing.
 
     Calls wait for the import. Raises ModelError if the memory limit is too low: an import that runs out of memory may
     never return.

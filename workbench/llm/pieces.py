@@ -1,7 +1,7 @@
 """Reads the pieces of a streamed body: server-sent events and lines of JSON; used by `sse` and `whole_bodies`.
 
-A piece that is not JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that occur
-nowhere in UTF-8 are the provider's own mistake and become U+FFFD.
+A piece that is not JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that are
+never valid in UTF-8 are an error of the provider and become U+FFFD.
 
 Source of the format: https://html.spec.whatwg.org/multipage/server-sent-events.html.
 """
@@ -56,7 +56,7 @@ def _line(waiting: list[bytes]) -> str:
 
 
 def text_of(raw: bytes) -> str:
-    """Return the text. Raises BrokenStream if a character is cut."""
+    """Decode the bytes as UTF-8. Raises BrokenStream if a character is cut."""
     try:
         return _IN_NO_TEXT.sub(_REPLACEMENT, raw).decode()
     except UnicodeDecodeError as error:
@@ -64,13 +64,14 @@ def text_of(raw: bytes) -> str:
 
 
 class ServerEvent(msgspec.Struct):
-    """One event: its other fields as written, and its lines of data."""
+    """One server-sent event: the values of its `data` lines, and its other fields unchanged."""
 
     fields: list[str] = msgspec.field(default_factory=list)
     data: list[str] = msgspec.field(default_factory=list)
 
     def values(self) -> list[tuple[str, Any]]:
-        """Return the data as JSON, each value with its text: one value, or one for each line; an end mark is DONE.
+        """Return the data as JSON values, each with its text: one for all data lines, or one per line; an end mark is
+        DONE.
 
         Raises BrokenStream if it is neither.
         """

@@ -1,6 +1,6 @@
-"""The models that a provider offers: from its own list over HTTP, and without one from litellm's price table.
+"""The models that a provider offers: from its own list over HTTP or, if it has no list, from litellm's price table.
 
-litellm itself is not imported: front ends use this module.
+litellm itself is not imported, because front ends use this module.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def catalogue(provider: str) -> tuple[str, ...]:
 
 
 def facts(model: str) -> str:
-    """Return a model's context window and its price per million tokens in and out, as far as the table has them."""
+    """Return a model's context window and its price per million tokens in and out, if the table has them."""
     entry = _table().get(model) or _table().get(model.partition("/")[2]) or {}
     window, costs = window_of(entry), prices_of(entry)
     price = "" if costs is None else f"${costs[0] * 1e6:.4g} / ${costs[1] * 1e6:.4g}"

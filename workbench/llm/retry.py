@@ -1,4 +1,4 @@
-"""Retries model calls if that can help: after rate limits, server failures and broken connections."""
+"""Retries model calls that may succeed later: after rate limits, server failures and broken connections."""
 
 from __future__ import annotations
 

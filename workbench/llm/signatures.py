@@ -48,7 +48,7 @@ class ThinkingBlocks:
 
     @property
     def whole(self) -> tuple[dict[str, Any], ...]:
-        """The blocks that can be sent back: providers reject a block without a signature."""
+        """The blocks that can be sent back; a block without a signature is omitted, because providers reject it."""
         return tuple(dict(block) for block in self._blocks if block.get("data") or block.get("signature"))
 
 

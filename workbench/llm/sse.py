@@ -33,8 +33,8 @@ def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def checked(chunk: Any) -> dict[str, Any]:
-    """Return the chunk. Raises Fault for an error within the stream, and BrokenStream if the provider failed or this is
-    no chunk.
+    """Return the chunk. Raises Fault for an error within the stream, and BrokenStream if the provider failed or the
+    value is not a chunk.
     """
     if not isinstance(chunk, dict):
         raise BrokenStream("the answer is not a JSON object")
@@ -48,8 +48,8 @@ def checked(chunk: Any) -> dict[str, Any]:
 
 
 def whole_answer(data: bytes) -> dict[str, Any]:
-    """Return the response of a server that does not stream. Raises Fault for anything else, and BrokenStream if it is
-    cut or the provider failed.
+    """Return the response of a server that does not stream. Raises Fault for any other content, and BrokenStream if the
+    response is cut or the provider failed.
     """
     text = text_of(data).strip()
     answer = parsed(text)

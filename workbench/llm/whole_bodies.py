@@ -1,7 +1,7 @@
-"""Checks streamed bodies before litellm reads them, because it drops pieces that it cannot parse without a word.
+"""Checks streamed bodies before litellm reads them, because it silently drops pieces that it cannot parse.
 
-Each piece is passed on when it is whole, in a form that every one of its parsers reads: one line of JSON. Binary
-streams (Bedrock's) have checksums of their own.
+Each piece is passed on once it is complete, as one line of JSON, which all of litellm's parsers accept. Binary streams
+(Bedrock's) have checksums of their own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _check_for(kind: str) -> Callable[[Iterable[bytes]], Iterator[bytes]] | None
 
 
 def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield each event once it is complete; what follows the end mark is read and dropped."""
+    """Yield each event once it is complete; anything after the end mark is read and dropped."""
     for event in events_of(pieces):
         values = event.values()
         data = [f"data: {_on_one_line(text)}\n" for text, _ in values]

@@ -25,7 +25,9 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """An event loop in a daemon thread, shared by users: the first `acquire` starts it, the last `release` ends it."""
+    """An event loop in a daemon thread, shared by several users: the first `acquire` starts it, the last `release` ends
+    it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

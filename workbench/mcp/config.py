@@ -95,7 +95,7 @@ class ServerConfig:
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
     def offers(self, tool: str) -> bool:
-        """Return whether the configuration leaves this tool of the server on."""
+        """Return whether the configuration leaves this tool of the server enabled."""
         return tool not in self.hidden_tools and (not self.only_tools or tool in self.only_tools)
 
     @property
@@ -181,7 +181,7 @@ def _by_kind(data: Any) -> dict[str, Any]:
 
 
 def without_comments(text: str) -> str:
-    """Return JSON from JSON with comments and trailing commas; strings stay as they are."""
+    """Return the JSON text without comments and trailing commas; strings are not changed."""
     return _TRAILING.sub(_strings_only, _COMMENT.sub(_strings_only, text))
 
 
@@ -200,7 +200,7 @@ def _is_server(value: Any) -> bool:
 
 
 def by_name(table: Any, source: str) -> dict[str, Any]:
-    """Return the servers by name, from a table or a list of servers with a name each. Raises UsageError."""
+    """Return the servers by name, from a table, or from a list in which each server has a name. Raises UsageError."""
     if isinstance(table, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in table):
         return {each["name"]: each for each in table}
     if not isinstance(table, dict):
@@ -244,7 +244,7 @@ def read_server(name: str, value: Any, source: str, directory: str, *, runs_ther
     """Return the configuration of one server. Raises UsageError with the reason if it is invalid.
 
     A `cwd` in `value` is relative to `directory`. Without a `cwd`, a server runs in `directory` if `runs_there` is
-    true, which is for projects that the user trusts, and for files in the formats of other programs.
+    true; it is true for projects that the user trusts, and for files in the formats of other programs.
     """
     if not isinstance(value := _as_table(value), Mapping):
         raise UsageError("it must be a table")

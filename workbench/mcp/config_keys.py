@@ -1,8 +1,8 @@
 """Rewrites the configuration of a server as other programs write it into the keys that `config` reads.
 
 FastMCP, Claude Code, Cursor, VS Code, Cline, Roo, Windsurf, Gemini, Goose, Zed, opencode, Codex, Continue and others
-write the same facts in different ways. A key that means nothing here is left out with a notice; it never makes a server
-unusable, and none that grants an approval in another program (`autoApprove`, `alwaysAllow`, `trust`) has an effect.
+write the same facts in different ways. A key that is unknown here is omitted with a notice and never makes a server
+unusable. Keys that grant approvals in another program (`autoApprove`, `alwaysAllow`, `trust`) have no effect.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _KEY_LENGTH = 40
 
 @dataclass
 class Normalized:
-    """A server in the keys of `config`, what was omitted from it, and why it cannot be used, if so."""
+    """A server in the keys of `config`, the keys and values that were omitted, and why it cannot be used, if so."""
 
     table: dict[str, Any] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Normalized:
 
     @property
     def notices(self) -> Iterator[str]:
-        """One line that names all keys without effect, and one for each value that was read in a certain way."""
+        """One line that names all keys without effect, and one for each value that had to be interpreted."""
         approvals = [key for key in self.ignored if key in _APPROVALS]
         others = [key for key in self.ignored if key not in _APPROVALS]
         parts = [f"{_listed(approvals)} without effect: what may run is decided here"] if approvals else []
@@ -97,7 +97,7 @@ class Normalized:
 
 
 def normalized(value: Mapping[str, Any], *, is_foreign: bool, directory: str = ".") -> Normalized:
-    """Return a server as `config` reads it; in a foreign file, timeouts are written as other programs do.
+    """Return a server with the keys that `config` reads; in a foreign file, timeouts have foreign units.
 
     Relative paths start at `directory`.
     """

@@ -17,7 +17,7 @@ class ProgramMissing(ServerFailed):
 
 
 class OtherTransport(ServerFailed):
-    """The URL answers requests of the newer HTTP transport as servers with the older one (SSE) do."""
+    """The URL responds to requests of the newer HTTP transport as a server with the older transport (SSE) does."""
 
 
 class StartChanged(ServerFailed):

@@ -1,8 +1,8 @@
 """The packages that a launcher in a server's command runs: `uvx`, `npx`, `pipx run`, `pnpm dlx`, `deno run` and others.
 
 Local code is compared before each start, however the command or its variables name it: packages, projects, lists of
-requirements and what these name, indexes and directories of archives, settings files. Downloaded code cannot be
-compared; `unpinned` returns packages whose code may differ at the next start, because the command names no version.
+requirements and the files that these name, indexes, directories of archives, and settings files. Downloaded code cannot
+be compared; `unpinned` returns packages whose code may differ at the next start, because the command names no version.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _FETCHING: Final = {
 
 
 class Package(NamedTuple):
-    """A local package, project, list or index."""
+    """A local package, project, list of requirements, or index."""
 
     path: Path
     holds_archives: bool = False
@@ -124,7 +124,7 @@ def words_of(argv: Iterable[str]) -> Iterator[str]:
 
 
 def without_manager(argv: Sequence[str]) -> list[str]:
-    """Return the command that corepack runs: `corepack pnpm@9 run x` is `pnpm run x`."""
+    """Return the command that corepack runs: `pnpm run x` for `corepack pnpm@9 run x`."""
     names = [Path(word).name.partition("@")[0] for word in argv[:2]]
     return [names[1], *argv[2:]] if names[:1] == ["corepack"] and len(names) > 1 and names[1] in _NODE else list(argv)
 
@@ -150,7 +150,7 @@ def local_packages(argv: Sequence[str], directory: str, variables: Mapping[str, 
 
 
 def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the packages and addresses that the command downloads without naming a version, at most ten."""
+    """Return the packages and URLs that the command downloads without naming a version, at most ten."""
     launch = _launch(argv, {})
     verbs = _FETCHING.get(launch.name, frozenset()) if launch else frozenset()
     if launch is None or not ("" in verbs or launch.verb in verbs):

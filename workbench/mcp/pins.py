@@ -113,7 +113,7 @@ class PinStore:
         return cached[1]
 
     def names(self, servers: Iterable[ServerConfig]) -> set[str]:
-        """Return every name that the model may know a tool of these servers by, with and without the server's name."""
+        """Return every name by which the model may call a tool of these servers, with and without the server's name."""
         named = [(server.name, tool) for server in servers for tool in self.entry(server).tools]
         return {name_of(tool) for _, tool in named} | {name_of(f"{server}_{tool}") for server, tool in named}
 
@@ -282,7 +282,7 @@ def show_changes(pins: PinStore, server: ServerConfig, print_line: Callable[[str
 
 
 def approve(pins: PinStore, server: ServerConfig, mark: str, print_line: Callable[[str], None]) -> None:
-    """Approve the current changes if their hash is `mark`, or, without `mark`, the hash of the changes last shown.
+    """Approve the current changes if their hash is `mark` or, without `mark`, the hash of the changes last shown.
 
     Raises UsageError if it is a different hash, or if something changed during the approval.
     """

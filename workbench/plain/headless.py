@@ -173,7 +173,7 @@ class Narrator:
         self._last_detail = event.detail
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """Write how to resume, after every open question; if `unsaved` says what was not saved, write only that."""
+        """Print how to resume, after every open question; if `unsaved` says what was not saved, print only that."""
         if unsaved:
             self._print(unsaved, _RED)
             return
@@ -344,7 +344,7 @@ class Outlet:
                 listener(channel.problem)
 
     def limit_waits(self, seconds: float) -> None:
-        """Give up on a stream once its reader takes nothing for that many seconds."""
+        """Stop writing to a stream once its reader has read nothing for that many seconds."""
         for channel in (self._out, self._err):
             channel.limit_waits(seconds)
 

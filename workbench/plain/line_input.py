@@ -22,7 +22,7 @@ _FEWEST_ROWS: Final = 10
 
 
 class Console:
-    """Reads and prints lines on the terminal, and shows a prompt below them."""
+    """Reads and prints lines on the terminal, with a prompt below them."""
 
     def __init__(self, *, is_ascii: bool) -> None:
         self._is_ascii = is_ascii
@@ -55,7 +55,7 @@ class Console:
         return max(_FEWEST_ROWS, shutil.get_terminal_size((80, 24)).lines - 4)
 
     def rows_of(self, lines: Sequence[str]) -> int:
-        """Return about how many rows these lines take."""
+        """Return the approximate number of rows that these lines take."""
         width = max(1, shutil.get_terminal_size((80, 24)).columns)
         return sum(1 + len(line) // width for line in lines)
 
@@ -64,7 +64,9 @@ class Console:
         return not select.select([_STDIN], [], [], 0)[0]
 
     def drain(self) -> str:
-        """Remove everything typed so far from the terminal's input and return it; it was not typed as an answer."""
+        """Remove everything typed so far from the terminal's input and return it, because it was not typed as an
+        answer.
+        """
         try:
             usual = termios.tcgetattr(_STDIN)
             changed = [*usual[:6], list(usual[6])]
@@ -146,7 +148,7 @@ class LineAsker:
         self._quiet_since = self._clock()
 
     async def answer(self, prompt: str) -> str:
-        """Show the prompt until the user types a line alone, and return the line.
+        """Show the prompt until the user types a single line, and return it.
 
         A line that is typed too soon after output, or together with other lines, is not accepted.
         """

@@ -55,7 +55,7 @@ def begun(item: ActionItem, workspace: str) -> str:
 
 
 def call_lines(item: ActionItem) -> Iterator[str]:
-    """Yield what the tool itself shows of a call that begins to run; nothing for most tools."""
+    """Yield the tool's own rendering of a call that begins to run; most tools have none."""
     yield from _head(item.call_rendering, item)
 
 
@@ -73,7 +73,7 @@ def ended(item: ActionItem) -> Iterator[str]:
 
 
 def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
-    """Return the lines that describe one change of a file: its place, the removed lines and the added lines."""
+    """Return the lines that describe one change of a file: its position, the removed lines and the added lines."""
     lines = [f"{file.path}, at line {hunk.old + 1}:"]
     standing = Standing(file)
     lines += [f"  remove: {paint_line(standing.masked_line('old', at)).text}" for at in range(hunk.old, hunk.old_end)]
@@ -88,7 +88,7 @@ def file_line(file: FileDiff) -> str:
 
 
 def standing(state: SessionState) -> Iterator[str]:
-    """Yield lines about the session's state: the running or waiting actions, directory, model, mode and cost."""
+    """Yield lines about the session: the running or waiting actions, directory, model, mode and cost."""
     running = next(iter(state.running.values()), None)
     if state.waiting:
         yield f"{len(state.waiting)} waiting for your answer; /question shows it again."

@@ -53,7 +53,7 @@ class OutputChannel:
             self._fail(getattr(error, "strerror", None) or str(error))
 
     def limit_waits(self, seconds: float) -> None:
-        """Make writes, including a waiting one, fail once the reader takes nothing for that many seconds."""
+        """Make writes, including a waiting one, fail once the reader has read nothing for that many seconds."""
         self._patience = seconds
 
     def _write(self, data: bytes) -> None:
@@ -73,7 +73,7 @@ class OutputChannel:
                 raise TimeoutError
 
     def check(self) -> None:
-        """Close the channel if nobody can read the stream any more, as with `| head`; this writes nothing."""
+        """Close the channel if nothing can read the stream any more, as with `| head`; this writes nothing."""
         if self.problem:
             return
         try:

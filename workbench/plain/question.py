@@ -1,4 +1,6 @@
-"""One question in plain mode: shows everything that would run, and takes words as answers. Used by `PlainSession`."""
+"""One question in plain mode: shows everything that would run, and reads typed words as answers. Used by
+`PlainSession`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes above a process, and who holds a lock, as the system tells it (Linux)."""
+"""The ancestors of a process, and the processes that hold a lock, as the kernel reports them (Linux)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a web address in the user's browser, which is started without a shell and never waited for."""
+"""Opens a URL in the user's browser, which is started without a shell and never waited for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT: Final = 30.0
 
 
 def open_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequence[str] | None:
-    """Return the program that opens addresses; None without one, or where there is no desktop to show a browser."""
+    """Return the program that opens URLs; None if there is none, or no desktop on which a browser could be shown."""
     if platform == "darwin":
         names = ["open"]
     else:

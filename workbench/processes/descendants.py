@@ -33,7 +33,9 @@ def adopt_orphans() -> None:
 
 
 def die_with(parent: int) -> None:
-    """Kill this child process when its parent ends, or at once if it has ended; restore the default signal handlers."""
+    """Kill this child process when its parent ends, or at once if the parent has ended; restore the default signal
+    handlers.
+    """
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -47,7 +49,10 @@ _TOP = 1 << 20
 
 
 def mark_descendants() -> None:
-    """Mark this process and all processes it starts later as an agent's, one level below its own mark (Linux only)."""
+    """Mark this process, and all processes that it starts later, as one level below its current mark (Linux only).
+
+    The mark shows that an agent started the process.
+    """
     if sys.platform == "linux" and (level := mark_level()) > 0:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(_MARK, (level - 1, level - 1))
@@ -60,7 +65,7 @@ def mark_level(pid: int = 0) -> int:
 
 
 def limit_harm(more_processes: int, memory: int = 0) -> None:
-    """Mark the process, make the OOM killer pick it first, and let it start at most `more_processes` more processes.
+    """Mark the process, make the OOM killer choose it first, and let it start at most `more_processes` more processes.
 
     The kernel does not apply the process limit to root. `memory` is in bytes; 0 means no limit.
     """

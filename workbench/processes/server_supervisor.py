@@ -1,4 +1,5 @@
-"""Supervisor of a server that the engine talks to over pipes: a process between them that kills all the server started.
+"""Supervisor of a server that the engine talks to over pipes: a process between them that kills everything that the
+server started.
 
 Its arguments are the server's command line; the server inherits the supervisor's pipes. When the other end of the input
 is closed (the engine closed it, or was killed), the server has a short grace period to end on its own. Then all

@@ -1,4 +1,6 @@
-"""The environment of a shell: no secrets, no pagers, nothing that changes bash, and the mark of its processes."""
+"""The environment of a shell: no secrets, no pagers, nothing that changes bash, and the variable that marks its
+processes.
+"""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ _RUN += "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 def keep_out_of(workspace: Path | str) -> None:
     """Never run a program of ours (git, rg, bash, the editor) from this directory, even if PATH lists it.
 
-    The same applies to the repositories that contain it: trusting a subdirectory of a clone does not mean trusting all
-    of it. The home directory and its parents are exempt, because the user's own programs are there.
+    The same applies to the repositories that contain it: trusting a subdirectory of a clone does not mean trusting the
+    whole clone. The home directory and its parents are exempt, because the user's own programs are there.
     """
     directory = os.path.realpath(workspace)
     home = str(Path.home())
@@ -80,7 +80,7 @@ def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def python_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that `clean_environment` removes; the user's own programs get them."""
+    """Return the variables that `clean_environment` removes, for the user's own programs, which get them back."""
     return {name: value for name, value in env.items() if name.startswith("PYTHON")}
 
 

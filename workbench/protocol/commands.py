@@ -76,7 +76,9 @@ class Decide(Command):
 
 
 class AllowAlways(Command):
-    """Approve one action as it was shown, and save the rules of one choice that was shown with it, one line each."""
+    """Approve one action as it was shown, and save the rules of one of the choices that were shown with it, one per
+    line.
+    """
 
     action_id: str
     fingerprint: str

@@ -12,7 +12,8 @@ MOST_LISTED: Final = 50
 
 
 class DeletedPath(Data):
-    """A place that an action deletes or overwrites: how many files, their size in bytes, and whether they come back.
+    """A file or directory that an action deletes or overwrites: the number of files, their size in bytes, and whether
+    they can be restored.
 
     `path` is safe to show and relative to the workspace if it is inside. `files` is None if only the run shows which
     ones are affected.
@@ -31,10 +32,10 @@ class DeletedPath(Data):
 
 
 class DeletionList(Data):
-    """The places that one part of an action deletes, those that cannot be restored first.
+    """The paths that one part of an action deletes, those that cannot be restored first.
 
-    There are `more` places, of which `more_lost` cannot be restored.
-    `reason` is the part's reason, which describes them in one sentence; where the list is shown, `summary` replaces it.
+    `more` further paths are not listed; `more_lost` of these cannot be restored. `reason` is the part's reason, which
+    describes all of them in one sentence; where the list is shown, `summary` replaces it.
     """
 
     reason: str

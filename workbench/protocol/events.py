@@ -105,8 +105,8 @@ class Segment(Data):
 class CustomCommand(Data):
     """The custom command that a message comes from; `source` is its file.
 
-    Until the next message `model` is asked in place of the session's, and only the `tools` may be used, which are named
-    as in the file; an empty `model` and `None` change nothing.
+    Until the next message, `model` is called instead of the session's, and only `tools`, named as in the file, may be
+    used. An empty `model` has no effect, and neither has None for `tools`.
     """
 
     name: str
@@ -212,9 +212,10 @@ Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 class ActionProposed(EventBase):
     """One tool call in a response. `error` says why it cannot become an action; that text is then its observation.
 
-    `function` is the tool's name as the model wrote it, `batch` the number of calls in the response. `presentation` is
-    set only for tools that are not built in, `rendering` only for those that show the call themselves, as text.
-    `repairs` says what was read in another way than the model wrote it; the model gets it with the result.
+    `function` is the tool's name exactly as the model wrote it, `batch` the number of calls in the response.
+    `presentation` is set only for tools that are not built in, `rendering` only for those that show the call
+    themselves, as text. `repairs` says what was read in another way than the model wrote it; the model gets it with the
+    result.
     """
 
     action_id: str
@@ -268,7 +269,7 @@ class ActionAssessed(EventBase):
 
     @property
     def choices(self) -> tuple[AlwaysChoice, ...]:
-        """What "always" offers; an event by an earlier version has one rule."""
+        """The choices that "always allow" offers; an event by an earlier version has one rule."""
         if self.always_choices or not self.always:
             return self.always_choices
         return (AlwaysChoice(label="This action", rules=(self.always,)),)

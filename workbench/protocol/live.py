@@ -28,7 +28,8 @@ class ReasoningDelta(LiveBase):
 class CallProgress(LiveBase):
     """The tool call that the model is writing; `path` is the file it names, once that has arrived.
 
-    `command` is its argument of that name if it is one plain word, such as `view`: it tells a read from an edit.
+    `command` is its argument of that name if it is one plain word, such as `view`, which shows whether the call reads
+    or edits.
     """
 
     tool: str

@@ -20,11 +20,10 @@ class Presentation(Data):
     uninstalled.
 
     `headline`, `title` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the
-    result). A part in square brackets is left out when one of its fields is missing or empty:
-    `{pattern}[ in {path:path}]`. After a colon, a headline says how to show the value: `path` (relative to the
-    workspace), `lines` (first and last of a range), `exact` (look-alike letters escaped, for executed text) or a number
-    (the most characters). In an outcome, the word after the colon is the noun to count: `{found:file}` is "1 file" or
-    "3 files".
+    result). A part in square brackets is omitted if one of its fields is missing or empty: `{pattern}[ in
+    {path:path}]`. After a colon, a headline says how to show the value: `path` (relative to the workspace), `lines`
+    (first and last of a range), `exact` (look-alike letters escaped, for executed text) or a number (the most
+    characters). In an outcome, the word after the colon is the noun to count: `{found:file}` is "1 file" or "3 files".
     """
 
     icon: str = "◆"

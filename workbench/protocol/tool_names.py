@@ -1,4 +1,4 @@
-"""Older names by which models still call tools; the tools package registers the older names of its own."""
+"""Older names of tools that models still use; the package `tools` registers those of its own tools."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _current: dict[str, str] = {}
 
 
 def register_older_names(names: Mapping[str, str]) -> None:
-    """Add older names of tools, each with the current one."""
+    """Register older names of tools, each with the current name."""
     _current.update(names)
 
 
 def current_name(name: str, tools: Container[str]) -> str:
-    """Return the name of the tool that a name stands for, if it is an older name of one of the tools."""
+    """Return the current name of the tool if this is one of its older names, otherwise the name itself."""
     current = _current.get(name, name)
     return current if name not in tools and current in tools else name

@@ -150,7 +150,9 @@ def assess_url(url: str) -> Assessment:
 
 
 def canonical(url: str) -> str:
-    """Return a plain URL in the form that rules match: scheme and host in lower case, and a path, at least `/`."""
+    """Return a plain URL in the form that rules match: scheme and host in lower case, and a path, which is at least
+    `/`.
+    """
     result = urlsplit(url)
     query = f"?{result.query}" if result.query else ""
     return f"{result.scheme.lower()}://{result.netloc.lower()}{result.path or '/'}{query}"

@@ -146,7 +146,7 @@ def not_plain(parts: Iterable[Part]) -> list[Part]:
 
 
 def shortened(text: str) -> str:
-    """Return at most LONGEST_TEXT characters of a text; a shortened text ends with `…`."""
+    """Return the text, cut to LONGEST_TEXT characters; a shortened text ends with `…`."""
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
@@ -255,7 +255,9 @@ def loss_by(code: str) -> Literal["delete", "write", ""]:
 
 
 def losing(part: Part, code: str, workspace: str) -> Part:
-    """Return the part with the workspace files that its code may delete or overwrite: any file, or those it names."""
+    """Return the part with the workspace files that its code may delete or overwrite: the files it names, or else any
+    file.
+    """
     use, everything = loss_by(code), (f"{workspace}{ANY}",)
     if use == "delete":
         return part._replace(deletes=everything)

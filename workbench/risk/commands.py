@@ -94,7 +94,7 @@ def _through_symlinks(part: Part, context: PathContext) -> Part:
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts; one that runs a file which an earlier part downloaded or decoded becomes HIGH.
+    """Return the parts; a part that runs a file which an earlier part downloaded or decoded becomes HIGH.
 
     A part that deletes files after an earlier part encrypted some becomes HIGH too.
     """

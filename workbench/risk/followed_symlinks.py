@@ -1,4 +1,4 @@
-"""Rates programs that follow the links below a directory, and says where these lead."""
+"""Rates programs that follow the links below a directory by where these links lead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks
 
 
 def following(context: PathContext, path: str) -> Rating:
-    """Return the risk and reason of reading everything below an absolute path, and what the links there lead to."""
+    """Return the risk and reason of reading everything below an absolute path and whatever the links there lead to."""
     real, rating = context.resolved(path), context.reading(path, deep=True)
     if rating[0] != "LOW" or not within(real, context.workspace):
         return rating

@@ -1,4 +1,4 @@
-"""Tell whether git runs a program that a repository names even for a command that only reads.
+"""Determines whether a git command that only reads would run a program that the repository names.
 
 Settings of the user and the system are trusted; those of the repository are not, nor those of its submodules, into
 which `git status` and others look. A setting that no table lists as harmless counts as naming a program.

@@ -1,4 +1,4 @@
-"""Find the repository that git would use in a directory, its settings, and the repositories nested in it.
+"""Finds the repository that git would use in a directory, its settings, and the repositories nested in it.
 
 Nothing is executed. Every look at the file system is recorded (see `recorded_stat`), so a rating that depends on it can
 be reused.
@@ -101,7 +101,7 @@ def settings_files(repository: Repository, workspace: str, home: str) -> tuple[l
 
     A file that does not exist is listed too, without settings. Conditions of includes are ignored. Also returns whether
     these are all: False if there are too many, or one is too long. A file in the workspace that the user's settings
-    include counts as the repository's, as anybody who can write there decides what it says.
+    include is treated as the repository's, because it is not under the user's control alone.
     """
     waiting = [(path, True) for path in _user_files(home)]
     waiting += [(f"{repository.common}/config", False), (f"{repository.git}/config.worktree", False)]

@@ -1,4 +1,4 @@
-"""Parse git settings as git does, and tell what they name and which changes to them are harmless.
+"""Parses git settings as git does; determines which paths they name and which changes to them are harmless.
 
 The grammar follows `config.c` in git; `tests/risk/test_git_settings.py` compares the parser with the installed git.
 """

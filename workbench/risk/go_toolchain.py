@@ -1,4 +1,6 @@
-"""Tell whether `go` would download and run another release of Go, because a go.mod or go.work asks for a newer one."""
+"""Determines whether `go` would download and run another release of Go, because a go.mod or go.work requires a newer
+one.
+"""
 
 from __future__ import annotations
 

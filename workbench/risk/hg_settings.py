@@ -1,4 +1,4 @@
-"""Tell whether the settings of a Mercurial repository may run programs: as hooks, extensions, aliases or tools."""
+"""Determines whether the settings of a Mercurial repository run programs: as hooks, extensions, aliases or tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IN_UI: Final = lazy_pattern(r"username\s*=.*|\s*(?:[#;].*)?")
 
 
 def program_named(directory: str) -> str:
-    """Return why `hg` may run a program of the repository around a directory; empty if it runs none."""
+    """Return why `hg` may run a program that the repository around a directory names; empty if it runs none."""
     for path in _files(directory):
         if not _is_harmless(recorded_stat.text(path)):
             return f"the settings of the repository may run a program ({path.rpartition('/')[2]})"

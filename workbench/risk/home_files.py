@@ -1,4 +1,4 @@
-"""Files of the home directory that a shell, a desktop or a program reads at its start, and that can run something.
+"""Files of the home directory that a shell, a desktop or a program reads when it starts, and that can make it run code.
 
 They are protected in every mode, and compared before and after each action.
 """

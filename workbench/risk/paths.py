@@ -310,7 +310,7 @@ class PathContext:
         return self.led_to(chain(assumed, descendants))
 
     def led_to(self, symlinks: Iterable[str], *, deep: bool = False) -> Rating:
-        """Return the highest risk of reading what links lead to outside the workspace, with its reason."""
+        """Return the highest risk of reading anything outside the workspace to which links lead, with its reason."""
         rating: Rating = ("LOW", "")
         try:
             for target in (path for path in map(self.resolved, symlinks) if not within(path, self.workspace)):
@@ -323,8 +323,8 @@ class PathContext:
     def listing(self, path: str) -> Rating:
         """Return the risk and reason of reading names, sizes and dates at an absolute path, but no content.
 
-        The rule outside the workspace: what something is called and how large it is may be seen, unless it holds
-        secrets or belongs to another user; what is in its files is asked about, unless it is public (`_PUBLIC`).
+        Outside the workspace, names and sizes may be listed without asking, except in a directory that contains secrets
+        or belongs to another user. Reading content there asks the user, unless the path is public (`_PUBLIC`).
         """
         risk, reason = self.reading(path)
         real = self.resolved(path)
@@ -404,14 +404,14 @@ class PathContext:
         return ProtectedTargets(self.resolved(self.workspace), self.resolved(self.home), _SYMLINKS)
 
     def shares(self, path: str) -> bool:
-        """Return whether the file has several hard links, so writing to it changes another, perhaps protected, name."""
+        """Return whether the file has several hard links: a write also changes its other names, maybe protected."""
         real = self.resolved(path)
         return self.once(
             f"shares\0{real}", lambda: recorded_stat.link_count(real) > 1 and not recorded_stat.is_directory(real)
         )
 
     def may_be_reverted(self, path: str) -> bool:
-        """Return whether a log, which may be forged, can have the file written: only unprotected workspace files."""
+        """Return whether a revert may write the file: only unprotected workspace files, because a log may be forged."""
         return path.startswith("/") and within(self.resolved(path), self.workspace) and not self.protects(path)
 
     def _holds_secrets(self, real: str) -> bool:

@@ -1,4 +1,4 @@
-"""Tell which protected files changed between two scans, without changes that cannot make a program run."""
+"""Finds the protected files that changed between two scans, except for changes that cannot make a program run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.risk.protected_state import PathChange
 
 
 def changes(before: Baseline, after: Baseline) -> list[PathChange]:
-    """Return the changed paths in order, without changes that cannot make a program run."""
+    """Return the changed paths in order, except for changes that cannot make a program run."""
     result = []
     for path in sorted(before.files.keys() | after.files.keys()):
         old, new = before.files.get(path), after.files.get(path)

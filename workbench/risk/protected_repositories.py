@@ -1,4 +1,5 @@
-"""Find what git reads and runs besides its own directory: files that settings include, hooks, repositories elsewhere.
+"""Finds the files that git reads and runs outside its own directory: files that settings include, hooks, repositories
+elsewhere.
 
 Used by each search for protected files; a settings file is read again only if its stat differs. Never writes.
 """

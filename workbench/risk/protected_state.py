@@ -29,7 +29,9 @@ class PathState(NamedTuple):
     """Whether the same stat later proves the same content."""
 
     def is_same(self, other: PathState | None) -> bool:
-        """Return whether the other state holds the same content; if that was not read, whether the stats are equal."""
+        """Return whether the other state has the same content; if the content was not read, whether the stats are
+        equal.
+        """
         if other is not None and "name" in (self.kind, other.kind):
             return True
         if other is None or (self.kind, self.mode) != (other.kind, other.mode):

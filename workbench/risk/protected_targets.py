@@ -1,4 +1,4 @@
-"""Finds the reasons for which a path is protected although its own name is not: links that lead to it, and git.
+"""Finds paths that are protected for another reason than their names: links that lead to them, or git uses them.
 
 Nothing is executed. Every query of the file system is recorded (see `recorded_stat`).
 """
@@ -32,7 +32,7 @@ _scanned: dict[str, tuple[str, ...]] = {}
 
 
 def note_symlinks(workspace: str, symlinks: Iterable[str]) -> None:
-    """Record the protected links that a search of the whole workspace has found, however far down."""
+    """Record the protected links that a search of the whole workspace, at any depth, has found."""
     _scanned[workspace] = tuple(sorted(symlinks))
 
 

@@ -1,8 +1,8 @@
-"""Tells which commands only look at the workspace, for plan mode.
+"""Recognizes commands that only read files of the workspace, for plan mode.
 
 LOW is not enough for that: it also covers commands that change the shell (`x=1`, `set -e`), never end (`yes`), or ask
-another program (`docker ps`). So there is a second list here, of programs and forms, and both must agree: the words
-that this module reads must be those that the rating has read.
+another program (`docker ps`). So this module has a list of its own, of programs and forms of commands. A command is
+accepted only if it is LOW and on this list, and if both parse it into the same words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Reasons of ratings: the text is for the user, the traits are for whatever decides something.
+"""Reasons of ratings: the text is for the user, the traits are for code that makes decisions.
 
-Rules, offers and later steps of the analysis ask for traits and never read the text, so that it can be reworded.
+Rules, the choices of "always allow" and later steps of the analysis check traits and never parse the text, so the text
+can be reworded.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 
 class Trait(Flag):
-    """What a reason means for rules, offers and the rest of the analysis."""
+    """What a reason means for rules, for the choices of "always allow" and for the rest of the analysis."""
 
     NONE = 0
     RUNS = auto()
@@ -49,7 +50,7 @@ class Reason(str):
 
     @property
     def cell(self) -> str:
-        """The reason as it is written in a table of text: `TEXT [TRAIT TRAIT]`; `from_cell` reads it."""
+        """The reason as a cell of a table: `TEXT [TRAIT TRAIT]`; `from_cell` parses it."""
         return f"{self} [{' '.join(str(trait.name) for trait in self.traits)}]"
 
 
@@ -59,7 +60,7 @@ def traits_of(reason: str) -> Trait:
 
 
 def reworded(reason: str, text: str) -> str:
-    """Return a reason with another text and the same traits."""
+    """Return the reason with another text and the same traits."""
     return Reason(text, reason.traits) if isinstance(reason, Reason) else text
 
 

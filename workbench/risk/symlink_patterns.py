@@ -16,18 +16,18 @@ _ENTRIES: Final = recorded_stat.DirectoryReader(lambda path: True)
 
 
 class TooManyMatches(Exception):
-    """There are more links, directories or files than are looked at."""
+    """There are more links, directories or files than this module examines."""
 
 
 def is_pattern(path: str) -> bool:
-    """Return whether the shell may expand the path to several."""
+    """Return whether the shell may expand the path to several paths."""
     return any(character in path for character in _WILDCARDS)
 
 
 def symlinked_paths(pattern: str) -> Iterator[str]:
     """Yield each absolute path that the pattern matches through a link, or that is one; hidden names match too.
 
-    What follows a link in the pattern stays as it is written. Raises TooManyMatches.
+    The part of the pattern after a link is not expanded. Raises TooManyMatches.
     """
     yield from _walk("", pattern.strip("/").split("/"), count())
 

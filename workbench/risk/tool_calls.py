@@ -105,8 +105,9 @@ def executed_by(
 def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Mapping[str, str]:
     """Return the files that a program started in `directory` runs or reads as code, by path, with a hash of each.
 
-    These are the files named by its command and `variables`, and the files named in them in turn; of the other sources
-    of a project, only those directly in the named directories. Without `directory`, relative words name nothing.
+    These are the files named by its command and `variables`, and the files that those files name in turn; of the other
+    sources of a project, only those directly in the named directories. Without `directory`, relative words name
+    nothing.
     """
     from workbench.risk.commands import assess_command
     from workbench.risk.executed import files_started

@@ -1,6 +1,6 @@
 """The tools that a custom command allows: until the next message, an action with another tool is denied.
 
-The list only narrows what may be done. What it allows is decided by risk, mode and rules as always.
+The list never allows anything by itself: an action with a listed tool is still decided by risk, mode and rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The equivalent forms of a command, and what may become a command, for rules that ask and deny."""
+"""The equivalent forms of a command, and what it may become once expanded, for `ask` and `deny` rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs, and libraries of several languages, that do what another program does without naming its commands."""
+"""Programs, and libraries of several languages, that have the effect of another program without naming its commands."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def may_drive(command: tuple[str, ...], program: str) -> bool:
 
 
 def library_for(program: str, code: str) -> str:
-    """Return the first imported library that can do what a program does; empty if there is none.
+    """Return the first imported library that has the same effects as a program, such as a git library; empty if there
+    is none.
 
     The code may be in any language, and may be the text of a command line with `-m NAME`.
     """

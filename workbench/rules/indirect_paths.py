@@ -82,7 +82,7 @@ _CHARACTERS = lazy_pattern(r"[*?\[]")
 def reaches(rule: Rule, subject: Subject) -> bool:
     """Return whether the action may touch paths of an `ask` or `deny` rule without naming them.
 
-    A rule that begins with `**` has no fixed directory, so only paths that the action may name count for it.
+    A rule that begins with `**` has no fixed directory, so it is compared only with paths that the action may name.
     """
     if not rule.path or not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False
@@ -93,7 +93,9 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
 
 def takes_in(rule: Rule, subject: Subject) -> bool:
-    """Return whether the action reads everything in a directory, or all files of a pattern, with paths of the rule."""
+    """Return whether the action reads everything in a directory, or all files of a pattern, and some are paths of the
+    rule.
+    """
     base = base_of(rule.path, subject)
     if not base:
         return False
@@ -297,7 +299,7 @@ def _whole_directory(rule: Rule, subject: Subject) -> str:
 def candidates(part: Part, operands: Sequence[str]) -> list[str]:
     """Return everything in the words that may be a path: the words, and their parts after `-x`, `=`, `:` or `@`.
 
-    A dangerous command may run a word, so what stands in it counts too.
+    A dangerous command may run a word as a command line, so the paths within each word are returned too.
     """
     is_split = part.risk == "HIGH" or "".join(part.words[:1]).rpartition("/")[2] in _DATA_BASES
     names: dict[str, None] = {}
@@ -342,7 +344,7 @@ Inode = tuple[int, int]
 def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
     """Return the first `ask` or `deny` rule for a file that the action opens through another hard link, or None.
 
-    If a rule has too many files to check, every hard link that the action names counts.
+    If a rule has too many files to check, it is returned for any hard link that the action names.
     """
     rules = [rule for rule in rules if rule.path and not rule.command and is_in_force(rule, subject)]
     if not rules:

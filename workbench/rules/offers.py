@@ -1,4 +1,4 @@
-"""What "always" offers for an action: rules from the narrowest to the broadest, or the reason why there are none."""
+"""The choices of "always allow" for an action: rules from the narrowest to the broadest, or why there are none."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class NoOffer(WorkbenchError):
 
 
 def offers(subject: Subject, risk: Risk, mode: Mode, rules: Sequence[Rule] = ()) -> tuple[tuple[AlwaysOffer, ...], str]:
-    """Return what can be allowed from now on, the narrowest first, and the reason if there is nothing.
+    """Return the choices of "always allow", the narrowest first, and the reason if there are none.
 
     Each offer covers the action; `rules` are those in force, which may still ask about it.
     """

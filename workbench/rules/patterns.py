@@ -96,7 +96,9 @@ def escaped(command: str) -> str:
 
 @lru_cache(512)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression: `*` matches anything, `\\*` a star, and ` *` at the end also the empty string."""
+    r"""Return a regular expression for a command pattern: `*` matches anything, `\*` a star, and ` *` at the end also
+    nothing.
+    """
     body, rest = (pattern[:-2], r"(?: .*)?") if pattern.endswith(" *") and pattern != " *" else (pattern, "")
     pieces = re.findall(r"\\.|\*+|\s+|[^\\*\s]+|\\", body, re.DOTALL)
     first, *later = [_command_text(text) for text in _between_stars(pieces)]

@@ -46,12 +46,12 @@ def rule_on(
     """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
     `reads` means that this call changes nothing although its tool may; `reader` names the kind of a sub-agent that may
-    only read with this tool, in every mode; `edits` means that this call edits the workspace, by `edits_workspace`.
-    A rule denies or asks in every mode. It never allows a HIGH action (which includes all changes of protected
-    paths), anything in the mode that always asks, or writing in plan mode. With `caution` (a reason, such as an
-    unreadable rule file), everything above LOW is asked about despite `allow` rules. Changes of a `protected` path,
-    and possible ones (`unplaced`), are asked about in every mode. Without `confirm_unknown`, modes that ask by risk
-    allow actions of unknown risk.
+    only read with this tool, in every mode; `edits` means that this call edits the workspace, by `edits_workspace`. A
+    rule denies or asks in every mode. It never allows a HIGH action (which includes all changes of protected paths),
+    anything in the mode that always asks, or writing in plan mode. With `caution` (a reason, such as an unreadable rule
+    file), the user is asked about everything above LOW despite `allow` rules. Changes of a `protected` path, and
+    possible ones (`unplaced`), are asked about in every mode. Without `confirm_unknown`, modes that ask by risk allow
+    actions of unknown risk.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")

@@ -118,7 +118,7 @@ def _example(rule: Rule, example: str) -> Subject:
 
 
 def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, directory: str = "") -> Subject:
-    """Return the subject of an action in the log, assessed now; `directory` is its working directory."""
+    """Return the subject of an action from the log, with a new assessment; `directory` is its working directory."""
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home, directory or workspace)

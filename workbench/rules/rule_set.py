@@ -239,8 +239,8 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
     """Return the first protected path that the action changes without an `allow` rule from the user; empty if none.
 
-    The literal part of the rule's path must itself be protected, or be a file with several hard links, so a rule for a
-    whole project does not count.
+    A rule allows this only if the literal part of its path is itself protected, or is a file with several hard links; a
+    rule for a whole project is not enough.
     """
     roots = PathContext(subject.workspace, subject.home)
     lifting = [

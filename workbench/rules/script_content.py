@@ -41,7 +41,7 @@ def wrapper_length(command: Sequence[str]) -> int:
 
 
 def script_index(command: Sequence[str]) -> int:
-    """Return the index of the word that names the script of a command; -1 if it runs none, or one that is not clear."""
+    """Return the index of the word that names the script of a command; -1 if it runs none, or if that is unclear."""
     if not command:
         return -1
     if "/" in command[0]:
@@ -57,7 +57,7 @@ def script_index(command: Sequence[str]) -> int:
 
 
 def script_of(part: Part, workspace: str) -> str:
-    """Return the path of the script of the workspace that a command runs; empty if it runs none, or another."""
+    """Return the path of the workspace script that a command runs; empty if it runs none, or one from elsewhere."""
     at = script_index(part.words)
     if at < 0 or part.is_lost or len(part.directories) != 1:
         return ""

@@ -75,7 +75,7 @@ def is_of_sources(part: Part) -> bool:
 
 
 def only_asks(part: Part) -> bool:
-    """Return whether a program that formats or checks files is only asked about itself."""
+    """Return whether a command of a formatter or checker only asks for its version, help or the like."""
     return not _ASKS.isdisjoint(part.words)
 
 

@@ -45,10 +45,10 @@ TERMINATE = "terminate"
 class ToolCallAgent:
     """A model with tools in a session of its own.
 
-    The session is like one of the app: actions need the same approvals, the user's rules and limits hold, and the log
-    is among the user's sessions. Nothing is opened before the first `run`, `step` or `send`; `close`, or the end of
-    a `with`, releases it. One task at a time drives an agent; `send`, `interrupt`, `add_tools` and `remove_tool` may be
-    called meanwhile, from any thread.
+    The session is like one of the app: actions need the same approvals, the user's rules and limits apply, and the log
+    is listed with the user's sessions. Nothing is opened before the first `run`, `step` or `send`; `close`, or the end
+    of a `with`, releases it. One task at a time drives an agent; `send`, `interrupt`, `add_tools` and `remove_tool` may
+    be called meanwhile, from any thread.
     """
 
     name: str = ""
@@ -103,8 +103,8 @@ class ToolCallAgent:
         callbacks: Sequence[OnEvent] = (),
         max_steps: int | None = None,
     ) -> None:
-        """Set workspace and limit, and add listeners. Raises UsageError if the session that has the first two is open,
-        or for a limit that is none.
+        """Set workspace and limit, and add listeners. Raises UsageError for an invalid limit, or if the session, which
+        determines the first two, is already open.
         """
         if (workspace is not None or max_steps is not None) and self._driver.opened is not None:
             raise UsageError("this agent has a session, which stays in its workspace and keeps its limits")
@@ -116,14 +116,14 @@ class ToolCallAgent:
 
     @property
     def tools(self) -> ToolCollection:
-        """The tools that the agent was created with; changes count from its next model call on. Raises UsageError."""
+        """The tools that the agent was created with; changes apply from its next model call on. Raises UsageError."""
         if self._collection is None:
             raise UsageError("this agent has the tools of the settings file; give it `tools` to change them")
         return self._collection
 
     @property
     def available_tools(self) -> ToolCollection:
-        """The same, by its name in OpenManus."""
+        """The same tools, under the name that OpenManus uses."""
         return self.tools
 
     def add_tools(self, *tools: Toolish) -> ToolCollection:
@@ -148,7 +148,7 @@ class ToolCallAgent:
         self._driver.send(prompt)
 
     def interrupt(self) -> None:
-        """Stop the run; everything done so far is kept. Called from any thread."""
+        """Stop the run; everything done so far is kept. May be called from any thread."""
         self._driver.interrupt()
 
     async def run(self, prompt: str | None = None, *, request: str | None = None) -> RunResult:
@@ -160,7 +160,7 @@ class ToolCallAgent:
         return await self._driver.drive(request if prompt is None else prompt, lambda before: False)
 
     def run_sync(self, prompt: str | None = None, *, request: str | None = None) -> RunResult:
-        """Do the same without `await`, in a program with or without an event loop."""
+        """Send the prompt and run as `run` does, without `await`; works with or without a running event loop."""
         return blocking(self.run(prompt, request=request))
 
     async def think(self, prompt: str | None = None) -> bool:
@@ -182,7 +182,7 @@ class ToolCallAgent:
         return self._driver.session.phase == "thinking"
 
     def step_sync(self, prompt: str | None = None) -> bool:
-        """Do the same without `await`."""
+        """Do the same as `step`, without `await`."""
         return blocking(self.step(prompt))
 
     def _overrides(self) -> Overrides:
@@ -204,11 +204,11 @@ class ToolCallAgent:
 
     @classmethod
     async def create(cls, *arguments: Any, **options: Any) -> Self:
-        """Create an agent, as programs of OpenManus do."""
+        """Create an agent; OpenManus programs use this name."""
         return cls(*arguments, **options)
 
     async def cleanup(self) -> None:
-        """Close the agent, as programs of OpenManus do."""
+        """Close the agent; OpenManus programs use this name."""
         await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:

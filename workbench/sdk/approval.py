@@ -49,14 +49,14 @@ Apply: TypeAlias = Callable[[Callable[[Session, str], None]], None]
 
 
 class Approver:
-    """Decides open questions by functions of the caller; without a function they stay open."""
+    """Decides open questions with functions of the caller; without a function they stay open."""
 
     def __init__(self, approve: Approve | None, answer: Answer | None) -> None:
         self._approve = approve
         self._answer = answer
 
     async def decide(self, action: OpenAction, agent: str, apply: Apply) -> bool:
-        """Ask about an action and apply what the function says; return whether it said something.
+        """Ask the function about an action and apply its decision; return whether it made one.
 
         Raises CommandError if the decision is not accepted, for example because a rule denies the action, TypeError for
         an answer of another type, and whatever the function raises; the question then stays open.
@@ -94,7 +94,7 @@ def describe_question(action: OpenAction) -> str:
 
 
 def request_for(action: OpenAction, agent: str) -> ApprovalRequest:
-    """Return what the caller's function is asked; the action must be assessed."""
+    """Return the request that the caller's function gets; the action must be assessed."""
     proposed, assessed = action.proposed, action.assessed
     assert assessed is not None
     return ApprovalRequest(

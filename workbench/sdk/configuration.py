@@ -1,4 +1,4 @@
-"""Turns the arguments of an agent into settings and locations, and gives its session what they replace."""
+"""Turns the arguments of an agent into settings and locations, and into overrides for its session."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def class_options(kind: type, base: type) -> dict[str, Any]:
 
 
 def servers_in(mcp: Any) -> dict[str, Any]:
-    """Return the table of servers in a configuration, which may have it under `mcpServers`. Raises UsageError."""
+    """Return the table of servers in a configuration, which may contain it under `mcpServers`. Raises UsageError."""
     table = mcp.get("mcpServers", mcp) if isinstance(mcp, Mapping) else mcp
     if table is not None and not isinstance(table, Mapping):
         raise UsageError("mcp must be a table of servers, or one with mcpServers")
@@ -146,7 +146,7 @@ class _SharedModel:
 
 
 class CallerModels(SessionModels):
-    """The models of the settings, and one that the caller has made."""
+    """The models of the settings, and a model object that the caller passed."""
 
     def __init__(self, settings: Settings, model: Model | None) -> None:
         _restore_keys(settings)
@@ -171,7 +171,7 @@ def _restore_keys(settings: Settings) -> None:
 
 
 class AgentTools:
-    """The tools of an agent as its session opens them; special tools end the run."""
+    """The tools of an agent as its session opens them; special tools, such as `finish`, end the run."""
 
     def __init__(self, collection: ToolCollection, special: frozenset[str], names: NameFilter) -> None:
         self._collection = collection
@@ -190,7 +190,7 @@ class AgentTools:
         return _OpenedTools(_states(self._marked(self._allowed(tools))), (), opened)
 
     def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
-        """Bring the tools of the session up to date before a model call; return whether they changed."""
+        """Bring the session's tools up to date before a model call; return whether they changed."""
         if self._opened is None or not self._opened.update(tools):
             return False
         for name in self._opened.current().keys() - self._allowed(self._opened.current()).keys():
@@ -221,7 +221,7 @@ def _states(tools: Mapping[str, ToolDefinition]) -> tuple[ToolState, ...]:
 
 
 def special_names(tools: Any) -> tuple[frozenset[str], list[Any]]:
-    """Return the names of special tools, and those that were not given by name but as tools."""
+    """Return the names of special tools, and those special tools that were passed as objects."""
     names, others = set(), []
     for each in (tools,) if isinstance(tools, str) else tools:
         if isinstance(each, str):
@@ -233,7 +233,7 @@ def special_names(tools: Any) -> tuple[frozenset[str], list[Any]]:
 
 
 def ending(tool: ToolDefinition) -> ToolDefinition:
-    """Return a copy of the tool whose success ends the run."""
+    """Return a copy of the tool that ends the run if a call succeeds."""
     if tool.ends_run:
         return tool
     marked = copy.copy(tool)

@@ -15,7 +15,7 @@ from workbench.sdk.result import RunResult
 
 
 class ToolChoice(StrEnum):
-    """Whether the model calls tools, as OpenManus names it."""
+    """Whether the model calls tools; the name and values are those of OpenManus."""
 
     NONE = "none"
     AUTO = "auto"
@@ -23,13 +23,13 @@ class ToolChoice(StrEnum):
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of that name, as programs of OpenHands ask for it."""
+    """Return the logger of that name; OpenHands programs import this function."""
     return logging.getLogger(name)
 
 
 @dataclass(frozen=True)
 class LLM:
-    """A model by name, with its key and its address; the settings have both for models that they name.
+    """A model by name, with its API key and URL; the settings already contain both for saved models.
 
     `usage_id`, or `service_id` in older programs, is a label of OpenHands for the caller's own use.
     """
@@ -78,7 +78,7 @@ class AgentConversation:
         return self.result
 
     async def arun(self) -> RunResult:
-        """Do the same in an event loop."""
+        """Do the same as `run`, in an event loop."""
         self.result = await self.agent.run()
         return self.result
 

@@ -29,7 +29,7 @@ _SUB_AGENT_WAITS = "a sub-agent waits"
 
 
 class Driver:
-    """One session, which is opened for the first message or run, and those who listen to it."""
+    """One session, which is opened by the first message or run, and its listeners."""
 
     def __init__(self, open_session: Opener, overrides: Callable[[], Overrides], approver: Approver) -> None:
         """`open_session` gets the first message, the id of a session to resume, or "", and the listeners."""
@@ -89,9 +89,10 @@ class Driver:
             self.opened.session.interrupt()
 
     async def drive(self, prompt: str | None, is_over: Callable[[str], bool]) -> RunResult:
-        """Send a prompt and run until the session needs the user, or `is_over`, which gets the phase before each unit.
+        """Send a prompt and run until the session needs the user, or until `is_over` returns True.
 
-        If this task is canceled, or a function of the caller raises, the agent is interrupted.
+        `is_over` gets the phase of the session before each unit of work. If this task is canceled, or a function of the
+        caller raises, the agent is interrupted.
         """
         if self._pump is not None:
             raise UsageError("this agent runs already; send() queues a message for it")
@@ -163,7 +164,7 @@ class Driver:
             self._is_suspended = delegates.leave()
 
     def result(self) -> RunResult:
-        """Return the outcome of the run, as far as it has come."""
+        """Return the outcome of the run so far."""
         opened = self.open()
         session = opened.session
         if session.unsaved:
@@ -206,7 +207,7 @@ def _ignore(event: LiveEvent) -> None:
 
 
 def listeners_in(callbacks: OnEvent | Iterable[OnEvent]) -> list[OnEvent]:
-    """Return one function, or several, as a list."""
+    """Return one function, or a sequence of functions, as a list."""
     return [callbacks] if callable(callbacks) else list(callbacks)
 
 

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class EventPump:
-    """Delivers what other threads put, in order, to a function that runs in the loop."""
+    """Delivers items that other threads put, in order, to a function that runs in the event loop."""
 
     def __init__(self, loop: AbstractEventLoop, deliver: Callable[[Any], Awaitable[None]]) -> None:
         self._loop = loop

@@ -44,7 +44,7 @@ class RunRecord:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the run before."""
+        """Reset the record at the beginning of a new run."""
         self._answer, self._detail = FinalAnswer(), ""
         self._steps, self._tokens, self._cost = 0, 0, 0.0
 

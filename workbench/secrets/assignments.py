@@ -1,7 +1,7 @@
 """Detection of secret values that are assigned to names such as `password` or `API_KEY`.
 
 It recognizes the syntaxes of configuration: INI, YAML, JSON, TOML, properties, shell variables, connection strings,
-command options and URL queries. Source code contains the same names, so the value counts as well: identifiers, paths,
+command options and URL queries. Source code contains the same names, so the value is examined too: identifiers, paths,
 placeholders and types are not secrets.
 """
 

@@ -24,7 +24,7 @@ _ITEM = lazy_pattern(r":[ \t]*\\?\"(?P<value>(?!‹|[{<]|\$\{)(?:[^\"\\]|\\[^\"]
 
 
 def values_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each value of a Secret, in order; other manifests in the same document count too."""
+    """Yield the start and end of each value of a Secret, in order; they may be in several manifests of one document."""
     if not _KIND.search(text):
         return
     starts = [0, *(mark.end() for mark in _DOCUMENT.finditer(text))]

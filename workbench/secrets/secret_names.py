@@ -66,14 +66,14 @@ def holds_secret(variable: str) -> bool:
 
 
 def holds_login(variable: str, value: str) -> bool:
-    """Return whether the value contains a login, as of a URL; a proxy's address is of no use without its own."""
+    """Return whether the value contains a login, as in a URL; a proxy's URL is useless without its login."""
     if _PROXY.search(variable) or not any(mark in value.lower() for mark in _MARKS):
         return False
     return bool(re.search(_LOGIN, value, re.IGNORECASE))  # compiled when it is needed first, not at the start
 
 
 def holds_token(value: str) -> bool:
-    """Return whether the value contains a private key, or a token that begins with the mark of its issuer."""
+    """Return whether the value contains a private key, or a token with the prefix of its issuer."""
     return len(value) >= _SHORTEST_TOKEN and bool(re.search(_TOKEN, value))
 
 
@@ -100,8 +100,10 @@ OWN_VARIABLES: dict[str, str] = {}
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a child process: without what this process added for itself, and without secrets except
-    the variables that the user listed.
+    """Return the environment of a child process, without secrets and without the variables that this process added for
+    itself.
+
+    The secrets that the user listed are included.
     """
     return {
         name: value

@@ -1,4 +1,4 @@
-"""The shape of a key: an expression, and marks, which a text must contain to be searched for it."""
+"""The shape of a key: a regular expression, and strings one of which every match contains."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ _FREE = r"(?<![A-Za-z0-9])"
 
 
 def issued(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
-    """Return the shape of a token that begins with one of the marks, which name its issuer."""
+    """Return the shape of a token that begins with one of the marks, which are the prefixes of its issuer."""
     beginnings = marks.split()
     either = "|".join(re.escape(mark) for mark in beginnings)
     pattern = lazy_pattern(f"{_FREE}(?:{either}){rest}")
@@ -143,7 +143,7 @@ def of_commands(programs: str, option: str) -> Shape:
 
 
 def behind(commands: str, between: str = "", secret: str = "") -> Shape:
-    """Return the shape of the word after a command, its options and the text `between`."""
+    """Return the shape of a word that follows a command, the command's options and the text `between`."""
     names = commands.split(",")
     either = "|".join(map(re.escape, names))
     pattern = rf"{_FIRST}(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or TOKEN})"

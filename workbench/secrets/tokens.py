@@ -1,4 +1,4 @@
-"""The tokens that begin with a mark of their issuer."""
+"""The tokens that begin with a prefix of their issuer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge which names are those of secrets, and which values look like secrets."""
+"""Judges which names are those of secrets, and which values look like secrets."""
 
 from __future__ import annotations
 
@@ -122,12 +122,14 @@ def _mixes_characters(value: str, word: str, *, is_quoted: bool, is_variable: bo
 
 
 def is_chosen(value: str, word: str) -> bool:
-    """Return whether the value of a name that ends with this word is random, or words in CamelCase as a password."""
+    """Return whether the value of a name that ends with this word is random, or CamelCase words that serve as a
+    password.
+    """
     return is_random(value) or (word in _HUMAN and _is_in_camel_case(value))
 
 
 def names_itself(value: str, word: str) -> bool:
-    """Return whether the value is an identifier with the word by which its name is a secret's."""
+    """Return whether the value is an identifier that contains the word by which the name is that of a secret."""
     return bool(_QUALIFIED.match(value)) and word in (part.lower() for part in _PARTS.findall(value))
 
 

@@ -1,4 +1,4 @@
-"""Words that tell the names and labels of programs from passwords."""
+"""Words that are used in names and labels of programs; a value made of such words is not a password."""
 
 from __future__ import annotations
 

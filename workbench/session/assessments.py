@@ -22,8 +22,8 @@ class Assessments:
     """Rates tool calls; may be used by any thread.
 
     A rating depends on the tool, its arguments, the directories, what the analysis reads from the running tool, and the
-    facts it found in the file system; it is reused only if each of those facts still holds. Modes, rules and trust are
-    not part of it: they are applied to the rating each time.
+    facts it found in the file system; it is reused only if each of those facts is still true. Modes, rules and trust
+    are not part of it: they are applied to the rating each time.
     """
 
     def __init__(self, state: State) -> None:

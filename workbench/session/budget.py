@@ -26,9 +26,9 @@ class Budget:
         return self._limits.over(self._state, self._tokens)
 
     def of(self, usual: Limits, *, goes_on: bool = False) -> Limits:
-        """Return a sub-agent's limits, which include those of the run, because its spending counts there.
+        """Return a sub-agent's limits, which include those of the run, because its spending is part of the run's.
 
-        A resumed sub-agent has only the limits of the run: its earlier tokens are already counted there.
+        A resumed sub-agent has only the limits of the run: its earlier tokens are already included in them.
         """
         has_own = self._limits.token_limit and not goes_on
         remaining = max(1, self._limits.token_limit - self._tokens.spent) if has_own else 0

@@ -167,7 +167,8 @@ _NO_FAILURES = (None, 0, -1, 130)
 def has_failed(observation: dict[str, Any]) -> bool:
     """Return whether a result is a failure: an error, or an exit code that says so.
 
-    Code 1 without any output is the answer of programs that search or compare, and no failure.
+    Exit code 1 without any output is not a failure: programs that search or compare report "no match" or "different"
+    like this.
     """
     code = observation.get("exit_code")
     if observation.get("is_error"):

@@ -75,7 +75,8 @@ def _from_secret_tool(service: str, user: str, name: str) -> str:
 class SessionModels:
     """The models that a session may use.
 
-    Environment variables that the settings name for keys are removed, so that no child process inherits them.
+    Environment variables that contain keys according to the settings are removed, so that no child process inherits
+    them.
     """
 
     def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
@@ -113,9 +114,7 @@ class SessionModels:
         self._hide_keys()
 
     def open(self, name: str | None) -> Model:
-        """Open the model of that name with its fallback models, which are opened when they are needed; the caller
-        closes it. Raises ModelError, whose message says what to set.
-        """
+        """Open the model of that name with its fallback models, which are opened when needed; the caller closes it."""
         first = self.open_alone(name)
         others = self._fallbacks(name or "")
         if not others:
@@ -139,25 +138,25 @@ class SessionModels:
         return self.open_with_key(name, "")
 
     def open_with_key(self, name: str | None, key: str) -> Model:
-        """Open the model of that name with this key; with its own if that is empty. Raises ModelError."""
+        """Open the model of that name with this key, or with its own key if this one is empty. Raises ModelError."""
         profile = self.profile(name or "")
         key = key or self._key(profile) or ""
         MASKER.add(f"key of {profile.name}", key)
         return open_profile(profile, key or None)
 
     def remember(self, name: str, api_base: str | None) -> None:
-        """Use this address for the model from now on: the session used it before, or a flag sets it."""
+        """Use this URL for the model from now on: the session used it before, or a flag sets it."""
         self._api_bases[name] = api_base
 
     def host(self, name: str) -> str:
-        """Return the host at which the model is called if it is not its provider's own; otherwise empty."""
+        """Return the host at which the model is called, unless it is the provider's own; otherwise empty."""
         profile = self.profile(name)
         return other_host(profile.model, profile.api_base)
 
     def profile(self, name: str) -> Profile:
         """Return everything about a model except its key.
 
-        The address in the settings applies only to models of the same provider.
+        The URL in the settings applies only to models of the same provider.
         """
         profile = self.settings.profile(name)
         if name in self._api_bases:

@@ -54,7 +54,7 @@ _CONTENT_FIELDS = ("old_content", "new_content")
 def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
     """Return the result of an action that did not run.
 
-    `text` tells the model why; `refused` means that the tool itself refused just before it started.
+    `text` is the reason, for the model; `refused` means that the tool itself refused just before the action started.
     """
     observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
     return ActionObserved(action_id=action_id, observation=observation, ran=False, refused=refused)
@@ -82,7 +82,7 @@ def answered(action_id: str, text: str) -> ActionObserved:
 def observed(
     action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...], beside: str = ""
 ) -> ActionObserved:
-    """Return the result of an action that ran; the texts of changed files are kept only in `files_changed`.
+    """Return the result of an action that ran; the texts of changed files are stored only in its field `files_changed`.
 
     `beside` is additional text for the model if the action succeeded.
     """

@@ -68,8 +68,8 @@ OnLive = Callable[[LiveEvent], None]
 
 
 class Listeners(TypedDict):
-    """The listeners of a session; `has_user` says whether a user can answer, now or later, and `overrides` replace what
-    the settings say.
+    """The listeners of a session; `has_user` says whether a user can answer, now or later, and `overrides` replace
+    settings.
     """
 
     on_event: OnEvent
@@ -80,7 +80,7 @@ class Listeners(TypedDict):
 
 @dataclass(frozen=True)
 class ParentSession:
-    """What a sub-agent's session takes from its parent: models, budget, refusals and the kinds of sub-agents."""
+    """The parts of its parent that a sub-agent's session uses: models, budget, refusals and the kinds of sub-agents."""
 
     id: str
     models: SessionModels
@@ -93,7 +93,7 @@ class ParentSession:
 
 @dataclass
 class OpenedSession:
-    """A session ready to be driven, with everything it holds; `close` releases it."""
+    """A session that is ready to run, with everything that it has opened; `close` releases it."""
 
     id: str
     session: Session

@@ -30,7 +30,7 @@ def new_id(hint: str, now: datetime | None = None) -> str:
 
 
 def without_secrets(title: str) -> str:
-    """Return a title with its secrets masked: titles are shown in lists, and an id is the name of a file."""
+    """Return a title with its secrets masked, because titles are shown in lists and become part of file names."""
     if not _DOUBT.search(title):
         return title
     from workbench.secrets.masker import MASKER  # slow to import

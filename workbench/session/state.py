@@ -38,9 +38,7 @@ Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
 class RunningSubAgent(msgspec.Struct):
-    """The sub-agent that runs for an action, in the state that this log has reached; the sub-agent's own log may be
-    ahead.
-    """
+    """The sub-agent that runs for an action, in the state that this log records; its own log may be ahead."""
 
     agent: str
     session: str
@@ -97,8 +95,8 @@ class OpenAction(msgspec.Struct):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments it runs with: the model's, or the user's edited ones, also while the user is asked about the
-        edit.
+        """The arguments it runs with: the model's, or those that the user edited, even before the edited action is
+        approved.
         """
         latest = self.decided or self.assessed
         edited = latest.edited if latest else None
@@ -147,12 +145,12 @@ class State(msgspec.Struct):
 
     @property
     def asked_model(self) -> str:
-        """The name of the model that is asked now: a custom command's, or the session's."""
+        """The name of the model that is called now: a custom command's, or the session's."""
         return (self.command.model if self.command else "") or self.model
 
     @property
     def phase(self) -> Phase:
-        """What happens next; "deciding" if the user decides that."""
+        """What the session does next; "deciding" while it waits for the user's decision."""
         if not self.is_running:
             return "idle"
         action = self.next_action

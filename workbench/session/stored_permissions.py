@@ -1,4 +1,4 @@
-"""Opens a stored session with those of its permissions that a process of ours stored; others do not count."""
+"""Opens a stored session with the permissions that a process of ours stored, and ignores all others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OTHER_URL = (
 
 
 def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, Any], url: str) -> list[str]:
-    """Apply the flags, drop the mode and the rules that no process of ours has stored, and return lines about these.
+    """Apply the flags, ignore the mode and the rules that no process of ours has stored, and return notices about them.
 
-    `url` is the result of `unsigned_url`, which is named too. A program of the agent may have added all of these while
-    no engine was comparing the files.
+    `url` is the result of `unsigned_url`, about which there is a notice too. A program of the agent may have added all
+    of these while no engine was comparing the files.
     """
     notices = [_OTHER_URL.format(visible(url, lines=False))] if url else []
     if state.mode != NEVER and not state.rules:

@@ -347,12 +347,12 @@ class Delegates:
 
     @property
     def waiting(self) -> list[SubAgent]:
-        """All running sub-agents if every one of them waits for the user; otherwise none."""
+        """All running sub-agents if every one of them waits for the user; otherwise empty."""
         working = self._all()
         return working if all(each.is_waiting for each in working) else []
 
     def leave(self) -> bool:
-        """If all sub-agents wait for the user, leave their questions and calls open; return whether they did."""
+        """If all sub-agents wait for the user, leave their questions and calls open; return whether that was so."""
         if not self.waiting and not self._expected():
             return False
         with self._changed:

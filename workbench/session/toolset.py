@@ -1,4 +1,4 @@
-"""Opens everything but the model that a session's agent works with: tools, MCP servers and skills."""
+"""Opens what a session's agent works with, except for the model: tools, MCP servers and skills."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ToolServices(msgspec.Struct, frozen=True):
 
 
 class Overrides(msgspec.Struct, frozen=True):
-    """What a program that runs the agent gives its session in place of what the settings say."""
+    """What a program that embeds the agent passes to its session in place of settings."""
 
     models: SessionModels | None = None
     open_tools: Callable[[ToolContext, bool], Selection] | None = None
@@ -94,12 +94,12 @@ class Toolset(msgspec.Struct, frozen=True):
 
     @property
     def notices(self) -> Sequence[str]:
-        """Messages to show the user at the start."""
+        """Lines for the user, shown when the session starts."""
         return (*self.selection.notices, *(self.servers.notices if self.servers else ()))
 
     @property
     def names(self) -> set[str]:
-        """The names of all tools, including those that are off."""
+        """The names of all tools, including disabled ones."""
         return {*self.selection.names, *self.tools}
 
 

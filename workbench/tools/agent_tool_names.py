@@ -1,4 +1,6 @@
-"""Names of tools in definitions of agents: ours, older ones, of classes, and those of OpenHands and Claude Code."""
+"""Names of tools in the definitions of agents: current and older names, class names, names in OpenHands and Claude
+Code.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ _WRITES: Final = frozenset({"write", "edit", "multiedit", "notebookedit"})
 
 
 def plain_name(name: str) -> str:
-    """Return a name as names are compared: in lower case, without separators."""
+    """Return a name in the form in which names are compared: in lower case, without separators."""
     return re.sub(r"[^a-z0-9*]", "", name.lower())
 
 
@@ -50,12 +52,12 @@ def builtin_named(name: str) -> str:
 
 
 def is_reading_name(name: str) -> bool:
-    """Return whether the tool of that name only reads elsewhere, while ours can also write."""
+    """Return whether the name is another agent's name for a tool that only reads, while our tool can also write."""
     return plain_name(name) in _READS
 
 
 def is_writing_name(name: str) -> bool:
-    """Return whether the tool of that name only writes elsewhere, while ours can also read."""
+    """Return whether the name is another agent's name for a tool that only writes, while our tool can also read."""
     return plain_name(name) in _WRITES
 
 
@@ -72,7 +74,7 @@ def server_and_tool(name: str) -> tuple[str, str]:
 
 
 def means(name: str, tool: ToolDefinition) -> bool:
-    """Return whether a name in a definition means this tool."""
+    """Return whether a name in a definition refers to this tool."""
     server, server_tool = server_and_tool(name)
     if server:
         definition = getattr(tool, "definition", None)

@@ -1,4 +1,4 @@
-"""Other tools of a session that can do what a tool cannot, because a program that it needs is not installed."""
+"""Other tools of a session that can replace a tool whose program is not installed."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def need_of_server(command: Iterable[str]) -> Need:
 
 
 def alternatives(need: Need, tools: Collection[str]) -> str:
-    """Return a sentence with the tools among `tools` that can stand in; empty if there are none."""
+    """Return a sentence that names the replacements among `tools`; empty if there are none."""
     others = [f"{name} {use}" for name, use in _OTHERS[need].items() if name in tools][:_MOST]
     return f"Instead, use {', or '.join(others)}." if others else ""

@@ -49,7 +49,7 @@ class ToolResult(Observation):
         return ToolResult(**{name: _joined(getattr(self, name), getattr(other, name)) for name in _PARTS})
 
     def replace(self, **fields: Any) -> Self:
-        """Return a copy with other values; its content follows from them."""
+        """Return a copy with other values; its content is derived from them."""
         own = {name: value for name in _PARTS if (value := getattr(self, name)) is not None}
         return type(self)(**{**(own or {"content": self.content, "is_error": self.is_error}), **fields})
 
@@ -72,7 +72,7 @@ class CLIResult(ToolResult):
 class BaseTool(ToolDefinition[Action, Observation]):
     """A tool by its `execute` method; subclasses set `name` and `description`.
 
-    `parameters` is a JSON schema; without one the parameters are those of `execute`, by its type hints.
+    `parameters` is a JSON schema; without one, the parameters are derived from the type hints of `execute`.
     """
 
     description: str = ""
@@ -102,7 +102,7 @@ class BaseTool(ToolDefinition[Action, Observation]):
         return await result if isinstance(result, Awaitable) else result
 
     def to_param(self) -> dict[str, Any]:
-        """Return the function definition with the tool's own parameters alone."""
+        """Return the function definition with the tool's own parameters only."""
         function = {"name": self.name, "description": self.description, "parameters": copied(self.schema)}
         return {"type": "function", "function": function}
 

@@ -35,13 +35,13 @@ class ToolError(Exception):
 
 
 class DerivedName(str):
-    """A tool name derived from the name of its class, instead of one that the author set."""
+    """A tool name derived from the name of its class instead of set by the author."""
 
     __slots__ = ()
 
 
 def snake_case(class_name: str) -> str:
-    """Return the name of a tool for the name of its class, as OpenHands derives it: without `Tool`, in snake case."""
+    """Return the tool name for a class name, as OpenHands derives it: without `Tool`, in snake case."""
     words = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+", class_name.strip("_"))
     if len(words) > 1 and words[-1] == "Tool":
         words.pop()
@@ -49,7 +49,7 @@ def snake_case(class_name: str) -> str:
 
 
 def checked_name(kind: type) -> str:
-    """Return the name that a class has or got from its own name. Raises TypeError if there is none."""
+    """Return the name that a class sets, or the one derived from the class name. Raises TypeError if there is none."""
     name = getattr(kind, "name", "")
     if not isinstance(name, str) or not name:
         raise TypeError("A tool needs a name.")
@@ -123,8 +123,8 @@ def call_with(executor: Callable[..., Any], action: Action, conversation: object
 def observation_from(observation_type: type[Observation], result: object) -> Observation:
     """Return the observation for what an executor returned.
 
-    A dictionary, or another pydantic model, is validated into the tool's type; one without content is sent to the
-    model as JSON. A tool that has no type of its own may return any plain data. A plain Observation, or a dictionary
+    A dictionary, or another pydantic model, is validated into the tool's type; one without content is sent to the model
+    as JSON. A tool without its own observation type may return any plain data. A plain Observation, or a dictionary
     with `is_error` and `content`, can report the errors of any tool. Raises WrongResult for anything else, with the
     names of both types.
     """

@@ -1,4 +1,4 @@
-"""A collection of tools, named in any of the ways in which programs name them, which may change while an agent runs."""
+"""A collection of tools, which can be given as names, classes, specifications or objects, and changed during a run."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SessionTools:
             return tools
 
     def entry_of(self, tool: ToolDefinition) -> _Entry:
-        """Return what the tool was created from."""
+        """Return the entry of the collection from which the tool was created."""
         return next(entry for entry, tools in self._created.items() if tool in tools)
 
     def update(self, tools: MutableMapping[str, ToolDefinition]) -> bool:
@@ -132,7 +132,7 @@ class ToolCollection:
 
     @property
     def entries(self) -> tuple[_Entry, ...]:
-        """What was added, in order."""
+        """The entries that were added, in order."""
         return self._entries
 
     @property
@@ -147,7 +147,7 @@ class ToolCollection:
 
     @property
     def tool_map(self) -> dict[str, ToolDefinition]:
-        """The tools by name, as the session has them that opened the collection last. Raises UsageError."""
+        """The tools by name, in the session that opened the collection last. Raises UsageError."""
         return self._current_view().current()
 
     def _current_view(self) -> SessionTools:
@@ -183,7 +183,7 @@ class ToolCollection:
         return self
 
     def remove_tool(self, name: str) -> ToolDefinition:
-        """Remove a tool and return it; a call that has begun still ends. Raises UnknownTool."""
+        """Remove a tool and return it; a call that is already running continues. Raises UnknownTool."""
         with self._lock:
             tool = self.get_tool(name)
             if tool is None:

@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 
 @dataclass(frozen=True)
 class Answer:
-    """The model's answer, and its cost in US dollars and tokens; None if unknown."""
+    """The model's response, and its cost in US dollars and tokens; None if unknown."""
 
     text: str
     model: str = ""
@@ -22,11 +22,11 @@ class Answer:
 
 
 class CompletionError(WorkbenchError):
-    """There is no complete answer: the call failed, was interrupted, or broke off; the message says which."""
+    """There is no complete response: the call failed, was interrupted, or broke off; the message says which."""
 
 
 class Completion(Protocol):
-    """A model that answers one question at a time."""
+    """A model that responds to one prompt at a time."""
 
     def __call__(self, prompt: str) -> Answer:
         """Return the whole answer. Raises CompletionError."""
@@ -136,7 +136,7 @@ def state_directory_of(conv_state: Any) -> Path | None:
 
 
 def warn(conv_state: ConversationState, line: str) -> None:
-    """Notify the user that a configured part is left out; ignored if notices are not collected."""
+    """Notify the user that a configured part is not used; ignored if notices are not collected."""
     notices = getattr(conv_state, "notices", None)
     if isinstance(notices, list):
         notices.append(line)

@@ -49,7 +49,7 @@ class CoroutineRunner:
                 self._running.discard(future)
 
     def finished(self, result: Any) -> Any:
-        """Return the result of a call; that of an awaitable once it is there. Raises like `run`."""
+        """Return the result of a call; if it is an awaitable, wait for its result. Raises like `run`."""
         return self.run(result) if isinstance(result, Awaitable) else result
 
     def _open(self) -> AbstractEventLoop:

@@ -5,7 +5,7 @@ that the user installed, or from directories that they trust, describe their cal
 ones.
 
 Trust: what such a tool declares can only raise the risk. A call is never rated lower than if the tool had declared
-nothing. A claim to be harmless counts no more than the tool's `readOnlyHint`, and a rating that fails or makes no sense
+nothing. A claim to be harmless has no more effect than the tool's `readOnlyHint`, and a rating that fails or is invalid
 is HIGH.
 """
 

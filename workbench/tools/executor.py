@@ -61,10 +61,10 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
         return ()
 
     def preparation(self, action: ActionT) -> Callable[[], ObservationT | None] | None:
-        """Return slow work that must precede `preview`, such as asking a model; None if there is none.
+        """Return a function for slow work that must precede `preview`, such as calling a model; None if there is none.
 
-        It is called before the user is asked about the action, and `interrupt` ends it. It returns None, or an
-        observation that says why the action cannot be run.
+        The function is called before the user is asked about the action, and `interrupt` ends it. It returns None, or
+        an observation that says why the action cannot be run.
         """
         return None
 

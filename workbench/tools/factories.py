@@ -1,7 +1,7 @@
 """Calls the factories of tools, whose signatures other programs define, and lists the parameters they take.
 
 A factory is a function, any other callable, or the `create` of a subclass of ToolBase. It receives the state of the
-conversation as `conv_state`, by keyword if its signature has that name.
+conversation as its first argument, or by keyword if its signature has the name `conv_state`.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def tool_from_function(
     Name and description are those of the function, unless they are given; descriptions of parameters come from the
     `Args` section of its docstring, or from `Annotated` hints. Unless it is declared `read_only`, or at least not
     `destructive`, its calls are rated HIGH, so they need an approval. Raises ValueError for a function without a name,
-    or with `*args`, `**kwargs` or positional-only parameters. A parameter that no model can send a value for, such as a
-    client or a callback, keeps its default; without a default, it raises ValueError too.
+    or with `*args`, `**kwargs` or positional-only parameters. A parameter for which no model can send a value, such as
+    a client or a callback, keeps its default; if it has none, ValueError is raised too.
     """
     own_name = name or getattr(getattr(function, "func", function), "__name__", "")
     if not own_name.isidentifier():

@@ -131,9 +131,8 @@ def inlined(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any
 def for_models(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any]:
     """Return the schema of an object in the form that every provider accepts: one closed list of properties.
 
-    A schema that names no properties stays open, because it accepts any. Never raises: what another program declared
-    wrong is left out. Optional properties lose the type null unless
-    `keep_null` is set.
+    A schema that names no properties stays open, because it accepts any. Never raises: invalid declarations of other
+    programs are omitted. Optional properties lose the type null unless `keep_null` is set.
     """
     whole = {**flat_object(inlined(repaired(schema).schema, keep_null=keep_null)), "type": "object"}
     is_open = "properties" not in whole
@@ -144,7 +143,7 @@ def for_models(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, 
 
 
 def object_schema(schema: Any) -> Any:
-    """Return the schema of an object that a boolean in its place stands for; any other value unchanged."""
+    """Return the object schema that a boolean schema stands for; any other value unchanged."""
     return ({"type": "object"} if schema else _CLOSED) if isinstance(schema, bool) else schema
 
 

@@ -1,8 +1,8 @@
 r"""Reads lists and objects that are written as in Python or JavaScript instead of JSON.
 
 Models send `[{'title': "don't", 'done': True},]`, `{title: "a"}`, tuples and comments. Nothing is evaluated: the text
-is divided into tokens, which are written again as JSON. What would have to be computed has no reading, nor has a text
-that is cut off.
+is divided into tokens, which are written again as JSON. Text that is incomplete, or would have to be computed, is
+rejected.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ESCAPED: Final = {
 
 
 def literal(text: str) -> Any:
-    """Return the list or object that a text writes. Raises ValueError if it is none that has one reading."""
+    """Return the list or object that a text contains. Raises ValueError if it contains none, or is ambiguous."""
     if len(text) > LONGEST or text.lstrip()[:1] not in _CLOSERS:
         raise ValueError("this is not a list or an object, or it is too long")
     try:

@@ -34,8 +34,8 @@ class NameFilter:
         """Return whether the tool is offered.
 
         A tool of an MCP server has two names: its own and `server_tool`, which OpenHands uses once there are several
-        servers. A pattern that lets unknown names pass is there to exclude, so both names have to pass; any other
-        pattern selects, so one of them is enough.
+        servers. A pattern that matches unknown names is meant to exclude tools, so both names have to match; any other
+        pattern is meant to select tools, so one matching name is enough.
         """
         if self._pattern is None or kind_of(tool.name) in _ALWAYS:
             return True

@@ -1,4 +1,4 @@
-"""Arguments of earlier versions, and of similar tools in other agents.
+"""Arguments that earlier versions, and similar tools of other agents, took.
 
 The agent adapts the arguments of a call before they are validated.
 """
@@ -44,7 +44,7 @@ _DELEGATED = lazy_pattern(
 
 
 def sub_agent_in(name: str) -> str:
-    """Return the kind of sub-agent in the name of a tool such as `delegate_to_browsing_agent`; otherwise empty."""
+    """Return the kind of sub-agent in a tool's name, such as `delegate_to_browsing_agent`; empty if there is none."""
     match = _DELEGATED.fullmatch(name.strip())
     return match[1] if match else ""
 
@@ -53,7 +53,9 @@ _OUTCOMES = {"success": "true", "failure": "false", "failed": "false", "partial_
 
 
 def adapted(tool: str, arguments: Arguments, parameters: Collection[str]) -> Arguments:
-    """Return the arguments with current names and values; the tool's own `parameters` are never renamed or lost."""
+    """Return the arguments with current names and values; the `parameters` of the tool itself are never renamed or
+    lost.
+    """
     renamed = _renamed(arguments, OLDER_ARGUMENTS.get(tool, {}), parameters)
     shape = _SHAPES.get(tool)
     return shape(renamed) if shape else renamed
@@ -98,7 +100,7 @@ class AmbiguousCall(ValueError):
 
 
 def inferred(tool: str, arguments: Arguments) -> tuple[Arguments, list[str]]:
-    """Return the arguments with omitted and differently written ones inferred, and a note on each.
+    """Return the arguments with omitted ones inferred and other spellings corrected, and a note on each.
 
     Raises AmbiguousCall if the call can be read in several ways.
     """

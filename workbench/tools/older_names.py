@@ -1,4 +1,4 @@
-"""Names of tools in earlier versions and in other agents; imported with the package, which registers them."""
+"""Registers the names that tools have in earlier versions and in other agents; the package imports this module."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Conversion of tool schemas to the forms that individual providers accept.
 
 Gemini's function declarations have a subset, the schema object of an older OpenAPI: one type for a value, `nullable`,
-`enum` for strings, `items` for lists and `anyOf`. Anything else fails the whole request. What a schema says beyond that
-moves into its description. The format is that of `Schema` in https://ai.google.dev/api/caching#Schema.
+`enum` for strings, `items` for lists and `anyOf`. Anything else makes the whole request fail, so it is moved into the
+description. The format is that of `Schema` in https://ai.google.dev/api/caching#Schema.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MISREAD: Final = {"gemini": frozenset({"", "$ref", "strict"}), "bedrock": froze
 
 
 def for_provider(model: str, schema: Node) -> tuple[Node, list[str]]:
-    """Return the schema of a tool as the provider of this model accepts it, and the parameters that were left out.
+    """Return the schema of a tool as the provider of this model accepts it, and the parameters that were omitted.
 
     Raises ValueError if a required parameter cannot be declared.
     """
@@ -46,7 +46,7 @@ def for_provider(model: str, schema: Node) -> tuple[Node, list[str]]:
 
 
 def for_gemini(schema: Mapping[str, Any]) -> tuple[Node, list[str]]:
-    """Return a copy of a schema without references in Gemini's form, and the parameters that were left out.
+    """Return a copy of a schema without references in Gemini's form, and the parameters that were omitted.
 
     Raises ValueError if a required property cannot be declared.
     """

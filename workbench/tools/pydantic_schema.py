@@ -48,7 +48,7 @@ def arguments_schema(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def results_schema(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of results; what JSON cannot express is open in it."""
+    """Return the JSON schema of results; it does not restrict what JSON cannot express."""
     return kind.model_json_schema(schema_generator=_Results)
 
 
@@ -77,7 +77,7 @@ def _is_impossible(node: Any) -> bool:
 
 
 def json_fields(value: BaseModel) -> dict[str, Any]:
-    """Return the fields as JSON data; a value that JSON cannot express becomes a text or is left out. Never raises."""
+    """Return the fields as JSON data; a value that JSON cannot express becomes a string or is omitted. Never raises."""
     try:
         return value.model_dump(mode="json", fallback=str)
     except Exception:  # noqa: BLE001 - data of a tool's own, such as one that contains itself

@@ -82,9 +82,10 @@ def builtin_names() -> dict[str, str]:
 def register_tool(name: str, tool: Registrable) -> None:
     """Register an instance, a ToolBase subclass or a factory; a name that is already registered gets the new tool.
 
-    Sessions that run keep the tools that they were opened with. A name of a built-in tool may get another tool until it
-    is unregistered, which is logged as a warning; `stands_in` says what a session accepts there. Raises ValueError for
-    an invalid name, TypeError for an object of another type, and MissingExecutor for an instance without an executor.
+    Sessions that run keep the tools that they were opened with. Another tool may be registered under the name of a
+    built-in tool until it is unregistered; this is logged as a warning, and `stands_in` defines which tools a session
+    accepts under that name. Raises ValueError for an invalid name, TypeError for an object of another type, and
+    MissingExecutor for an instance without an executor.
     """
     if not isinstance(name, str) or not name or name != name.strip():
         raise ValueError(f"A tool needs a name without spaces at its ends, not {name!r}.")
@@ -97,7 +98,7 @@ def register_tool(name: str, tool: Registrable) -> None:
 
 
 def unregister_tool(name: str) -> None:
-    """Remove a registered tool; sessions that run keep it, and the name of a built-in tool means that tool again.
+    """Remove a registered tool; running sessions keep it, and the name of a built-in tool refers to that tool again.
 
     Raises UnknownTool if there is no tool of that name, and ValueError for a built-in tool, which stays.
     """
@@ -159,7 +160,7 @@ def find_tool(name: str) -> Registrable:
 
 
 def builtin_tool(name: str) -> Registrable:
-    """Return the built-in tool of this name, whatever is registered by it."""
+    """Return the built-in tool of this name, even if another tool is registered under it."""
     manifest = manifest_of(name)
     assert manifest is not None, name
     module, _, attribute = manifest.definition.partition(":")
@@ -168,9 +169,9 @@ def builtin_tool(name: str) -> Registrable:
 
 
 def stands_in(tool: ToolDefinition) -> bool:
-    """Return whether a tool may have its name in a session, where calls are rated and shown by the name.
+    """Return whether a session accepts a tool under its name, by which calls are rated and shown.
 
-    The name of a built-in tool is for that tool, a subclass, or either of them with another executor.
+    The name of a built-in tool is reserved for that tool, for subclasses of it, and for both with other executors.
     """
     if tool.name not in ALL_TOOLS:
         return True

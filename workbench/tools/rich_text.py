@@ -1,4 +1,4 @@
-"""Prints what a tool shows as a renderable of Rich, as safe text for the log, a terminal, a pipe or a file.
+"""Prints the Rich renderables of tools as safe text for the log, a terminal, a pipe or a file.
 
 Rich takes 0.1 s to import, so this happens only for tools that bring a renderable of their own.
 """
@@ -36,7 +36,7 @@ def renderable_of(kind: type[Observation], observation: Mapping[str, Any]) -> Re
 
 
 def renderable_of_call(tool: ToolDefinition, arguments: Mapping[str, Any]) -> RenderableType | None:
-    """Return the renderable of a proposed call; None if its action has none of its own, or its code fails."""
+    """Return the renderable of a proposed call; None if its action has none of its own, or if its code fails."""
     if tool.action_type.visualize is Action.visualize:
         return None
     try:
@@ -50,7 +50,7 @@ def renderable_of_call(tool: ToolDefinition, arguments: Mapping[str, Any]) -> Re
 def recorded_call(tool: ToolDefinition, arguments: Mapping[str, Any], masked: Callable[[Any], Any]) -> str:
     """Return what a tool renders of a call as text for the log; empty if it renders nothing itself.
 
-    `masked` masks the secrets of plain data. It is applied before, because a line break may divide a secret.
+    `masked` masks the secrets of plain data. It is applied before rendering, because a line break may divide a secret.
     """
     if tool.action_type.visualize is Action.visualize:
         return ""

@@ -229,9 +229,10 @@ class Action(Schema):
 
     @property
     def visualize(self) -> RenderableType:
-        """What is printed of the call where there is no screen; a tool may return any renderable of Rich.
+        """What is printed of the call without a screen; a tool may return any renderable of Rich.
 
-        It is shown in addition to the line about the call, and only if the tool overrides it. Here, the arguments.
+        It is shown in addition to the line about the call, and only if the tool overrides this property, which returns
+        the arguments.
         """
         from rich.text import Text
 
@@ -284,7 +285,7 @@ class Observation(Schema):
 
     @property
     def visualize(self) -> RenderableType:
-        """What is printed of the result where there is no screen; a tool may return any renderable of Rich.
+        """What is printed of the result without a screen; a tool may return any renderable of Rich.
 
         It is shown in addition to the first line of the text, and only if the tool overrides it.
         """

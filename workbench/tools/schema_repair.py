@@ -1,4 +1,4 @@
-"""Repair of JSON schemas from other programs: what they declare wrong or in older forms becomes plain draft 2020-12.
+"""Repair of JSON schemas from other programs: invalid and older forms are converted to draft 2020-12.
 
 Booleans in place of schemas, lists of `items`, exclusive limits of draft 4, `required` inside a property and unknown
 types have one meaning and are converted. Keywords with a value of the wrong type are removed. A valid schema without
@@ -74,7 +74,7 @@ class RepairedSchema(NamedTuple):
 
 
 def repaired(schema: Any) -> RepairedSchema:
-    """Return the repaired schema of a tool's arguments. Never raises; what is not a schema at all is left out."""
+    """Return the repaired schema of a tool's arguments. Never raises; values that are not schemas are omitted."""
     if not isinstance(schema, dict):
         is_open = schema is True or schema is None
         return RepairedSchema({}, [], "" if is_open else "it describes no object")

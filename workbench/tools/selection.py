@@ -136,9 +136,7 @@ _PLAN = ("task_tracker",)
 
 @dataclass(frozen=True)
 class ToolState:
-    """The state of a name in the settings: on or off, the reason, its source, and its tools, which are empty if it is
-    off.
-    """
+    """The state of a name in the settings: on or off, the reason, its source, and its tools (empty if it is off)."""
 
     name: str
     is_on: bool
@@ -149,7 +147,7 @@ class ToolState:
 
 @dataclass(frozen=True)
 class Selection:
-    """All tools with their state; `notices` has a line for each that was omitted although the user wanted it."""
+    """All tools with their state; `notices` has a line for each that was omitted although the settings enable it."""
 
     states: tuple[ToolState, ...]
     notices: tuple[str, ...]
@@ -161,7 +159,7 @@ class Selection:
 
     @property
     def names(self) -> set[str]:
-        """The names of all tools, including those that are off."""
+        """The names of all tools, including disabled ones."""
         return {*list_registered_tools(), *(state.name for state in self.states), *self.tools}
 
     @property

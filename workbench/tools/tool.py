@@ -192,7 +192,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return self.executor
 
     def action_from_arguments(self, arguments: dict[str, Any]) -> ActionT:
-        """Return the validated action. Raises an ArgumentError that lists the mistakes and the allowed parameters."""
+        """Return the validated action. Raises an ArgumentError that lists the invalid and the allowed parameters."""
         return action_from(self.action_type, arguments)
 
     def __call__(self, action: ActionT | Mapping[str, Any], conversation: object = None) -> Observation:
@@ -210,7 +210,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return observation
 
     def preparation(self, action: ActionT) -> Callable[[], Observation | None] | None:
-        """Return slow work that must precede `preview`, or None; it returns an error if the action cannot run."""
+        """Return a function for slow work before `preview`, or None; it returns an error if the action cannot run."""
         prepare = _attempt(lambda: self._runner().preparation(action))
         return None if prepare is None else lambda: _guarded(self, prepare)
 
@@ -247,7 +247,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return None if self.observation_type is Observation else self.observation_type.to_mcp_schema()
 
     def to_openai_tool(self, add_security_risk_prediction: bool | None = None, *, short: bool = False) -> _Definition:
-        """Return a new function definition for a chat request; see `_function` for the parameter."""
+        """Return a new function definition for a chat request, with the parameter of `_function`."""
         return {"type": "function", "function": _function(self, short, add_security_risk_prediction)}
 
     def to_responses_tool(
@@ -344,7 +344,7 @@ _DECLARED = (
 
 
 class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
-    """A tool by class attributes, named like the parameters of `ToolDefinition`; `create` also takes an `executor`."""
+    """A tool defined by class attributes, named like `ToolDefinition`'s parameters; `create` also takes `executor`."""
 
     name: str
     description: str
@@ -399,7 +399,7 @@ def described(kind: type[DeclaredT]) -> DeclaredT:
 
 
 class StatelessTool(DeclaredTool[ActionT, ObservationT]):
-    """A declared tool that needs nothing of its session, so it can be created without one."""
+    """A declared tool that needs no session, so it can be created without one."""
 
     @classmethod
     def create(cls, conv_state: ConversationState | None = None, **params: Any) -> Sequence[ToolDefinition]:

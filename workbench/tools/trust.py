@@ -1,4 +1,4 @@
-"""Trust in a directory: its files that run code or make decisions, and whether the user agreed to exactly these.
+"""Trust in a directory: the files in it that run code or make decisions, and whether the user agreed to exactly these.
 
 An agreement is bound to a hash of the directory's path and of the content, so any change asks again.
 """
@@ -50,7 +50,7 @@ class Agreement(msgspec.Struct, frozen=True):
     is_revoked: bool = False
 
     def is_valid(self, named: Container[str]) -> bool:
-        """Return whether it applies, given the real paths of the directories that the settings name."""
+        """Return whether the agreement applies, given the real paths of the directories that the settings name."""
         return not self.is_revoked and (self.by == "user" or self.path in named)
 
     def stored(self) -> dict[str, Any]:
@@ -60,10 +60,10 @@ class Agreement(msgspec.Struct, frozen=True):
 
 
 def brought(workspace: Path) -> Sequence[Path]:
-    """Return the files that are used only if the directory is trusted: tools and all files beside them, rules, MCP
-    servers, kinds of sub-agents, and custom commands.
+    """Return the files that are used only if the directory is trusted.
 
-    Compiled files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
+    These are tools and all files beside them, rules, MCP servers, kinds of sub-agents, and custom commands. Compiled
+    files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
     """
     try:
         files = _files_in(workspace / TOOLS)
@@ -135,10 +135,10 @@ def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
 
 
 def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the contents that are trusted now, for `Settings.trusted`; an unreadable file counts as none.
+    """Return the contents that are trusted now, for `Settings.trusted`; an unreadable file contains none.
 
-    For directories `named` in the settings, the content found first counts as agreed to and is stored. It counts only
-    while the settings name the directory.
+    For directories `named` in the settings, the first content that is found is stored as if the user had agreed to it.
+    This agreement applies only while the settings name the directory.
     """
     stored, real = _read(locations), dict(map(_content_of, named))
     undated = {path: entry.content for path, entry in stored.items() if path in real and not entry.at}
@@ -160,7 +160,7 @@ def refreshed(locations: Locations, trusted: Iterable[str]) -> tuple[str, ...]:
 def agreements(locations: Locations, named: Iterable[str] = ()) -> list[tuple[Agreement, Standing]]:
     """Return every stored agreement with its current state, by path; `named` are the directories in the settings.
 
-    Those of them that do not exist are included: their content counts as agreed to once it is found.
+    Those of them that do not exist yet are included: their first content will be trusted.
     """
     agreed(locations, named)
     real = dict(map(_content_of, named))
@@ -185,7 +185,7 @@ def _standing(entry: Agreement, named: Container[str]) -> Standing:
 def agree(locations: Locations, workspace: Path, content: str, named: Iterable[str] = ()) -> None:
     """Store that the user agreed to this content, replacing an earlier agreement for the directory.
 
-    If the settings name the directory, it counts only while they do. Raises UsageError.
+    If the settings name the directory, the agreement applies only while they do. Raises UsageError.
     """
     path = str(workspace.resolve())
     by: Origin = "settings" if path in dict(map(_content_of, named)) else "user"

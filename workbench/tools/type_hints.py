@@ -23,7 +23,7 @@ import typing_extensions
 
 
 def hints_of(function: object) -> dict[str, Any]:
-    """Return the hints by name; one that cannot be resolved is left out. Raises TypeError for an object without any."""
+    """Return the hints by name; unresolvable ones are omitted. Raises TypeError for an object without any."""
     return {name: _readable(hint, {}) for name, hint in _hints(function).items()}
 
 

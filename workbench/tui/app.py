@@ -193,7 +193,7 @@ class WorkbenchApp(TerminalApp):
         self._themes.begin_with(settings.theme, settings_file)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the search highlight, the usual filters, and last the filter that drops control characters."""
+        """Return the search highlight, Textual's filters, and last the filter that drops control characters."""
         search = self.screen.view.search.line_filters if isinstance(self.screen, MainScreen) else ()
         return [*search, *self.terminal.line_filters(super().get_line_filters()), _WALL]
 
@@ -274,7 +274,7 @@ class WorkbenchApp(TerminalApp):
         self.switcher.choose(search)
 
     async def action_session(self, session_id: str = "") -> None:
-        """Resume another session, or start a new one here; the present one continues as if the user had quit it."""
+        """Resume another session, or start a new one here; the current one continues as if the user had quit it."""
         if session_id:
             await self.switcher.resume(session_id)
         else:

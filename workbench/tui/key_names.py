@@ -32,7 +32,9 @@ _HINTED_KEY: Final = lazy_pattern(r"\{([a-z.-]+)=([a-zA-Z0-9_+]+)\}")
 
 
 def key_of(app: App[Any], name: str, usual: str) -> str:
-    """Return the first key of the binding `name` as the screen shows it: the user's own key or the default, `usual`."""
+    """Return the first key of the binding `name` as the screen shows it: the user's own key, or else the default
+    `usual`.
+    """
     own: Mapping[str, str] = getattr(app, "keymap", {})
     return key_name(own.get(name, usual).split(",")[0].strip())
 
@@ -73,7 +75,7 @@ _LAST_FUNCTION: Final = 24
 
 
 class Group(NamedTuple):
-    """The keys of a widget, of a screen or of the app; each row holds some keys and what they do."""
+    """The keys of a widget, of a screen or of the app; each row has some keys and their effect."""
 
     title: str
     rows: list[tuple[str, str]]

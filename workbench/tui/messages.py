@@ -61,7 +61,7 @@ class StepRequested(Message):
 
 
 class ViewChanged(Message):
-    """The user has changed how a part of the session is shown, such as a fold or a filter, and not the session."""
+    """The user has changed how a part of the session is shown, for example by a fold or a filter."""
 
     def __init__(self, changed: Changed) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class FileChosen(Message):
 
 
 class QuestionRang(Message):
-    """A question is waiting, and the user may not see it."""
+    """A question is open that the user may not see, so the bell should ring."""
 
 
 class BehindScrolled(Message):

@@ -1,4 +1,4 @@
-"""Connects models to the session on screen: the first one, another one, and the same one with another API key."""
+"""Lets the user choose the model of the session on screen: the first one, another one, or a new API key for it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ModelSetup:
         await self.use(name)
 
     def replace_key(self, *, is_unasked: bool = False) -> None:
-        """Open the form of the model whose key was rejected; `is_unasked` if no key of the user's opens it.
+        """Open the form of the model whose key was rejected; `is_unasked` if the user did not ask for it.
 
         With a key that works, the session uses the model from its next call on.
         """

@@ -204,7 +204,7 @@ def open_first_run(
     chosen: Callable[[Way | None], Awaitable[None]],
     form: OpenForm | None = None,
 ) -> None:
-    """Offer the ways to a model, or open a form at once; do nothing if they are offered already."""
+    """Offer the ways to set up a model, or open one form at once; do nothing if they are offered already."""
     from workbench.tui.screens.first_run import FirstRunScreen
     from workbench.tui.settings.providers import save_key
 

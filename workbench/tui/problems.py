@@ -29,7 +29,7 @@ def in_short(problems: Sequence[str], key: str) -> str:
 
 
 def problems_page(problems: Iterable[str]) -> str:
-    """Return all problems below the names of their files, each with its line number."""
+    """Return all problems grouped by file, each with its line number."""
     by_file: dict[str, list[str]] = {}
     for problem in problems:
         placed = _PLACED.fullmatch(problem)

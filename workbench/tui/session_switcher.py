@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
-    """Return, for each command, a function that lists names with descriptions."""
+    """Return, for each command, a function that lists the possible arguments with descriptions."""
     return {
         "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
         "model": lambda: [(name, settings().profile(name).model) for name in settings().models],
@@ -128,7 +128,7 @@ class SessionSwitcher:
             self._app.notify("The previous session continues; /sessions lists it")
 
     async def begin_in_shell(self, command: str) -> None:
-        """Begin a session without a model by running the user's shell command in it."""
+        """Begin a session without a model by running a shell command of the user's in it."""
         if self.sources.shell is not None:
             await self.show(self.sources.shell)
             if self._app.session.client is not None:
@@ -157,7 +157,7 @@ class SessionSwitcher:
         open_sessions(self._app, self._app.state.session_id, search, rename, resume)
 
     def type_in(self, text: str) -> None:
-        """Put text that was typed or pasted over the main screen into its prompt."""
+        """Put text that was typed or pasted while another screen was on top into the main screen's prompt."""
         self.main.query_one(Prompt).type_in(text)
 
     def ask_trust(self) -> None:

@@ -105,7 +105,7 @@ class Opener:
     """Hashes of the directory contents that the user has refused to trust; kept until the process ends."""
 
     def update_settings(self, settings: Settings) -> None:
-        """Use these settings for sessions opened after this call."""
+        """Use these settings for sessions that are opened from now on."""
         self.settings = settings
 
     def sources(self, workspace: Path) -> SessionSources:
@@ -156,9 +156,10 @@ class Opener:
         return replace(self, settings=settings).session(workspace)
 
     def like(self, start: Path, state: SessionState) -> AppSession:
-        """Return a new session with the directory, model and mode of another; after the demo, a usual one in `start`.
+        """Return a new session with the directory, model and mode of another; after the demo, an ordinary one in
+        `start`.
 
-        The mode that never asks is not taken over.
+        The mode that never asks is not copied.
         """
         if state.scripted:
             return self.session(start)

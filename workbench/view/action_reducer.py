@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
-    """Apply file changes to the state; a file with its first text again leaves the list. Return whether any came."""
+    """Apply file changes to the state; a file that has its first text again is removed from the list."""
     for delta in files:
         for changes in (state.changes, state.turn_changes):
             _apply_file(changes, delta, by, state.version)

@@ -7,7 +7,7 @@ from workbench.view.state import ActionItem, AgentItem, Item, SessionState
 
 
 def answers(state: SessionState) -> list[str]:
-    """Return what the agent has said to the user, in messages and in calls whose subject is a message; newest first."""
+    """Return the agent's answers to the user, newest first: its messages, and calls whose subject is a message."""
     return [text for item in reversed(state.items) if (text := _message_of(item).strip())]
 
 

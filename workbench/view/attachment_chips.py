@@ -23,7 +23,9 @@ def chips_of(event: UserMessage) -> tuple[str, ...]:
 
 
 def command_chip(command: CustomCommand | None) -> str:
-    """Return the chip of the custom command that a message comes from: its name, model and tools; empty for none."""
+    """Return the chip of the custom command that a message comes from: its name, model and tools; empty if there is
+    none.
+    """
     if command is None:
         return ""
     tools = f"tools: {', '.join(command.tools) or 'none'}" if command.tools is not None else ""

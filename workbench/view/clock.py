@@ -13,5 +13,5 @@ def now() -> datetime:
 
 
 def stand_at(moment: datetime) -> None:
-    """Fix the time at this moment, in a process that only shows the past."""
+    """Fix the current time at this moment, in a process that only replays the past."""
     _standing[:] = [moment]

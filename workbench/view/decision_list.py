@@ -47,7 +47,7 @@ class DecisionList:
         return bool(self._session)
 
     def begin(self, *, is_all: bool) -> int:
-        """Forget the rows and stop an earlier reading; return the number of the new one."""
+        """Forget the rows and stop a reading in progress; return the number of the new one."""
         self.is_all, self.is_reading, self._read, self.rows, self.problems = is_all, True, [], [], []
         self._number += 1
         return self._number
@@ -89,7 +89,7 @@ class DecisionList:
         self.rows = list(filter(self.filter.fits, self._read))
 
     def export(self, file: Path) -> str:
-        """Write the rows that are shown to a file, in the format of its suffix; return what was done.
+        """Write the rows that are shown to a file, in the format of its suffix; return a message for the user.
 
         Raises UsageError.
         """

@@ -33,7 +33,7 @@ FORMATS: Final = ("json", "csv", "md")
 
 @dataclass(frozen=True)
 class DecisionRow:
-    """A decision with what is shown of it, safe to show, and the text that a filter searches."""
+    """A decision with the texts that are shown of it, safe to show, and the text that a filter searches."""
 
     decision: RecordedDecision
     headline: str
@@ -124,7 +124,7 @@ _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 class DecisionFilter:
     """A filter whose words must all match; without words it matches every decision.
 
-    `problem` is what is wrong with the first term that can match nothing; empty if there is none.
+    `problem` says why the first invalid term can match nothing; empty if there is none.
     """
 
     def __init__(self, text: str = "", terms: Iterable[tuple[str, str]] = ()) -> None:
@@ -178,7 +178,9 @@ def _moment(value: str) -> str | None:
 
 
 def details_of(row: DecisionRow) -> str:
-    """Return one line about a decision: what, who decided why, its risk with the reasons, and where; safe to show."""
+    """Return one line about a decision: the action, who decided and why, its risk with the reasons, and where; safe to
+    show.
+    """
     one = row.decision
     why = f": {row.why}" if row.why else ""
     parts = [

@@ -1,6 +1,6 @@
-"""Finds example tasks for a directory by what is in it; runs nothing of it, follows no links and writes nothing.
+"""Suggests example tasks that fit the contents of a directory, without running, following links or writing anything.
 
-Used by the welcome text. What is read is bounded in entries, files, bytes and time, so a directory of any size is fast.
+Used by the welcome text. The entries, files, bytes and time are limited, so this is fast for a directory of any size.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 
 def fallback_line(answer: ModelResponded, named: set[str]) -> str:
-    """Return a line on which fallback model answered and why; empty if the session's own did, or if `named` has it.
+    """Return a line that says which fallback model answered and why; empty if the session's own did, or if it is in
+    `named`.
 
-    `named` holds the fallback models that were named in this run, and gets this one.
+    `named` contains the fallback models that were named in this run; this one is added.
     """
     if not answer.fallback or answer.fallback in named:
         return ""

@@ -1,4 +1,4 @@
-"""Follows one session: applies the client's messages to the state and tells the screen, once a frame, what changed."""
+"""Follows one session: applies the client's messages to the state and reports, once a frame, what changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CARRIED_FIELDS: Final = (
 
 
 def settled(digest: Digest) -> SessionState:
-    """Return the state before the event at which the digest ends, without the items of the conversation."""
+    """Return the state before the first event after the digest, without the items of the conversation."""
     state = SessionState()
     for entry in digest.relevant_events:
         if isinstance(entry, DigestStep):
@@ -52,7 +52,7 @@ def begin_after(state: SessionState, earlier: SessionState) -> None:
 
 
 def folded(events: Sequence[Event], actions_before: int) -> SessionState:
-    """Return the state of a part of the session alone; `actions_before` counts the actions up to its end."""
+    """Return the state of one part of the session alone; `actions_before` counts the actions up to its end."""
     state = SessionState(action_count=actions_before - sum(map(_is_action, events)))
     state.actions_before = state.action_count
     for event in events:
@@ -64,7 +64,7 @@ def folded(events: Sequence[Event], actions_before: int) -> SessionState:
 
 
 def put_before(state: SessionState, part: SessionState) -> Changed:
-    """Insert an older part before what the state holds."""
+    """Insert an older part before the content of the state."""
     join_runs(state.items, part)
     state.items[:0] = part.items
     state.actions = part.actions | state.actions

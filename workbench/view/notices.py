@@ -76,7 +76,7 @@ def _complete(notice: NoticeItem, began: datetime | None) -> None:
 
 
 def join_runs(later: Iterable[Item], part: SessionState) -> None:
-    """Add an older part of the session to the first run that ended after it and whose beginning it may hold."""
+    """Add an older part of the session to the first run that ends after it and may have begun in it."""
     notice = next((item for item in later if isinstance(item, NoticeItem) and item.run is not None), None)
     if notice is None or notice.run is None:
         return
@@ -113,7 +113,7 @@ def _run_facts(run: RunTotals, began: datetime) -> str:
 
 
 def nudge_notice(event: AgentNudged) -> NoticeItem:
-    """Return the notice of what the workbench told the agent on its own, and why."""
+    """Return the notice about a message that the workbench itself sent to the agent, and the reason for it."""
     if event.reason == "stuck":
         return NoticeItem(event.seq, f"The agent was warned about a loop: {event.evidence}", "warning")
     if event.reason == "lost":

@@ -1,4 +1,4 @@
-"""Groups reads of files that follow each other, which the screen shows as one line, and says what it does not show."""
+"""Groups consecutive reads of files, which the screen shows as one line, and says which items have no line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_read(item: Item) -> bool:
 
 
 def is_plan_change(item: Item) -> bool:
-    """Return whether the item is a change of the plan, which only the plan's panel shows; not if it went wrong."""
+    """Return whether the item is a successful change of the plan, which only the plan's panel shows."""
     return isinstance(item, ActionItem) and kind_of(item.tool) == "plan" and not item.error and item.phase in _QUIET
 
 
@@ -46,7 +46,7 @@ def _continues(earlier: ActionItem, item: ActionItem) -> bool:
 
 
 def leave_reads(items: Iterable[Item]) -> None:
-    """Take items out of their groups, for example because they are not shown any more."""
+    """Remove items from their groups, for example because they are no longer shown."""
     for item in items:
         if isinstance(item, ActionItem) and item.reads is not None:
             item.reads.items[:] = [each for each in item.reads.items if each is not item]
@@ -54,7 +54,7 @@ def leave_reads(items: Iterable[Item]) -> None:
 
 
 def group_of(item: ActionItem) -> list[ActionItem]:
-    """Return the reads that share a line with this one, itself included; only itself if it has its own line."""
+    """Return the reads that share a line with this one, including itself; only itself if it has its own line."""
     if item.reads is None or item.phase not in _QUIET:
         return [item]
     items = item.reads.items
@@ -72,7 +72,7 @@ def is_folded(item: ActionItem) -> bool:
 
 
 def toggle(item: ActionItem) -> Changed:
-    """Fold the group of a read to one line, or unfold it; return what has changed."""
+    """Fold the group that a read belongs to into one line, or unfold it; return the changes."""
     if item.reads is None or len(group_of(item)) == 1:
         return Changed()
     item.reads.is_open = not item.reads.is_open
@@ -80,7 +80,9 @@ def toggle(item: ActionItem) -> Changed:
 
 
 def is_hidden(item: Item) -> bool:
-    """Return whether the item has no line: a change of the plan, or a read that is a part of the line of another."""
+    """Return whether the item has no line: a change of the plan, or a read that is folded into the line of another
+    read.
+    """
     if not isinstance(item, ActionItem):
         return False
     return is_plan_change(item) or (is_folded(item) and group_of(item)[0] is not item)

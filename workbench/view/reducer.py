@@ -1,4 +1,4 @@
-"""Applies the engine's messages to the session state, and records by the log since when the model is thinking."""
+"""Applies the engine's messages to the session state, and records from the log when the model began to think."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ __all__ = ["Changed", "apply"]
 
 
 def apply(state: SessionState, message: Incoming) -> Changed:
-    """Apply one message of the client to the state and return what changed; a stored event counts only once."""
+    """Apply one message from the client to the state and return the changes; a stored event is applied only once."""
     if isinstance(message, Disconnected):
         return link_lost(state, message)
     if isinstance(message, EngineStalled):

@@ -147,7 +147,7 @@ class ActionItem(Struct):
 
 
 class RunTotals(Struct):
-    """A run, as far as it is read: its files as they were and are, when it ended, and what it cost."""
+    """A run, as far as it is loaded: its files before and after, when it ended, and what it cost."""
 
     files: dict[str, FileState]
     ended: datetime
@@ -318,7 +318,7 @@ class SessionState(Struct):
 
     @property
     def can_retry(self) -> bool:
-        """Whether an error ended the last run, so that an empty message asks the agent to go on."""
+        """Whether an error ended the last run, so that an empty message asks the agent to continue."""
         return self.ended == "error" and not self.is_running and self.work == "idle"
 
 

@@ -38,7 +38,7 @@ class ToolRow:
 
     @property
     def kind(self) -> str:
-        """What its calls may do, according to its own hints; empty if it gives none."""
+        """What its calls may do, according to its own hints; empty if there are none."""
         if not self.hints:
             return ""
         if self.hints.get("readOnlyHint"):

@@ -50,7 +50,7 @@ class Totals:
 
     @property
     def price(self) -> str:
-        """The cost in dollars; `?` if no call has a known price, with `+` if some have none."""
+        """The cost in dollars: `?` if no call has a known price, followed by `+` if only some do."""
         if self.calls and self.unpriced == self.calls:
             return "?"
         return f"${self.cost:.2f}{'+' if self.unpriced else ''}"
@@ -59,7 +59,7 @@ class Totals:
 def read_calls(
     locations: Locations, scope: Scope, session_id: str, stopped: Callable[[], bool] = lambda: False
 ) -> list[ModelCall]:
-    """Return the calls of a scope; for a thread, because all sessions may be many."""
+    """Return the calls of a scope; call it in a thread, because there may be many."""
     if scope == "session":
         return list(session_calls(locations, session_id)) if session_id else []
     midnight = clock.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -230,19 +230,19 @@ def _bar(part: float, whole: float) -> Line:
 
 
 def percent(part: float, whole: float) -> str:
-    """Return a share such as `31%`."""
+    """Return a fraction as a percentage, such as `31%`."""
     return f"{round(100 * part / whole) if whole else 0}%"
 
 
 def tokens(count: int) -> str:
-    """Return a number of tokens in short: `950`, `62k`, `1.2M`."""
+    """Return a number of tokens in short form: `950`, `62k`, `1.2M`."""
     if count < 1_000:
         return str(count)
     return f"{count / 1_000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.1f}M"
 
 
 def minutes(seconds: float) -> str:
-    """Return a duration in short: `40 s`, `12 min`, `3.5 h`."""
+    """Return a duration in short form: `40 s`, `12 min`, `3.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"

@@ -34,7 +34,7 @@ def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
 
 
 def trim_common(old: Sequence[str], new: Sequence[str]) -> tuple[Sequence[str], Sequence[str], int]:
-    """Return both without the lines they share at the start and end, and the number they share at the start."""
+    """Return both lists without the lines they share at the start and end, and the number they share at the start."""
     shortest = min(len(old), len(new))
     start = next((at for at in range(shortest) if old[at] != new[at]), shortest)
     end = next((at for at in range(shortest - start) if old[-1 - at] != new[-1 - at]), shortest - start)

@@ -27,7 +27,9 @@ class Calls:
         self._running: set[_Call] = set()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-        """Run the work in this thread and return its result. Raises Interrupted, OutOfTime, or what the work raises."""
+        """Run the work in this thread and return its result. Raises Interrupted, OutOfTime, or any exception of the
+        work.
+        """
         call = _Call()
         with self._lock:
             self._running.add(call)

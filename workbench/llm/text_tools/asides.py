@@ -1,7 +1,7 @@
 r"""The parts of a response in which nothing is a call: the model's thinking, comments, folded text, and examples.
 
-Thinking stands between tags whose names vary, or in the channel `analysis` of the gpt-oss models. All patterns are
-bounded, so that the search takes linear time.
+Thinking is between tags whose names vary, or in the channel `analysis` of the gpt-oss models. All patterns are bounded,
+so that the search takes linear time.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def _details_end(text: str, at: int) -> int:
 def examples_in(text: str, calls: Sequence[tuple[int, int]]) -> set[int]:
     """Return the indexes of the calls, given by their positions, that the text only quotes.
 
-    They stand in a line as code, or in a code block that holds other lines too. A code block around calls alone is how
-    some models write calls, and so is one that is never closed.
+    Such a call is code within a line, or in a code block that contains other lines too. A code block that contains
+    nothing but calls, or that is never closed, is not a quote: some models write calls like this.
     """
     edges = [(text[max(0, start - 1) : start], text[end : end + 1]) for start, end in calls]
     quoted = {index for index, (before, after) in enumerate(edges) if is_quoted(before, after)}

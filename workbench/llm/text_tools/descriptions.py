@@ -84,7 +84,7 @@ def instructions(tools: Sequence[Tool]) -> str:
 def convert_tools_to_description(tools: Iterable[Tool]) -> str:
     """Return a description of each tool and its parameters, in the format that CodeAct models know.
 
-    Below a parameter that is a list or an object come its parts, so that a model can write them.
+    A parameter that is a list or an object is followed by its parts, so that a model can write them.
     """
     return well_formed("\n".join(_described(number, tool) for number, tool in enumerate(tools, 1)))
 

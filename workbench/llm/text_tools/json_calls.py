@@ -28,7 +28,7 @@ OPENING: Final = rf"{_TAGGED}|{_HARMONY}"
 
 
 class JsonCall(NamedTuple):
-    """One call, and the position behind it."""
+    """One call, and the position after it."""
 
     name: str
     arguments: dict[str, Any]
@@ -84,7 +84,7 @@ def _object_at(text: str, at: int, table: Table) -> tuple[dict[str, Any] | None,
 
 
 def json_at(text: str, at: int, kind: type[JsonT]) -> tuple[JsonT | None, int]:
-    """Return the JSON object, or list, that begins here and the position behind it; None if there is none."""
+    """Return the JSON object or list that begins at this position, and the position after it; None if there is none."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):

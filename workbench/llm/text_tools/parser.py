@@ -147,7 +147,8 @@ def read_words(text: str) -> str:
 
 def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCall]]:
     """Return the text of a message without its calls, and the calls. Raises FunctionCallConversionError if one is
-    malformed. With a `table`, slips are read that only the names of tools and parameters make plain.
+    malformed. With a `table` of tools, mistakes that can be corrected by the names of tools and parameters are accepted
+    too.
 
     What a model writes while it thinks is text: nothing between its tags is a call, nor what precedes a closing tag
     without an opening one, nor what follows an opening tag that is never closed. So are comments and examples.

@@ -123,7 +123,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def untyped(name: str) -> ToolParameter:
-    """Return a parameter that takes any value."""
+    """Return a parameter that accepts any value."""
     return ToolParameter(name, _ALL)
 
 

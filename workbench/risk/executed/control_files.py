@@ -67,7 +67,7 @@ _TAKES_INPUT: Final = words(
 
 
 def is_steered(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a named file or the input controls what a data program does."""
+    """Return whether a named file or the input controls what a program does that otherwise only reads or moves data."""
     if program in _ALWAYS:
         return True
     if program == "git":
@@ -96,7 +96,7 @@ def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
 
 
 def inputs_named(text: str, programs: Sequence[str]) -> Iterator[str]:
-    """Yield the files whose content a line passes, as input or as words, to a program that acts on it."""
+    """Yield the files whose content a line passes, as input or as arguments, to a program that acts on it."""
     for listed in _SUBSTITUTED.findall(text) if "$(" in text or "`" in text else ():
         yield from _names(listed)
     if _TAKES_INPUT.isdisjoint(programs):

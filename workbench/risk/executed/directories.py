@@ -1,4 +1,4 @@
-"""Walk directories of a project within a budget of entries, leaving out what builds and package managers create."""
+"""Walks a project's directories, up to a number of entries, without those that builds and package managers create."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Finder:
         self._site_packages: dict[str, Bases] = {}
 
     def cut(self, *, is_code: bool = True) -> None:
-        """Record that a limit was reached; `is_code` is false for files that may be data instead."""
+        """Record that a limit was reached; `is_code` is false if the files beyond it may be data instead of code."""
         self.is_cut = True
         self.is_script_cut |= is_code and not self.in_tree
 
@@ -88,7 +88,7 @@ class Finder:
         return bool(result)
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
-        """Add one file and the files that it names; system files count only if a link leads to them."""
+        """Add one file and the files that it names; system files are added only if a link leads to them."""
         was_in_tree = self._followed.get((path, kind))
         if was_in_tree is not None and (self.in_tree or not was_in_tree):
             return
@@ -172,7 +172,7 @@ class Finder:
         self.commands(source.commands, bases, both, depth)
 
     def commands(self, commands: Iterable[Sequence[str]], start: Bases, bases: Bases, depth: int) -> None:
-        """Add the files that commands in order execute; `cd` leads from `start` to another directory."""
+        """Add the files that several commands, in this order, execute; `cd` leads from `start` to another directory."""
         for words in commands:
             if words[0] in {"cd", "pushd"} and len(words) > 1:
                 bases = (*bases, *self.lookup.directories_at(words[-1], start))[:_MOST_BASES]

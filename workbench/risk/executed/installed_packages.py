@@ -35,10 +35,10 @@ def settings_of(path: str, pending: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def settings_around(path: str) -> Iterator[str]:
-    """Yield the paths of files that steer the program at a path.
+    """Yield the paths of files that control what the program at a path does.
 
-    For a file in node_modules, these are each package.json from its directory up to its package's; for a program of an
-    environment of Python, `pyvenv.cfg`, which names the directory of the standard library.
+    For a file in node_modules, these are each package.json from its directory up to its package's; for a program of a
+    Python environment, `pyvenv.cfg`, which names the directory of the standard library.
     """
     if path.rpartition("/")[0].endswith(("/bin", "/Scripts")):
         yield f"{path.rpartition('/')[0].rpartition('/')[0]}/pyvenv.cfg"
@@ -63,7 +63,7 @@ def node_package(name: str, directory: str, workspace: str) -> str:
 
 
 def programs_of(settings: Mapping[str, Any]) -> list[str]:
-    """Return the files that the programs of a package start, relative to the package."""
+    """Return the files that are run if a program of the package is started, relative to the package."""
     listed = settings.get("bin")
     return list(_strings(listed if isinstance(listed, dict) else [listed]))[:_MOST_TARGETS]
 

@@ -1,4 +1,6 @@
-"""Looks up names on disk for one action, within limits: exact names, globs, and names that the shell fills in."""
+"""Looks up names on disk for one action, within limits: exact names, globs, and names with parts that the shell fills
+in.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ class Lookup:
     def perhaps_at(self, name: str, bases: Bases, kind: Kind = "") -> Iterator[str]:
         """Yield the paths of existing files with this name, or that it may become once the shell fills in the rest.
 
-        If nothing of it is known, these are the scripts in the directory and below it, and the programs in it.
+        If no part of the name is known, these are the scripts in the directory and below it, and the programs in it.
         """
         if not has_unknown(name):
             yield from self.at(name, bases)

@@ -1,7 +1,7 @@
 """Project files that a program may read as code although no argument names them as code.
 
-These are the sources on which a build or a test run works, settings named after the program, and every other file that
-the command line mentions.
+These are the sources that a build or a test run uses, settings named after the program, and every other file that the
+command line mentions.
 """
 
 from __future__ import annotations
@@ -160,12 +160,12 @@ _VARIABLE: Final = lazy_pattern(r"\$(?:\{\w+\}|\w+)/")
 
 
 def is_tree_program(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a program with these arguments works on the project's whole tree."""
+    """Return whether a program with these arguments may read any file of the project."""
     return program in TREE_PROGRAMS or not _TREE_VERBS.get(program, frozenset()).isdisjoint(rest[:4])
 
 
 def add_nearby(finder: Finder, rest: Sequence[str], bases: Bases) -> None:
-    """Add the nearest sources of the tree for a program that may read any of them, or none."""
+    """Add the nearest source files for a program that may read any of them, or none."""
     was_cut = finder.is_cut
     add_tree(finder, rest, bases, 0, entries=_MOST_NEARBY_ENTRIES)
     finder.is_cut = was_cut
@@ -174,7 +174,7 @@ def add_nearby(finder: Finder, rest: Sequence[str], bases: Bases) -> None:
 def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int, *, entries: int = 0) -> None:
     """Add the sources below the working directory, and below directories that arguments name.
 
-    `entries` is the number of directory entries that are examined, if not the usual one.
+    `entries` is the number of directory entries that are examined, if not the default.
     """
     directory = bases[0]
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
@@ -367,7 +367,7 @@ def _is_separate(top: str, workspace: str) -> bool:
 
 
 def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
-    """Add every file in the workspace that a command line names, whatever its programs do with it."""
+    """Add every file in the workspace that a command line names, whatever its programs do with the file."""
     tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
     pieces = (piece for words in listed for word in words for piece in _pieces(word))
     names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.lookup.may_have(piece, bases)]

@@ -1,6 +1,6 @@
 """Extract from the settings of Python tools (pylint, flake8, mypy, coverage …) the modules that they load.
 
-Like the rest of the search, this reads keys by regular expressions: a name counts only if there is such a module.
+Like the rest of the search, this finds keys by regular expressions: a name is used only if there is such a module.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def plugins_named(text: str) -> tuple[str, ...]:
 
 
 def directories_named(text: str) -> tuple[str, ...]:
-    """Return the directories that settings add to the path in which modules are looked up."""
+    """Return the directories that settings add to the module search path."""
     names = (name for match in _PATHS.finditer(text) for name in _DIRECTORY.findall(match[1]))
     return tuple(dict.fromkeys(islice(names, _MOST_NAMES)))
 

@@ -1,4 +1,4 @@
-"""Find the files that decide what a long-running program does, such as an MCP server."""
+"""Finds the files that control what a long-running program does, such as an MCP server."""
 
 from __future__ import annotations
 

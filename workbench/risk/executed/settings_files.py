@@ -1,4 +1,4 @@
-"""Settings that a program reads at its start because of their names: those of the project, and those of the user."""
+"""Settings files that a program finds by their names when it starts: those of the project, and those of the user."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ _FAMILIES: Final = {
 
 
 def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Add what is named like the program in the working directory: `.rspec`, `knexfile.js`, `.ctags.d/a.ctags`."""
+    """Add settings in the working directory that are named after the program: `.rspec`, `knexfile.js`,
+    `.ctags.d/a.ctags`.
+    """
     if len(program) < _SHORTEST or not _NAME.fullmatch(program):
         return
     plain = program.lower().replace("-", "")
@@ -68,7 +70,7 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
 
 
 def add_user_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Add the files of the workspace that the user's own settings of a program name: scripts, hooks, plugins.
+    """Add files of the workspace that are named in the user's own settings for a program: scripts, hooks, plugins.
 
     The settings themselves are protected, and are added only if the workspace contains them.
     """

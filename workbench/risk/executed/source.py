@@ -1,6 +1,6 @@
 """Hashes the content of executed files and extracts the names of further files from their text, for the finder.
 
-Commands, imports and includes are found by regular expressions, not by a parser. A name counts only if such a file
+Commands, imports and includes are found by regular expressions, not by a parser. A name is used only if such a file
 exists, so a wrong match costs no more than a hash.
 """
 
@@ -372,7 +372,7 @@ def modules_in(text: str) -> Iterator[str]:
 
 
 def search_paths_in(text: str) -> tuple[str, ...]:
-    """Return the directories that Python code adds to the path in which modules are looked up."""
+    """Return the directories that Python code adds to the module search path."""
     lines = _PATH_ADDED.findall(text)[:_MOST_PLAIN] if "sys.path" in text else []
     return tuple(dict.fromkeys(name for line in lines for name in _STRING.findall(line)))
 

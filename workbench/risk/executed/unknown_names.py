@@ -1,4 +1,4 @@
-"""List the files that a name may stand for if the shell fills in parts of it: `sh "$dir"/x.sh`, `sh $i.sh`."""
+"""Lists the files that a name may mean if the shell fills in parts of it: `sh "$dir"/x.sh`, `sh $i.sh`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def has_unknown(name: str) -> bool:
 
 
 def is_open(name: str) -> bool:
-    """Return whether nothing of the last part of the name is known."""
+    """Return whether the last part of the name is entirely unknown."""
     return has_unknown(name) and not _FILLED_IN.sub("", name.rpartition("/")[2]).strip("*")
 
 
 def endings_of(kind: Kind) -> tuple[str, ...]:
-    """Return the endings of the scripts that an interpreter of this language usually gets."""
+    """Return the usual file extensions of scripts in this language."""
     return _ENDINGS.get(kind, CODE_ENDINGS)
 
 

@@ -54,7 +54,7 @@ def module_directories(workspace: str, text: str) -> Bases:
 
 
 def home_directories(text: str) -> Iterator[str]:
-    """Yield the values of variables that name a directory with startup files and settings of any program."""
+    """Yield the values of variables that name a directory in which any program may find startup files and settings."""
     return (value.strip("\"'") for value in (_HOMES_SET.findall(text) if "=" in text else ()))
 
 
@@ -69,13 +69,13 @@ def library_paths(text: str) -> Iterator[str]:
 
 
 def inherited(workspace: str) -> str:
-    """Return the variables of this process, one a line, that steer programs and name something in the workspace."""
+    """Return the variables of this process, one per line, that control programs and name something in the workspace."""
     named = ((name, value) for name, value in os.environ.items() if workspace in value or "./" in value)
     return "\n".join(f"{name}={value}" for name, value in named if name not in _OWN and poisons(name, value))
 
 
 def settings_directories(text: str) -> Iterator[str]:
-    """Yield what may be directories of code or settings in the values of variables that a line sets."""
+    """Yield the values of variables in a line that may be directories of code or settings."""
     for value in _DIRECTORY_SET.findall(text) if "=" in text else ():
         yield from (piece.rpartition("=")[2] for piece in value.strip("\"'").split(":"))
 

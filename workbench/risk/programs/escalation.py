@@ -450,8 +450,8 @@ def _is_verb(text: str) -> bool:
 def verb_first(original: Sequence[Word], *, keeps_front: bool) -> list[list[Word]]:
     """Return other orders of the words in which the possible verb, of one or two words, is at the front.
 
-    A word after a flag may be its value or the verb; both are tried. Returns no order if the verb is already at the
-    front. With `keeps_front`, the flags before the verb stay there.
+    A word after a flag may be the flag's value or the verb; both are tried. Returns no order if the verb is already at
+    the front. With `keeps_front`, the flags before the verb stay there.
     """
     result = []
     for first in _may_be_next(original, 0):

@@ -1,4 +1,6 @@
-"""Options of any program that expose the user: code from a directory that anybody can write to, and open ports."""
+"""Options of any program that open a port, or that run code from a directory to which every user of the machine can
+write.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ _CLIENTS: Final = frozenset({"curl", "wget", "ping", "ssh", "psql", "mysql", "re
 
 
 def raise_by_exposure(call: Call, original: list[Word]) -> None:
-    """Raise the risk of a call that is neither LOW nor HIGH if one of its options exposes the user."""
+    """Raise a MEDIUM call to HIGH if one of its options opens a port or loads code from a directory that anyone can
+    change.
+    """
     if call.risk != "MEDIUM":
         return
     for at, word in enumerate(original):
@@ -78,7 +82,7 @@ def raise_by_exposure(call: Call, original: list[Word]) -> None:
 
 
 def anybody_writes(call: Call, path: str) -> bool:
-    """Return whether anyone can write to the file's directory; a workspace in /tmp belongs to the user."""
+    """Return whether every user can write to the file's directory; a workspace in /tmp counts as the user's own."""
     context = call.scan.context
     return f"{posixpath.normpath(path)}/".startswith(SHARED) and not within(context.resolved(path), context.workspace)
 

@@ -98,7 +98,7 @@ _LISTS = words(
 
 
 def beside(call: Call, verb: str) -> None:
-    """Rate effects outside the tables: `clone` and `worktree add` make a directory, `branch NAME` a branch."""
+    """Rate effects that no table covers: `clone` and `worktree add` create a directory, `branch NAME` a branch."""
     words_before, call.words = call.words, call.words[1:]
     if verb == "clone":
         _makes_directory(call, _CLONE, 1)

@@ -321,7 +321,7 @@ def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behin
 
 
 def verb_of_script(call: Call, arguments: list[Word]) -> None:
-    """Rate a script or module of the project HIGH if a verb that it gets destroys something."""
+    """Rate a script or module of the project HIGH if it gets a verb, such as `delete`, that destroys something."""
     if verb := destroys(arguments, by_flag=False):
         call.raise_to("HIGH", f"a script of the project, run with {verb[:20]}")
 

@@ -65,9 +65,10 @@ _DIRECTORIES = words("--prefix -C --dir --cwd")
 
 
 def without_where(program: str, original: Sequence[Word]) -> list[Word]:
-    """Return the words without the options of npm and the like that say where it works, and their values.
+    """Return the words without the options of npm and similar programs that set the directory or workspace, and their
+    values.
 
-    A value does not start with a dash: what does is an option of its own.
+    A word that starts with a dash is never the value of such an option, but an option itself.
     """
     where = _WHERE.get(program, frozenset())
     before = ("", *(word.text for word in original))

@@ -92,7 +92,7 @@ _SETS = frozenset({"writes", "commands", "high", "plain"})
 
 
 def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call], None]:
-    """Return a rule for flags (`values` take a word), then `skip` operands, and then a command."""
+    """Return a rule for a wrapper: flags (those in `values` take a word), then `skip` operands, and then a command."""
     spec = wrap(values, skip, **more)
 
     def rule(call: Call) -> None:
@@ -182,7 +182,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
 
 
 def stays_one(call: Call, word: Word, *, attached: bool = False) -> None:
-    """Rate a word before the command that may become several: the later ones are the command."""
+    """Rate a word before the command that may become several words: the later ones are the command."""
     if word.splits or (word.matches and not attached):
         call.raise_to("MEDIUM", _SPREADS)
 

@@ -1,4 +1,4 @@
-"""Rules for installers of settings in the home directory, mail queues, and servers that are started by hand."""
+"""Rules for programs that install settings in the home directory, for mail queues, and for servers started by hand."""
 
 from __future__ import annotations
 

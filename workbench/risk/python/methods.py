@@ -20,7 +20,7 @@ _LOSES_DATA: Final = lazy_pattern(r"\b(?:drop|delete|truncate|update|alter|grant
 
 
 def argument(judge: Judge, call: ast.Call, use: Use) -> Values:
-    """Return the possible values of an argument, or its default; empty if it is not given and has none."""
+    """Return the possible values of an argument, or its default; empty if it is omitted and has no default."""
     for keyword in call.keywords:
         if keyword.arg == use.name:
             return judge.reading.values(keyword.value)

@@ -42,7 +42,7 @@ _REFERS = lazy_pattern(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[i
 
 
 def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = False) -> None:
-    """Rate an assignment for the rest of the line, or for one `command`; `exported` says that all programs see it."""
+    """Rate an assignment for the rest of the line, or for one `command`; `exported` says that all programs get it."""
     name, _, value = scan.reader.raw(node).partition("=")
     value_node = node.child_by_field_name("value")
     word = scan.reader.word(value_node) if value_node else Word("", "")

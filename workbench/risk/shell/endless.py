@@ -1,4 +1,4 @@
-"""Find what never ends, or fills the memory: loops, expansions of braces, and pipelines that nothing cuts short."""
+"""Finds what never ends or fills the memory: loops, brace expansions, and pipelines in which nothing stops reading."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _QUITS = lazy_pattern(r"\s['\"]?\d+\s*q['\"]?(?=\s|$)")
 
 
 def is_cut(stages: list[tuple[str, str]]) -> bool:
-    """Return whether the stages that follow in a pipeline, by type and source text, stop reading at some time."""
+    """Return whether the following stages of a pipeline, given by type and source text, stop reading at some time."""
     for kind, text in stages:
         name = text.split(None, 1)[0].rpartition("/")[2]
         if kind not in {"command", "redirected_statement"}:
@@ -65,7 +65,7 @@ def is_cut(stages: list[tuple[str, str]]) -> bool:
 
 
 def loop(scan: Scan, node: Node) -> None:
-    """Rate a loop whose condition never changes, and that nothing in it leaves."""
+    """Rate a loop whose condition never changes and that no command in it leaves."""
     text = scan.reader.raw(node)
     if scan.is_cut or _LEAVES.search(text):
         return

@@ -60,7 +60,7 @@ class OptionRule(NamedTuple):
 
     @property
     def powerful(self) -> bool:
-        """Whether the option would do harm if the value of a variable or a file name added it."""
+        """Whether the option would do harm if a command got it from the value of a variable or from a file name."""
         return self.high or self.doubtful or not {*self.kinds} <= {"t"}
 
     @property
@@ -90,13 +90,13 @@ class Grammar:
         return tuple(flag for flag, option in self.options.items() if option.acts)
 
     def may_add_option(self, word: Word) -> bool:
-        """Return whether a word, as a glob, may expand to a file name that is read as a harmful option."""
+        """Return whether the word, as a glob, may expand to a file name that would be parsed as a harmful option."""
         if not self.harmful or not may_be_option(word):
             return False
         return any(len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text) for flag in self.harmful)
 
     def kinds_from(self, position: int) -> list[str]:
-        """Return the kinds of the operands from a position on, as far as they differ."""
+        """Return the kinds of the operands from a position on, up to the one that repeats."""
         last = max(position, len(self.operands)) + 1
         return list(dict.fromkeys(self.kind(each) for each in range(position, last)))
 

@@ -145,7 +145,7 @@ def parsed(source: bytes) -> Node:
 
 
 def passes_over(root: Node, text: str) -> bool:
-    """Return whether the parser skipped more than spaces; it treats an escaped space as a separator."""
+    """Return whether the parser skipped more than spaces between two nodes; an escaped space separates nodes for it."""
     if not _ESCAPED_SPACE.search(text) and not _LONE_DASH.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
@@ -157,7 +157,9 @@ def passes_over(root: Node, text: str) -> bool:
 
 
 def misleads(text: str) -> bool:
-    """Return whether the parser may end `$$(`, or an expansion with an escaped brace, at another place than bash."""
+    """Return whether the parser may end `$$(`, or an expansion with an escaped brace, at a different place than bash
+    does.
+    """
     return ("$$" in text and bool(_MISLEADS.search(text))) or ("\\}" in text and "${" in text)
 
 

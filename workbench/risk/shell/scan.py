@@ -186,7 +186,7 @@ class Scan:
 
     @contextmanager
     def inside(self, word: Word | None) -> Iterator[None]:
-        """Rate what is run in the directory `word`; None changes nothing."""
+        """Rate a command or line that runs in the directory `word`; None means the current one."""
         directory = self.directory
         if word is not None:
             self.directory = self.absolute(word)
@@ -268,7 +268,7 @@ class Scan:
         self.origins.certain.clear()
 
     def distrust(self, names: Iterable[str]) -> None:
-        """Forget variables for the rest of the line: what sets them does not name them."""
+        """Forget variables for the rest of the line, because the code that sets them does not show which ones."""
         self.volatile.update(names)
         for name in self.volatile:
             self.values.pop(name, None)

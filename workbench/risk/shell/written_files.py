@@ -235,7 +235,7 @@ def run_written(call: Call, path: str) -> None:
 def run_named(call: Call, arguments: Sequence[Word], *, at_path: bool) -> None:
     """Rate texts written by earlier commands of the line that this call may run or read as commands.
 
-    These are the files named in its words, all files if it builds, tests or starts the project, and the compiled code
+    These are the files named in its words; all files, if it builds, tests or starts the project; and the compiled code,
     if the program is called by its path (`at_path`).
     """
     scan, name = call.scan, call.name

@@ -1,4 +1,4 @@
-"""Prepares an action: what would run, what a decision on it is bound to, how it is rated, and what the rules decide."""
+"""Prepares an action: determines what would run, what a decision is bound to, its rating, and what the rules decide."""
 
 from __future__ import annotations
 
@@ -197,9 +197,9 @@ class Rater:
         return risk, ruling
 
     def waited(self, action_id: str, ruling: Ruling) -> str:
-        """Return why the user decides despite the ruling: the action has waited for them before.
+        """Return why the user decides despite the ruling: the user was already asked about this action.
 
-        Empty if it has not, or if the ruling asks them anyway.
+        Empty if that is not the case, or if the ruling asks the user anyway.
         """
         action = self._state.batch.get(action_id)
         if action is None or not action.was_asked or ruling.verdict == "ask":
@@ -214,8 +214,8 @@ class Rater:
     def strictest(self, proposed: ActionProposed, readied: PreparedAction) -> tuple[Assessment, Risk, Ruling]:
         """Return the rating and ruling for the given path, or for the file that will be used if those are stricter.
 
-        They differ if the path is a link. A link can change between two checks, but the action uses no other file. The
-        user is asked in every mode about a write through a link that leads out of the workspace.
+        They differ if the path is a link. A link can change between two checks, but the action uses only the file that
+        was checked. The user is asked in every mode about a write through a link that leads out of the workspace.
         """
         ruled = self._ruled(proposed, readied.tool)
         path = proposed.arguments.get("path")
@@ -260,7 +260,8 @@ class Rater:
     def with_always(
         self, event: ActionAssessed, proposed: ActionProposed, local: Assessment, ruling: Ruling, because: str
     ) -> ActionAssessed:
-        """Return the event with what would let this action run from now on, or why nothing would, if it asks the user.
+        """If the event asks the user, return it with the choices of "always allow", or with the reason why there are
+        none.
 
         `because` is a reason to ask despite mode and rules, if any.
         """
@@ -308,7 +309,9 @@ def is_riskier(risk: Risk, previous: Risk) -> bool:
 
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
-    """Return the reasons for the rating, unless its parts or a diff show them; a HIGH rating always has its reasons."""
+    """Return the reasons for the rating, unless they are shown with its parts or a diff; a HIGH rating always has its
+    reasons.
+    """
     return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
 
 

@@ -57,7 +57,7 @@ def is_same_action(one: str, other: str) -> bool:
 
 
 def executed_changes(before: Mapping[str, str], after: Mapping[str, str], directory: str) -> str:
-    """Describe in one line how the files that an action executes differ from those it was shown with.
+    """Describe in one line how the files that an action executes have changed since the action was shown.
 
     Empty if nothing differs. Paths below `directory` are relative to it.
     """
@@ -72,7 +72,7 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
 
 
 def content_changes(before: Iterable[FileDelta], after: Iterable[FileDelta], directory: str) -> str:
-    """Say in one line which files have other contents than in the diff that was shown before; empty if none has.
+    """Describe in one line which files have changed since the diff was shown; empty if none has.
 
     Paths below `directory` are relative to it.
     """

@@ -119,7 +119,7 @@ class IntegrityGuard:
 
     @property
     def question(self) -> str:
-        """Why the user must be asked about the next action; empty while no change is pending."""
+        """The reason to ask the user about the next action; empty if no unreported change requires it."""
         with self._shared.lock:
             pending = sorted(self._shared.pending)
         if not pending:
@@ -129,7 +129,7 @@ class IntegrityGuard:
         return f"protected files changed without being shown: {names}{more}"
 
     def accept(self) -> None:
-        """Stop asking about the changes: the user was asked about them and continues."""
+        """Stop asking about the changes, because the user was asked about them and has decided to continue."""
         with self._shared.lock:
             self._shared.pending.clear()
 
@@ -161,7 +161,7 @@ class IntegrityGuard:
         return Intrusion(tuple(change.path for change in changes), notice)
 
     def begin(self, permit: Permit) -> None:
-        """Note the start of an action that may change what `permit` allows."""
+        """Record the start of an action that may make the changes that `permit` allows."""
         with self._shared.lock:
             if self._shared.baseline is None:
                 self._shared.baseline = self._shared.files.scan()
@@ -192,7 +192,7 @@ class IntegrityGuard:
         return self._intrusion(undone, remaining, aside)
 
     def end_own(self, permit: Permit) -> Intrusion:
-        """End a command of the user's, and report the changes that it did not name.
+        """End a shell command of the user's, and report changed files that the command did not name.
 
         Such changes are kept, since a process that an action left running may have made them.
         """
@@ -440,7 +440,9 @@ class Protection:
 
     @contextmanager
     def user_command(self, run: RunningAction | None) -> Iterator[None]:
-        """Guard a command of the user's: it may change anything, but changes that it does not name are reported."""
+        """Guard a shell command of the user's: it may change any file, but changed files that it does not name are
+        reported.
+        """
         if run is None:
             yield
             return

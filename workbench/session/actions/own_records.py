@@ -1,7 +1,7 @@
-"""Compares our own records between actions: what is approved of MCP servers, and what closed sessions allow.
+"""Compares our own records between actions: the approvals of MCP servers, and the permissions in closed sessions.
 
-A program that an agent runs could rewrite them, as it belongs to the same user. Changes by this process and signed ones
-(see `session/storage/signatures`) are not reported, nor are changes that allow no more than before.
+A program that an agent runs could rewrite them, because it runs as the same user. Changes by this process and signed
+ones (see `session/storage/signatures`) are not reported, nor are changes that allow no more than before.
 """
 
 from __future__ import annotations
@@ -186,6 +186,6 @@ def _is_written_by_an_engine(session: Path) -> bool:
 
 
 def change_of_record(path: str, *, is_new: bool = False) -> PathChange:
-    """Return the change of a record; its content is not kept."""
+    """Return the description of a changed record, without its content."""
     before, after = (PathState("file", 0, digest, None, (), is_settled=False) for digest in (b"before", b"after"))
     return PathChange(path, None if is_new else before, after, path)

@@ -1,4 +1,4 @@
-"""Partial approval of a change: which hunks are written, and what the model is told about each. Pure functions."""
+"""Partial approval of a change: which hunks are written, and the message to the model about each. Pure functions."""
 
 from __future__ import annotations
 

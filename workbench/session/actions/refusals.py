@@ -1,4 +1,4 @@
-"""Asks before the agent does, in another way, something that was refused in this run; used by the rating."""
+"""Detects actions that would do, in another way, what the user refused in this run; used by the rating."""
 
 from __future__ import annotations
 

@@ -48,10 +48,10 @@ from workbench.tools.tool import ToolDefinition
 
 
 class DeletionGuard(Protocol):
-    """Tells which files an action would delete without a copy, and why the user must be asked about that."""
+    """Determines which files an action would delete without a copy, and why the user must be asked about that."""
 
     def explain(self, assessment: Assessment) -> Explained:
-        """Return the rating with the deletions among its reasons, and why they alone require asking the user."""
+        """Return the rating with the deletions among its reasons, and why the deletions alone require a question."""
 
     def copy_failure(self, action_id: str) -> str:
         """Return why no copy was made of the files this action is about to delete; empty if one was made or none is
@@ -96,7 +96,7 @@ Preparation: TypeAlias = Callable[[], Observation | None]
 
 @dataclass(frozen=True)
 class PreparedAction:
-    """An action that could run now (after its `preparation`), and what a decision on it is bound to."""
+    """An action that is ready to run (after its `preparation`), and the data that a decision on it is bound to."""
 
     tool: ToolDefinition
     action: Action

@@ -1,4 +1,6 @@
-"""The directories in which the user's shell looks for programs, and in which the user's Pythons have libraries."""
+"""The directories where the user's shell finds programs, and those where the user's Python installations find
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ _INSTALLATIONS: Final = (".local", "miniconda3", "miniforge3", "mambaforge", "an
 
 
 def program_directories(home: str, workspace: str) -> tuple[str, ...]:
-    """Return the directories of PATH that the user may write to, and the usual ones of the home directory.
+    """Return the directories of PATH that the user may write to, and the customary ones of the home directory.
 
-    Directories that do not exist yet are among them if the user may create them. For root, who may write anywhere, it
-    is those in the home directory and the workspace. An entry that is relative starts at the workspace.
+    Directories that do not exist yet are included if the user may create them. For root, who may write anywhere, only
+    directories in the home directory and the workspace are returned. A relative entry starts at the workspace.
     """
     top, own_home = real_path(workspace), real_path(home)
     directories = [f"{home}/{name}" for name in _USUAL]
@@ -47,7 +49,10 @@ def _is_writable(path: str) -> bool:
 
 
 def python_directories(home: str, workspace: str) -> tuple[tuple[str, Scope], ...]:
-    """Return where Pythons outside the workspace have libraries that the user may write to, and how to search there."""
+    """Return the library directories that the user may write to, for Python installations outside the workspace.
+
+    For each directory, the result also says how it is searched.
+    """
     directories: list[tuple[str, Scope]] = [(f"{home}/{name}", "prefixes") for name in _PYTHONS]
     directories += [(f"{home}/{name}", "prefix") for name in _INSTALLATIONS]
     directories += [(path, "prefix") for path in _prefixes_in_use(home)]

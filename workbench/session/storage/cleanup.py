@@ -1,4 +1,4 @@
-"""Cleans up at startup: leftovers of killed sessions, and old files that the tools of closed sessions kept.
+"""Cleans up at startup: leftovers of killed sessions, and old files that the tools of closed sessions have stored.
 
 A session that ends normally deletes its lock file, so a lock file that exists and is free belongs to a killed session.
 Its lock is held during the cleanup. No message, no action and no file of the user's is deleted.
@@ -206,9 +206,9 @@ def _edited_directories(path: Path) -> set[Path]:
 
 
 def never_began(path: Path) -> bool:
-    """Return whether a session file has no message and no action; that of a sub-agent or a fork has one.
+    """Return whether a session file has no message and no action; the file of a sub-agent or a fork always has one.
 
-    Its process was killed while it created the file, or before the user sent anything.
+    The session's process was killed while it created the file, or before the user sent anything.
     """
     return _has_none(path, _BEGUN)
 

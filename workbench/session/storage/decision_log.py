@@ -1,7 +1,7 @@
 """Reads the decisions on actions from the logs of sessions, the latest first, without their payloads.
 
-Used by the Decisions screen, `ohw decisions` and the trial of rules. A session is read backwards, so that its first
-decisions do not wait for the rest of a long log.
+Used by the Decisions screen, by `ohw decisions`, and to try a rule on earlier decisions. A session is read backwards,
+so that its first decisions do not wait for the rest of a long log.
 """
 
 from __future__ import annotations

@@ -146,7 +146,8 @@ def is_intact(row: Row) -> bool:
 def find_damage(db: sqlite3.Connection, crc: str) -> str:
     """Describe the first row or long string that was changed, or the first missing event; empty if the file is intact.
 
-    `crc` is the checksum column, or its substitute in a file without checksums. Raises sqlite3.Error.
+    `crc` is the SQL expression for the checksum column, or for its substitute in a file without checksums. Raises
+    sqlite3.Error.
     """
     missing, last = "", 0
     for expected, row in enumerate(db.execute(_ROWS.format(crc=crc), (-(2**63), -1)), 1):

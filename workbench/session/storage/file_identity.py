@@ -1,4 +1,4 @@
-"""Whether the path of an open file still leads to it, and whether its disk can be written."""
+"""Checks whether the path of an open file still leads to it, and whether its disk is writable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def is_still(before: Identity, path: Path) -> bool:
-    """Return whether the path leads to the same file, and it was not cut: SQLite makes no open file smaller."""
+    """Return whether the path leads to the same file and it was not truncated: SQLite never shrinks an open file."""
     now = identity_of(path)
     return now is not None and now[:2] == before[:2] and now[2] >= before[2]
 

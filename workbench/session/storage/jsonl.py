@@ -43,8 +43,8 @@ def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) ->
     """Create a session file from exported lines.
 
     Raises StoreError if a line is invalid; the message names the first one, and no file is left. An imported session is
-    history and brings no permissions: it gets this model and mode, and no API address, limit or rule. Everything open
-    in it is closed, even decided actions.
+    only history and gets no permissions from the lines: its model and mode are the given ones, and it has no API URL,
+    limit or rule. Everything open in it is closed, even decided actions.
     """
     store = Store.create(path)
     try:

@@ -1,4 +1,4 @@
-"""What a session file would allow whoever opens it: its mode, its rules and the address of its model."""
+"""The permissions in a session file, which apply to whoever opens it: its mode, its rules and the URL of its model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Permissions(NamedTuple):
     is_api_base_signed: bool = False
 
     def exceeds(self, earlier: Permissions) -> bool:
-        """Return whether these let more run without a question than `earlier` ones, or use another model server."""
+        """Return whether these permissions let more run without a question than `earlier` ones, or use another model
+        server.
+        """
         is_never = self.mode == NEVER and earlier.mode != NEVER
         return is_never or not self.rules <= earlier.rules or self.api_base not in ("", earlier.api_base)
 
@@ -48,7 +50,7 @@ class Permissions(NamedTuple):
         )
 
     def unsigned(self) -> Permissions:
-        """Return the permissions that no process of ours wrote."""
+        """Return the permissions whose events have no valid signature, so no process of ours wrote them."""
         return Permissions(
             mode="" if self.is_mode_signed else self.mode,
             rules=self.rules - self.signed_rules,
@@ -57,7 +59,7 @@ class Permissions(NamedTuple):
 
 
 def permissions_in(path: Path) -> Permissions:
-    """Return the permissions in a session file; none if it cannot be read, as it cannot be opened then."""
+    """Return the permissions in a session file; none if it cannot be read, because then it cannot be opened either."""
     permissions = Permissions()
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=_WAIT)) as db:

@@ -1,9 +1,10 @@
-"""Signatures of the events that allow more than usual: the mode that never asks, rules, an address of the model.
+"""Signatures of the events that allow more than the defaults: the mode that never asks, rules, the URL of the model.
 
-Any program of the user can write a session file, the agent's commands among them. An event counts for a session that is
-opened again only if a process of ours wrote it: it is signed with a key that is kept outside the sessions. A program
-that reads the key could forge a signature, as it has all rights of the user; reading the key by name is rated as
-reading a secret, and a change of the key is reported. What an `ohw` below an agent wrote counts only below an agent.
+Any program of the user can write a session file, including the agent's commands. When a session is opened again, such
+an event has an effect only if a process of ours wrote it: it is signed with a key that is stored outside the sessions.
+A program that reads the key could forge a signature, as it has all rights of the user; reading the key by name is rated
+as reading a secret, and a change of the key is reported. An event that was written by an `ohw` which an agent had
+started has an effect only below an agent.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def key_path(locations: Locations) -> Path:
 
 
 def sign(db: sqlite3.Connection, session: str, events: Iterable[Event]) -> None:
-    """Sign the events that allow more than usual, in the transaction that wrote them.
+    """Sign the events that allow more than the defaults, in the transaction that wrote them.
 
     Without a key, as on a disk that cannot be written, they stay unsigned. Raises sqlite3.Error.
     """

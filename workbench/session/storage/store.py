@@ -175,8 +175,9 @@ class Store:
     def check_not_replaced(self) -> None:
         """Raise StoreError if the path no longer leads to the open file, or to one on a disk that turned read-only.
 
-        SQLite keeps writing to a file that was deleted, moved or cut, where nobody would find the events, and may write
-        to one whose path is covered by a read-only mount. A disk that fails turns read-only before a write says so.
+        SQLite keeps writing to a file that was deleted, moved or truncated, where the events would be lost, and may
+        write to one whose path is covered by a read-only mount. A disk that fails turns read-only before a write says
+        so.
         """
         is_here = self._identity is not None and is_still(self._identity, self.path)
         if not is_here or (self._wal is not None and not is_still(self._wal, _wal_of(self.path))):
@@ -273,7 +274,7 @@ class Store:
             raise StoreError(f"the session file {self.path} cannot be searched ({first_line(str(error))})") from error
 
     def refresh(self) -> int:
-        """Check how far another process has written; set and return `last_seq`."""
+        """Read how many events the file has, which another process may have changed; set and return `last_seq`."""
         with self._lock:
             self.last_seq = max(self.last_seq, _last_seq(self._db))
             return self.last_seq

@@ -18,7 +18,7 @@ _COMMAND: Final = lazy_pattern(r'"command"\s*:\s*"([a-z_]{1,20})"')
 
 
 def path_in(arguments: str) -> str:
-    """Return the path that the beginning of a call's arguments names; empty if it names none or not all of it."""
+    """Return the path in the arguments of a call that is still incomplete; empty if there is none or it is cut."""
     match = _PATH.search(arguments)
     if match is None:
         return ""

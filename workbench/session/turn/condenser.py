@@ -53,7 +53,7 @@ class CondensableMessages(msgspec.Struct, frozen=True):
 
 
 def find_condensable(history: Tagged) -> CondensableMessages | None:
-    """Return the messages between the first ones and the recent half, or None if they are not worth a summary."""
+    """Return the messages between the first ones and the recent half; None if they are too few for a summary."""
     count = len(history.messages)
     cuts = [cut for cut in _cuts(history) if FIRST_MESSAGES <= cut < count]
     if not cuts:

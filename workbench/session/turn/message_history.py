@@ -63,7 +63,7 @@ class LastCondensation(msgspec.Struct, frozen=True):
     """The number of messages right after it."""
 
     def undone(self, now: Tagged, model_since: int) -> Tagged:
-        """Return the messages as they would be without it, unsigned if the model has changed since."""
+        """Return the messages without this condensation, unsigned if the model has changed since."""
         since = slice(self.length, None)
         before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
         return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
@@ -117,12 +117,14 @@ _NAMED = 10
 
 
 def repair_note(event: ActionProposed) -> str:
-    """Return the note before the result of a call that was read in another way than the model wrote it."""
+    """Return the note that precedes the result of a call that was repaired, which says how the call was read."""
     return well_formed(f"[Your call was read with {'; '.join(event.repairs)}.]") if event.repairs else ""
 
 
 def decision_note(event: ActionDecided) -> str:
-    """Return the note before the result of an action that ran: the user's arguments for it, and the user's note."""
+    """Return the note that precedes the result of an action: the arguments if the user edited them, and the user's
+    note.
+    """
     if event.by != "person":
         return ""
     note = []

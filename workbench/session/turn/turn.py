@@ -146,7 +146,7 @@ class ModelTurn:
             self._asked = ""
 
     def engine_state(self, phase: EnginePhase, detail: str) -> EngineState:
-        """Return the state of the engine as front ends show it, with the model that is asked now."""
+        """Return the state of the engine as front ends show it, with the model that is called now."""
         state = self._log.state
         other = self._asked if self._asked != state.asked_model else ""
         host = self._host_of(other or state.asked_model)
@@ -163,7 +163,7 @@ class ModelTurn:
         self._reopened += 1
 
     def check_images(self, names: Sequence[str], name: str) -> None:
-        """Raise CommandError if there are images and the model of that name is known not to take any."""
+        """Raise CommandError if there are images and the model of that name is known not to accept any."""
         if not names or (name != self._model and self._open_model is None):
             return
         if name == self._model or self._open_model is None:

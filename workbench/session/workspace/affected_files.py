@@ -53,7 +53,7 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 
 class FileCount(msgspec.Struct):
-    """The files at or below a path, with their sizes; `is_whole` says whether these are all, except git's own."""
+    """The files at or below a path, with their sizes; `is_whole` says whether all are included, except git's own."""
 
     sizes: dict[Path, int] = msgspec.field(default_factory=dict)
     is_whole: bool = True
@@ -70,7 +70,7 @@ class FileCount(msgspec.Struct):
 
 
 class Touched(NamedTuple):
-    """A place that one part of a command deletes or overwrites, and the files there."""
+    """A path that one part of a command deletes or overwrites, and the files there."""
 
     part: Part
     deletes: bool
@@ -86,7 +86,7 @@ class Touched(NamedTuple):
 
 
 def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
-    """Return all places that the parts touch; a place that one part deletes and another only names counts once."""
+    """Return all paths that the parts touch; a path that one part deletes and another only names is returned once."""
     touching = [
         one for part in parts for one in (*_named(part, root), *_any_of(part, root), *_moved(part, parts, root))
     ]
@@ -119,7 +119,7 @@ def _named_paths(part: Part, paths: Sequence[str], deletes: bool) -> list[str]:
 
 
 def deleted_directories(parts: Sequence[Part], root: Path) -> list[str]:
-    """Return the directories in the workspace that parts name and delete, also those that contain no file."""
+    """Return the directories in the workspace that parts name and delete, including those without files."""
     deleting = [part for part in parts if part.risk != "LOW" and not (_leaves_directories(part) or part.spares)]
     named = [path for part in deleting for path in _named_paths(part, part.deletes, True)]
     inside = _existing(named, root, follows=False)[0][:MOST_FILES]

@@ -285,7 +285,7 @@ class CopyRecorder:
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
         """Record a copy of the files that an action deleted unexpectedly.
 
-        Return the id of the action's copy if the user has not been told it yet, else "".
+        Return the id of the action's copy if the user has not been notified of it yet, else "".
         """
         copy, foreseen = self._copies.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]

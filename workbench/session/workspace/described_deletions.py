@@ -64,8 +64,8 @@ class Deletion:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the user is told: always about deletions and files outside the workspace, otherwise only if content
-        is lost.
+        """Whether the user is notified: always of deletions and of files outside the workspace, otherwise only if
+        content is lost.
         """
         return self.deletes or self.is_outside or not self.can_be_brought_back
 
@@ -83,7 +83,7 @@ class Deletion:
 
     @property
     def comes_back(self) -> bool:
-        """Whether all files at the place can be restored from versions and copies."""
+        """Whether all files at the path can be restored from versions and copies."""
         return self.can_be_brought_back and not self.is_outside
 
 
@@ -106,7 +106,7 @@ def summarize(deletions: Sequence[Deletion]) -> str:
 
 
 def listed(deletions: Sequence[Deletion], root: Path, reason: str, summary: str, most: int) -> DeletionList:
-    """Return at most `most` of the places, those that cannot be restored first."""
+    """Return at most `most` of the paths, those that cannot be restored first."""
     worst_first = sorted(deletions, key=lambda loss: loss.comes_back)
     paths = tuple(_listed_path(loss, root) for loss in worst_first[:most])
     rest = worst_first[most:]

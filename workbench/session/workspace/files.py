@@ -114,7 +114,7 @@ class WorkspaceFiles:
             self._recorder.request(request)
 
     def prepare_action(self, cancel: Cancel) -> None:
-        """If the next action may write or ends the run, wait for the snapshot before it and make safety copies."""
+        """Before an action that may write or ends the run: wait for the latest snapshot, and make safety copies."""
         with self._log.lock:
             action = self._log.state.next_action
         if action is None or not action.may_run:
@@ -124,7 +124,7 @@ class WorkspaceFiles:
             self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
-        """If a command of the user's may write, wait for the snapshot before it and make safety copies."""
+        """Before a command of the user's that may write: wait for the latest snapshot, and make safety copies."""
         arguments = {"command": command.command}
         if self._copies and self._copies.assess(SHELL, arguments).risk != "LOW":
             self._prepare(command.action_id, SHELL, arguments, cancel)

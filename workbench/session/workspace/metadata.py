@@ -22,7 +22,7 @@ _FILE, _EXECUTABLE, _DIRECTORY = 0o644, 0o755, 0o755
 
 @dataclass(frozen=True)
 class Metadata:
-    """Permissions of files and directories that differ from the usual ones, and the empty directories."""
+    """Permissions of files and directories that differ from the most frequent ones, and the empty directories."""
 
     file: int = _FILE
     executable: int = _EXECUTABLE
@@ -60,7 +60,7 @@ class Metadata:
 
 
 class MetadataTracker:
-    """Keeps the metadata of one directory up to date, from what the repository reads anyway."""
+    """Keeps the metadata of one directory up to date from data that the repository reads in any case."""
 
     def __init__(self, root: Path, is_excluded: Callable[[str], bool]) -> None:
         """`is_excluded` returns whether versions hold nothing below a directory, given by its relative path."""
@@ -81,7 +81,7 @@ class MetadataTracker:
         self._modes, self._directories = dict(stored.modes), dict(stored.directories)
 
     def begin(self, modes: Mapping[str, int]) -> None:
-        """Set the most frequent permissions as the usual ones, so that only others are stored."""
+        """Determine the most frequent permissions, so that only others are stored."""
         counts = Counter(stat.S_IMODE(mode) for mode in modes.values() if stat.S_ISREG(mode))
         plain = [mode for mode, _ in counts.most_common() if not mode & 0o100]
         executable = [mode for mode, _ in counts.most_common() if mode & 0o100]
@@ -101,7 +101,7 @@ class MetadataTracker:
                 self._modes[path] = bits
 
     def note_directories(self, paths: Iterable[str] | None) -> None:
-        """Update the directories among these paths and all directories above them; for None, every directory."""
+        """Update the directories among these paths, and all directories above them; None means every directory."""
         if paths is None:
             permissions = directories_within(self._root, self._root, self._is_excluded)
             self._directories, self._directory = permissions
@@ -135,8 +135,8 @@ def directories_within(
 ) -> tuple[dict[str, int], int]:
     """Return the permissions, by path in `root`, of the directories at and below `start` that metadata must name.
 
-    Those are the empty directories and the ones with unusual permissions. Also return the usual permissions: `usual` if
-    given, otherwise the most frequent ones.
+    Those are the empty directories and the ones with other permissions than `usual`, or than the most frequent ones if
+    `usual` is not given. The permissions used for this comparison are returned too.
     """
     permissions: dict[str, tuple[int, bool]] = {}
     # `os.walk` follows a link at its start

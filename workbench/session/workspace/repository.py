@@ -306,7 +306,7 @@ class SnapshotRepository:
             discard_file(index)
 
     def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
-        """Return the files here that the last version holds as they are now; one with other times may be missing."""
+        """Return the files whose current state is in the last version; files whose times have changed may be absent."""
         recorded = {path for path in paths if self.is_as_recorded(path)}
         paths = [path for path in paths if path not in recorded and not self._signatures.is_changed(path)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
@@ -316,8 +316,9 @@ class SnapshotRepository:
         return recorded | {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
 
     def loose(self, path: str, *, timeout: float = 30.0) -> list[str]:
-        """Return the files at or below this path that the last version lacks or holds otherwise, without nested
-        repositories.
+        """Return the files at or below this path that are not in the last version with their current content.
+
+        Nested repositories are not included.
         """
         excluded = (f"--exclude={name}/" for name in sorted(GENERATED))
         output = self.git(["ls-files", "-z", "--others", "--modified", *excluded, "--", path], timeout=timeout)
@@ -413,9 +414,10 @@ def _metadata_in(repository: SnapshotRepository, blob: str) -> Metadata:
 
 
 def is_refused(path: str, mode: int) -> bool:
-    """Return whether no version can hold a file, whatever is in it, because of its path and its kind (`st_mode`).
+    """Return whether no version can contain a file, whatever its content, because of its path and its kind (`st_mode`).
 
-    Git takes nothing that is named like a repository, in any case of the letters, and no link to a list of submodules.
+    Git rejects files that are named like a repository, in upper or lower case, and links named like a list of
+    submodules.
     """
     names = path.lower().split("/")
     is_named_like_git = _REPOSITORY in names or (names[-1] == _SUBMODULES and stat.S_ISLNK(mode))
@@ -456,7 +458,7 @@ def _listed_files(listed: bytes) -> Iterator[Change]:
 
 
 def listed(paths: Iterable[str]) -> bytes:
-    """Return the paths in the form in which git reads them from standard input with `-z`."""
+    """Return the paths in the form that git reads from standard input with `-z`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 

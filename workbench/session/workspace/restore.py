@@ -105,8 +105,8 @@ def write(
 ) -> None:
     """Carry out changes in the workspace, removals first. Raises SnapshotError.
 
-    `before` holds the content of files and the targets of links as they were read, and None where nothing was: what is
-    named there is left alone, with an error, if it is another one by then.
+    `before` maps paths to the content of files and the targets of links as they were read, or to None if nothing
+    existed. A path whose content has changed since is not written, which is an error.
     """
     contents = repository.contents(list(dict.fromkeys(change.after for change in changes if change.after)))
     root = repository.root

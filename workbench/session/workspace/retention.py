@@ -1,4 +1,4 @@
-"""How long the versions of a workspace stay, and how they are stored in the meantime."""
+"""Retention of the versions of a workspace: how long they are kept, and how they are stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ of each object, and git drops only those that are too old and in no younger vers
 
 
 def prune(own: OwnRepository) -> None:
-    """Drop old versions, at most once a day, and earlier ones if the repository has grown large."""
+    """Delete old versions, at most once a day; if the repository has grown large, delete more of the oldest ones."""
     mark = own.git_dir / "pruned"
     with suppress(OSError):
         if not mark.exists():

@@ -60,7 +60,7 @@ class SafetyCopies:
         self._file = repository.directory / "copies.jsonl"
 
     def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
-        """Copy `paths` and the files `held` by the last version in their current state. Raises SnapshotError."""
+        """Copy `paths`, and the current state of the files in the last version (`held`). Raises SnapshotError."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
         return self._note(version, len(paths) + len(held), what, copied=len(paths))
 

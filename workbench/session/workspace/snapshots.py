@@ -38,7 +38,7 @@ _NOWHERE = Path()
 
 
 class Deltas(msgspec.Struct, frozen=True):
-    """The files of a change, at most MOST_FILES, and how many were left out."""
+    """The files of a change, at most MOST_FILES, and the number of omitted ones."""
 
     files: tuple[FileDelta, ...] = ()
     more: int = 0
@@ -150,13 +150,13 @@ class SnapshotNotices:
         return text
 
     def infrequent(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-        """Count the files that other programs changed; return the files that do not change too often."""
+        """Count the files that other programs changed; return those that do not change too often."""
         self._counts.update(file.path for file in files)
         self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
         return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
 
     def pending(self, problem: str, skipped: Collection[str]) -> str:
-        """Return the notices not shown yet: a watcher's `problem`, files left out, files that change too often."""
+        """Return the notices not shown yet: a watcher's `problem`, omitted files, files that change too often."""
         watcher = f"changes of files are polled, because they are not reported here: {problem}"
         parts = [self.once(watcher) if problem else "", self._new_skipped(skipped), self._frequent()]
         return "; ".join(part for part in parts if part)

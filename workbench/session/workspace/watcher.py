@@ -25,7 +25,7 @@ _LEAST_PAUSE = 2.0
 
 
 class Changes(Protocol):
-    """Yields sets of absolute paths that changed, or an empty set now and then; raises OSError or RuntimeError."""
+    """Yields sets of absolute paths that changed, or from time to time an empty set; raises OSError or RuntimeError."""
 
     def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
         """Yield changes in the workspace and in the directory `marks`, in their order, until `stop` is set."""

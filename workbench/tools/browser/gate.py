@@ -1,7 +1,7 @@
 """The browser's only access to the network: a proxy on loopback that connects only to permitted addresses.
 
 The browser resolves no names itself, so redirects, subresources and names that are rebound all pass through here.
-Public addresses are permitted, others only if the settings list them. A server on this machine can be opened with
+Public addresses are permitted, all others only if the settings list them. A server on this machine can be opened with
 `goto`, and is then accessible to its own pages alone: requests to it from other sites' pages are refused.
 """
 
@@ -57,9 +57,7 @@ class Gate:
 
     @contextlib.contextmanager
     def going(self, url: str = "") -> Iterator[None]:
-        """Return a context in which the agent opens a page on this machine: the page at the URL, or one
-        opened before.
-        """
+        """Return a context in which the agent opens a page on this machine: that of the URL, or one opened before."""
         if url:
             self._named.add(_endpoint(url))
         self._going = {_endpoint(url)} if url else set(self._named)

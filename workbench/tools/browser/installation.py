@@ -1,4 +1,4 @@
-"""The requirements of the browser tool: playwright, a Chromium, and a compile cache for the driver."""
+"""The requirements of the browser tool: playwright, a Chromium, and a directory for the driver's compile cache."""
 
 from __future__ import annotations
 

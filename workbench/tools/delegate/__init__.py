@@ -1,4 +1,4 @@
-"""Give a part of the task to a sub-agent."""
+"""The tool `delegate`: let a sub-agent work on a part of the task."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class MergeRequest:
 
 
 def check_complete(draft: str) -> None:
-    """Raise EditorError if a text that is used verbatim has a placeholder for omitted lines."""
+    """Raise EditorError if a text that is used verbatim contains a placeholder for omitted lines."""
     _check_whole(draft, "")
 
 

@@ -27,7 +27,7 @@ _CHUNK = 65536
 class ShellChannel(_Spawn):
     """A pexpect channel on the master of a pseudo terminal, which it owns and never blocks on.
 
-    It adds the control keys of `pexpect.spawn`, which pexpect has for its own children only.
+    It adds the methods for control keys, which pexpect implements only in `pexpect.spawn`, for its own children.
     """
 
     def __init__(self, master: int) -> None:
@@ -38,7 +38,7 @@ class ShellChannel(_Spawn):
         """Whether no process has the terminal open any more."""
 
     def expect_any(self, patterns: Sequence[bytes], seconds: float) -> bytes:
-        """Return the output through the first of the patterns; empty if none comes in time.
+        """Return the output up to and including the first match of a pattern; empty if there is none in time.
 
         Output without a match is kept for `unmatched` and the next call.
         """
@@ -58,7 +58,7 @@ class ShellChannel(_Spawn):
         return output
 
     def read_available(self) -> bytes:
-        """Return up to 64 KB of output that is there; empty if there is none."""
+        """Return up to 64 KB of the output that is available; empty if there is none."""
         try:
             data: bytes = self.read_nonblocking(_CHUNK, 0)
         except pexpect.TIMEOUT:
@@ -87,9 +87,9 @@ class ShellChannel(_Spawn):
         return self.send_all(bytes([ord(letter.lower()) - ord("a") + 1]), seconds)
 
     def sendintr(self, seconds: float) -> bool:
-        """Press the key that interrupts, as this terminal is set (`stty intr`); return False if it has none now.
+        """Press this terminal's interrupt key (`stty intr`); return False if none is set.
 
-        `pexpect.spawn` sends the key that the terminal of the workbench is set to.
+        `pexpect.spawn` would send the interrupt key of the terminal in which the workbench runs.
         """
         try:
             modes = termios.tcgetattr(self.child_fd)

@@ -133,7 +133,7 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         super().__init__(executor)
 
     def set_executor(self, executor: Any) -> Self:
-        """Return a copy of the tool with this executor, described with the time that it waits."""
+        """Return a copy of the tool with this executor; its description then contains the executor's time limit."""
         changed = super().set_executor(executor)
         changed.description, changed.short_description = _descriptions(executor)
         return changed

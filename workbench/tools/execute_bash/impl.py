@@ -1,4 +1,4 @@
-"""Runs `execute_bash`: decides what a call does to the current shell, and composes the answer."""
+"""Runs `execute_bash`: decides what a call does to the current shell, and composes the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that a model names for `is_input`: their bytes, and other ways to write their names."""
+"""The keys that a model names with `is_input`: their bytes, and other spellings of their names."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _IN_BRACKETS = lazy_pattern(r"<([^<>\s]{1,20})>")
 def key_name(text: str) -> str:
     """Return the name of the key that `text` means, such as `C-c` for `ctrl+c`, `^C` and `<C-c>`, or an empty string.
 
-    A name means its key in every case (`Enter`, `tab`), unless it is also text that programs read: `up` is text, but
-    `Up`, `UP` and `<up>` are keys. A word with a space beside it is text.
+    A name means its key in upper and lower case (`Enter`, `tab`), unless it is also text that programs read: `up` is
+    text, but `Up`, `UP` and `<up>` are keys. A word with a space before or after it is text.
     """
     name = text.strip()
     if name in KEYS:
@@ -64,7 +64,9 @@ def key_name(text: str) -> str:
 
 
 def key_in_word(text: str) -> str:
-    """Return the name of the key that a word has in another case, such as `ENTER` for `Enter`, or an empty string."""
+    """Return the name of the key if the word is that name in another case, such as `ENTER` for `Enter`; otherwise
+    empty.
+    """
     return _named(_plain(text.strip()))
 
 

@@ -1,4 +1,4 @@
-"""The messages of `execute_bash`, and the bytes of keys that a model names for `is_input`."""
+"""The messages of `execute_bash`, and the bytes to type for `is_input`."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class Shell:
         self.stream.rest(self.on_output)
 
     def unseen(self) -> str:
-        """Return the output of the last command since it was last collected."""
+        """Return the output of the last command that was not collected yet."""
         return self.stream.collect().text
 
     def collect_background(self) -> OutputText | None:

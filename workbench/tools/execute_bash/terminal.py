@@ -64,7 +64,7 @@ class Guard:
     def is_watching(self, seconds: float = 1.0) -> bool:
         """Wait up to `seconds` for an answer from the supervisor; return False if it or the shell has ended.
 
-        A killed supervisor is noticed before the channel reports its end.
+        A killed supervisor is noticed even before the channel reports the end of the connection.
         """
         until = time.monotonic() + seconds
         expected = self._answers + 1
@@ -151,9 +151,9 @@ class Terminal:
         return data
 
     def expect(self, patterns: Sequence[bytes], seconds: float) -> bytes:
-        """Return the output through the first of the patterns; empty if none comes within `seconds`.
+        """Return the output up to and including the first match of a pattern; empty if there is none within `seconds`.
 
-        After the last call, `unmatched` has what came besides.
+        After the last call, `unmatched` returns the remaining output.
         """
         output = self._channel.expect_any(patterns, seconds)
         if self.hung_up:
@@ -163,7 +163,7 @@ class Terminal:
         return output
 
     def unmatched(self) -> bytes:
-        """Return the output that `expect` read beyond or without a match."""
+        """Return the output after the last match of `expect`, or all of it without a match."""
         return self._channel.unmatched()
 
     def write(self, data: bytes, seconds: float = 2.0) -> bool:

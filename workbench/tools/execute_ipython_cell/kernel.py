@@ -1,8 +1,8 @@
 """The program of `execute_ipython_cell`: an IPython that receives cells over a socket; `impl` runs it as a script.
 
-It runs in the workspace's interpreter, so it imports only IPython and the standard library. A request is a line
-`{"id", "code"}`, its answer `{"id", "error", "count", "folder"}`; pictures are sent before the answer as
-`{"image": base64, "type"}`. The output of cells goes to standard output.
+It runs in the workspace's interpreter, so it imports only IPython and the standard library. A request is a line `{"id",
+"code"}`, its answer `{"id", "error", "count", "folder"}`; images are sent before the answer as `{"image": base64,
+"type"}`. The output of cells goes to standard output.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Channel:
         self._socket.sendall(json.dumps(message).encode() + b"\n")
 
     def show(self, bundle: dict[str, Any]) -> None:
-        """Send a value as a picture if it has one; print it as text otherwise."""
+        """Send a value as an image if it has one; otherwise print it as text."""
         kind = next((kind for kind in _PICTURES if kind in bundle), None)
         if kind is None:
             _print(str(bundle.get("text/plain", "")))

@@ -46,7 +46,7 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
         super().__init__(FindToolsExecutor(self.offer))
 
     def set_executor(self, executor: Any) -> Self:
-        """Return a copy of the tool with this executor, and with the offer that it searches."""
+        """Return a copy of the tool with this executor and the `Offer` that the executor searches."""
         changed = super().set_executor(executor)
         changed.offer = executor.offer if isinstance(executor, FindToolsExecutor) else Offer(MOST)
         return changed

@@ -1,6 +1,6 @@
 """Selects the tools that the model is offered, and ranks the others by the words of a query.
 
-Rare words count more, and words of a name more than those of a description.
+Rare words have more weight, and words of a name have more than those of a description.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Offer:
         self._tools = tools
 
     def ask_for(self, names: Iterable[str]) -> None:
-        """Offer these too, from the next model call on."""
+        """Offer these tools too, from the next model call on."""
         with self._lock:
             self._asked |= dict.fromkeys(names)
 
@@ -143,7 +143,9 @@ class Offer:
 
 
 def offer_of(tools: Mapping[str, ToolDefinition]) -> Offer | None:
-    """Return the finder's offer, set to these tools; None without a finder, so all tools are offered."""
+    """Return the `Offer` of the tool `find_tools`, set to these tools; None without that tool, so all tools are
+    offered.
+    """
     offer = getattr(tools.get(FINDER), "offer", None)
     if not isinstance(offer, Offer):
         return None

@@ -112,8 +112,8 @@ def output_of(
 ) -> Iterator[bytes]:
     """Yield the program's output in chunks. Raises ProgramError if it prints errors, OSError if it cannot start.
 
-    ProgramError is also raised if it has printed nothing for a second and `is_blocked`, called once, says that it waits
-    in vain.
+    ProgramError is also raised if it has printed nothing for a second and `is_blocked`, called once, returns True: it
+    waits for a file that is never readable.
     """
     process = start(
         command,

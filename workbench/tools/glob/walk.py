@@ -1,7 +1,7 @@
 """Lists the files below a directory as ripgrep would; used if ripgrep is not installed.
 
-Symbolic links are not followed; hidden entries and ignored files are left out. Standard library only, because the
-search process of `grep` imports this module.
+Symbolic links are not followed; hidden entries and ignored files are omitted. Standard library only, because the search
+process of `grep` imports this module.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ _MOST = 400
 
 
 def parts_of(content: bytes) -> dict[str, str]:
-    """Return the parts that define tools as JSON text, by operation or component name. Raises BadDocument."""
+    """Return the parts that define tools, by operation or component name, each as JSON text. Raises BadDocument."""
     document = checked(parsed(content))
     parts = {name: _text(part) for name, part in document.items() if name not in _NO_MATTER}
     for path, item in document["paths"].items():

@@ -85,7 +85,7 @@ class References:
         return ""
 
     def relative(self, whole: str) -> str:
-        """Return an absolute reference relative to the document, as it is probably written there."""
+        """Return an absolute reference relative to the document, as the author has probably written it."""
         return whole.removeprefix(self.root)
 
     def _direct_of(self, whole: str) -> frozenset[str]:

@@ -84,7 +84,7 @@ class StrReplaceEditorObservation(Observation):
 
 
 class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObservation]):
-    """Views and edits files; without a `state_dir`, undo steps exist only as long as the tool."""
+    """Views and edits files; without a `state_dir`, undo steps are lost with the tool object."""
 
     name = "str_replace_editor"
     description = _DESCRIPTION

@@ -93,7 +93,7 @@ class Files:
         return path
 
     def source(self, name: str) -> Path:
-        """Return the real path to read. Raises EditorError if it is not one of the approved paths, if there are any."""
+        """Return the real path to read. Raises EditorError if there are approved paths and it is not one of them."""
         path, approved = self.locate(name), approved_paths()
         if approved and str(path) not in approved:
             raise EditorError(f"{name} leads to {path} now, {_ELSEWHERE[False]}. Nothing was read; view it again.")
@@ -143,8 +143,8 @@ class Files:
     def decoded(self, path: Path, raw: bytes) -> tuple[Coding, str]:
         """Return the encoding and the text of a content of this file.
 
-        The encoding in which the file was viewed or written is kept where the content does not tell another one.
-        Raises EditorError if no known encoding converts the bytes without loss.
+        The encoding in which the file was viewed or written is used unless the content determines another one. Raises
+        EditorError if no known encoding converts the bytes without loss.
         """
         viewed = self._viewed(path)
         if viewed is None or viewed.coding is None:
@@ -177,7 +177,7 @@ class Files:
         return Edited.between(theirs, merged.text), Stale(base, ours, merged.conflicts)
 
     def previewed(self, plan: Plan) -> FileChange:
-        """Return the change for a preview; a merge is written only in the form that was previewed last."""
+        """Return the change for a preview; a merge may be written only if it is the one that was previewed last."""
         if self._last_viewed and plan.stale:
             self._last_viewed.offer(plan.path, plan.digest_before)
         return FileChange(str(plan.path), plan.before, plan.after, plan.stale)

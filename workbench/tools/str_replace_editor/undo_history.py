@@ -23,7 +23,7 @@ edit.
 class Viewed(msgspec.Struct, frozen=True):
     """The digest of the content that the model has viewed, and its encoding unless that is UTF-8.
 
-    The encoding is stored because an edit may remove the characters by which it was recognised.
+    The encoding is stored because an edit may remove the characters by which it was recognized.
     """
 
     digest: str
@@ -38,7 +38,7 @@ class Viewed(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_bytes(cls, entry: bytes) -> Viewed:
-        """Return what was stored; of a damaged entry, a digest that no content has."""
+        """Return the stored entry; for a damaged entry, one with a digest that no content has."""
         if not entry.startswith(b"["):
             return cls(entry.decode("ascii", "replace"))
         try:
@@ -66,7 +66,7 @@ class LastViewed:
             self._blobs.drop(_name(path))
 
     def text(self, path: Path, viewed: Viewed) -> str | None:
-        """Return the stored content as text; None unless it is what was viewed."""
+        """Return the stored content as text; None if it is not the content that was viewed."""
         raw = self._blobs.get(_name(path))
         if raw is None or digest(raw) != viewed.digest:
             return None

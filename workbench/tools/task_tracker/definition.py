@@ -115,7 +115,7 @@ class TaskTrackerTool(StatelessTool[TaskTrackerAction, TaskTrackerObservation]):
 
 
 class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation]):
-    """Stores the list of one session."""
+    """Stores the task list of one session."""
 
     def __init__(self, save_dir: str | Path | None = None) -> None:
         """With a `save_dir`, the list is kept there in `TASKS.json`; a file that cannot be read counts as empty."""

@@ -37,7 +37,7 @@ def without_unseen(soup: BeautifulSoup) -> Tag:
 
 
 def main_part(body: Tag) -> Tag:
-    """Return the element with the main text; the body without navigation and the like if none stands out."""
+    """Return the element with the main text; if none is recognized, the body without navigation and the like."""
     for marks in _MARKED:
         element = _longest(body.select(marks))
         if element is not None and _length(element) >= _ENOUGH:

@@ -30,7 +30,7 @@ from workbench.view.state import ActionItem
 
 
 class AnswerLine(Input):
-    """Accepts the keys that the card lets through; a paste never submits."""
+    """The input line for a free answer; it gets the keys that the card does not handle, and a paste never submits."""
 
     def __init__(self, takes: Callable[[events.Key | events.Paste], bool], placeholder: str) -> None:
         super().__init__(id="answer", placeholder=placeholder, select_on_focus=False)

@@ -162,7 +162,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
             self.finish(Turn(other))
 
     async def action_note(self, rejecting: bool) -> None:
-        """Open the line for a note sent with any decision or, if `rejecting`, for a reason with which Enter rejects."""
+        """Open the input line for a note to any decision or, if `rejecting`, for a reason, with which Enter rejects."""
         if not self._fields.is_open:
             self._is_rejecting = rejecting
             await self.box.open_note(_REASON_HINT if rejecting else _NOTE_HINT)

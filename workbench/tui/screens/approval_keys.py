@@ -1,4 +1,5 @@
-"""The keys of the approval screen: which are possible now, and those that open further screens or concern a batch.
+"""The keys of the approval screen: which are active now, and those that open further screens or concern several
+actions.
 
 Nothing in this module decides: the screen's actions do, and `DecisionKeys` says which of them are possible.
 """
@@ -55,7 +56,9 @@ class Batch:
         self.waiting = tuple(waiting)
 
     def neighbor(self, by: int) -> str:
-        """Return the id of the action `by` places further, wrapping around; empty if no other action is waiting."""
+        """Return the id of the waiting action `by` positions further, wrapping around; empty if no other action is
+        waiting.
+        """
         ids = [action.action_id for action in self.waiting]
         if len(ids) < 2 or self._item.action_id not in ids:
             return ""
@@ -112,7 +115,9 @@ class DecisionKeys:
 
     @property
     def not_always(self) -> str:
-        """Why no rule can be saved for this action; empty if one can be, at least when all was read."""
+        """The reason why no rule can be saved for this action; empty if one can be saved once the whole action was
+        read.
+        """
         if not self._item.always:
             return on_one_line(self._item.no_always) or "no rule covers it"
         return "you edited it" if self._proposal.is_changed else ""
@@ -141,8 +146,8 @@ class DecisionKeys:
     def handle(self, event: events.Key, action: str) -> bool:
         """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
 
-        A key during the quiet time restarts it and decides nothing; words typed then go to the prompt, as do those that
-        begin with a letter that is not a key here. `action` is the action that the key is bound to.
+        A key during the quiet time restarts it and decides nothing; words typed then go to the prompt, and so do words
+        that begin with a letter without a binding. `action` is the action that the key is bound to.
         """
         is_accepted = self._quiet.accepts(event)
         if is_accepted and self.fields.claim(event):

@@ -1,4 +1,6 @@
-"""Confirmations above a question or the main screen: approve several actions, never ask again."""
+"""Confirmations above a question or the main screen: to approve several actions, or to change to the mode that never
+asks.
+"""
 
 from __future__ import annotations
 

@@ -96,14 +96,14 @@ class DecisionsScreen(ModalScreen[None]):
     ]
 
     class Read(Message):
-        """A thread has read some decisions."""
+        """Posted when a thread has read some decisions."""
 
         def __init__(self, number: int, rows: list[DecisionRow]) -> None:
             super().__init__()
             self.number, self.rows = number, rows
 
     class Ended(Message):
-        """A thread has read all decisions, except in the sessions that `problems` names."""
+        """Posted when a thread has read all decisions, except in the sessions that `problems` names."""
 
         def __init__(self, number: int, problems: list[str]) -> None:
             super().__init__()
@@ -222,7 +222,7 @@ class DecisionsScreen(ModalScreen[None]):
 
     @on(Input.Submitted)
     async def on_submitted(self, event: Input.Submitted) -> None:
-        """Go back to the rows; write the file if that is what the line was opened for."""
+        """Go back to the rows; if the input line was opened for a file name, write the file."""
         event.stop()
         is_export, name = self._line_kind == "export", event.value.strip()
         self.action_rows()

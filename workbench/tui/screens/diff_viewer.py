@@ -242,7 +242,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._search.step(by)
 
     def action_reviewed(self) -> None:
-        """Mark the file as reviewed and go to the next one that is left, or drop its mark."""
+        """Mark the file as reviewed and go to the next unreviewed one, or remove its mark."""
         self._progress.toggle(self._scope_name)
 
     def action_answer(self) -> None:

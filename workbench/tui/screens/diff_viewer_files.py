@@ -28,7 +28,9 @@ from workbench.view.state import FileState
 
 
 def viewer_title(scope: str, diff: FileDiff | None, hunk: int, rest: str = "") -> Content:
-    """Return the title: scope, `rest` (the files left to review), file, counts, and the hunk's number, from 0."""
+    """Return the title: scope, files left to review (`rest`), file, counts, and the number of the hunk (counted from
+    0).
+    """
     named = Content.assemble((f"{scope} ", "bold $panel-title-focus"), ("│ ", "$dim")) if scope else Content("")
     if diff is None:
         return named if scope else Content.styled("Changes", "bold $panel-title-focus")
@@ -57,7 +59,7 @@ def _hunks(hunk: int, count: int) -> str:
 
 
 def waiting_lines(comments: int, send_key: str, actions: int, answer_key: str, *, has_plan: bool = False) -> list[str]:
-    """Return what waits for the user, each with its key: actions to decide on or a plan, and unsent comments."""
+    """Return the reminders, each with its key: actions or a plan to decide on, and unsent comments."""
     verb = "needs" if actions == 1 else "need"
     what = f"{counted(actions, 'action')} {verb} approval" if actions else "The plan needs approval" if has_plan else ""
     lines = [f"{what}   {answer_key} Answer"] if what else []
@@ -135,14 +137,16 @@ class ChangedFiles:
         self.files = [copy(file) for file in files if file.before != file.after or file.note]
 
     def number_of(self, path: str | None) -> int:
-        """Return the number, from 0, of the file at `path` or else of the first one that is not reviewed."""
+        """Return the number, from 0, of the file at `path` or, if it is not there, of the first file that is not
+        reviewed.
+        """
         number = next((number for number, file in enumerate(self.files) if file.path == path), -1)
         if number < 0:
             number = next_unreviewed(len(self.files), self.reviewed.numbers(self.files), -1)
         return max(0, number)
 
     def show(self, first: int) -> Sequence[FileDiff]:
-        """Return what to show of each file now, comparing file `first` and some others if that is quick."""
+        """Return what to show of each file now; file `first`, and others if that is quick, are compared for this."""
         order = [first, *(number for number in range(len(self.files)) if number != first)]
         diffs: dict[int, FileDiff] = {}
         available = _COMPARED_AT_ONCE

@@ -75,7 +75,7 @@ class ReviewProgress:
         self.title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
 
     def toggle(self, scope: str) -> None:
-        """Mark the current file as reviewed and go to the next one that is left, or drop its mark."""
+        """Mark the current file as reviewed and go to the next unreviewed one, or remove its mark."""
         file = self._files.current
         if file is None:
             return

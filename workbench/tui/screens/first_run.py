@@ -1,4 +1,4 @@
-"""The first-run screen: the ways to a model, and a form that tests the chosen one with a call; or the demo."""
+"""The first-run screen: offers models, the forms that test a model with a call, and the demo."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _WIDEST_TITLE: Final = 34
 
 
 class FirstRunScreen(ModalScreen[Way | None]):
-    """Dismisses with the way to a model, its key saved; with `DEMO`; or with None. No key reaches the prompt below."""
+    """Dismisses with the chosen `Way` after its API key was saved, with `DEMO`, or with None."""
 
     AUTO_FOCUS = ""
     takes_words = True
@@ -107,7 +107,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
-        """Yield the ways, the form of one of them, and the keys."""
+        """Yield the list of ways to set up a model, the form for one of them, and the key hints."""
         with Vertical(id="first-page"):
             yield Static(
                 Content.styled(_INTRO if self._opened is None else _INTRO_IN_SESSION, "bold"), id="first-intro"
@@ -153,7 +153,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._form.query_one(KeyField).paste(key)
 
     def on_key(self, event: events.Key) -> None:
-        """Choose a row by its number; stop an enter that comes too soon after the screen has changed."""
+        """Choose a row by its number; stop an Enter that comes too soon after the screen has changed."""
         if self._early.is_awaited:
             self._early.key(event)
             return
@@ -171,7 +171,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.confirmation.hears("", time.monotonic() - event.time)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Paste a key into the form of the provider under the cursor, if it needs one."""
+        """Paste an API key into the form of the provider under the cursor, if it needs one."""
         event.stop()
         if self._early.is_awaited:
             self._early.paste(event.text)
@@ -206,7 +206,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     @on(OptionList.OptionSelected, "#first-rows")
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """Open the form of the chosen way, or run one of the other choices."""
+        """Open the form for the chosen row, or run another choice, such as the demo."""
         if self.is_current and self.confirmation.is_answered(self):
             self._choose(chosen.option_index)
 
@@ -232,7 +232,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     @on(ProviderForm.Changed)
     def on_changed(self) -> None:
-        """Ask the provider or server for its models, if the key or the address has changed."""
+        """Ask the provider or server for its models, if the API key or the URL has changed."""
         way, key = self._form.way, self._form.key
         if self._form.is_new_source() and not way.names and (way.provider or way.api_base):
             self._is_listing, self._waits_for_list = True, False
@@ -275,7 +275,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self.on_submitted()
 
     def action_rescan(self) -> None:
-        """Look for keys and servers again."""
+        """Look for API keys and local servers again."""
         if not self._is_editing:
             self.run_worker(self._find(), exclusive=True)
 

@@ -1,4 +1,4 @@
-"""What the user types or pastes while a form opens on its own: it was meant for the prompt."""
+"""Handles text that the user types or pastes while a form opens on its own, because it was meant for the prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from workbench.secrets.pasted_keys import split_key
 
 
 class FormEarlyInput:
-    """Passes early letters on to the prompt, and closes the form; a key that is pasted early stays in the form."""
+    """Passes letters typed early on to the prompt, and closes the form; an API key that is pasted early stays in the
+    form.
+    """
 
     def __init__(
         self, typed: Callable[[str], None] | None, close: Callable[[], object], paste_key: Callable[[str], None]
@@ -22,11 +24,11 @@ class FormEarlyInput:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether input is still early."""
+        """Whether input still counts as early."""
         return self._typed is not None
 
     def end(self) -> None:
-        """Let all further input belong to the form."""
+        """Let the form keep all further input."""
         self._typed = None
 
     def key(self, event: events.Key) -> None:

@@ -1,4 +1,4 @@
-"""Asks before a link of a message is opened in the browser: the address is shown whole."""
+"""Asks before a link in a message is opened in the browser, and shows the complete URL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LinkScreen(QuestionScreen[None]):
         self._title, self._text, self._keys = Static(id="title"), Static(id="text"), Static(id="keys")
 
     def compose(self) -> ComposeResult:
-        """Yield the address and the key hints."""
+        """Yield the URL and the key hints."""
         with DockedPanel():
             yield self._title
             yield self._text
@@ -59,14 +59,14 @@ class LinkScreen(QuestionScreen[None]):
         self.show_keys()
 
     def on_key(self, event: events.Key) -> None:
-        """Stop the key that opens during the quiet time, which every key restarts."""
+        """During the quiet time, stop the key that opens the link; every key restarts the quiet time."""
         bound = self.active_bindings.get(event.key)
         if not self.quiet.accepts(event) and bound is not None and bound.binding.action == "open":
             event.stop()
         self.call_after_refresh(self.show_keys)
 
     def show_keys(self) -> None:
-        """Show the current address and the active keys."""
+        """Show the current URL and the active keys."""
         count = len(self._urls)
         position = f"{self._current + 1} of {count}  " if count > 1 else ""
         title = Content.assemble((position, "$dim"), ("Open this link in the browser?", "bold"))
@@ -82,7 +82,7 @@ class LinkScreen(QuestionScreen[None]):
         update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
 
     def action_open(self) -> None:
-        """Open the address; where there is no browser, copy it."""
+        """Open the URL; if there is no browser, copy it."""
         url = self._urls[self._current]
         if not self._opener(url):
             self.app.copy_to_clipboard(url)
@@ -90,13 +90,13 @@ class LinkScreen(QuestionScreen[None]):
         self.finish(None)
 
     def action_copy(self) -> None:
-        """Copy the address."""
+        """Copy the URL."""
         self.app.copy_to_clipboard(self._urls[self._current])
         self.app.notify("copied: the link", timeout=2)
         self.finish(None)
 
     def action_turn(self, by: int) -> None:
-        """Show the next or previous address."""
+        """Show the next or previous URL."""
         self._current = (self._current + by) % len(self._urls)
         self.show_keys()
 

@@ -131,7 +131,7 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
         self.dismiss(self._rows[chosen.option_index])
 
     def action_move(self, by: int) -> None:
-        """Move the cursor by some models, as far as there are any."""
+        """Move the cursor by some models; stop at the first or last one."""
         at = self.query_one(OptionList).highlighted
         models = [number for number, offer in enumerate(self._rows) if offer is not None]
         if at is not None:

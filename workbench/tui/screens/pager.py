@@ -85,7 +85,7 @@ class PagerScreen(ModalScreen[None]):
         self.dismiss(None)
 
     def action_leave(self) -> None:
-        """Close the search line or, if it has no focus, the pager."""
+        """Close the search line or, if it is not focused, the pager."""
         search = self.query_one("#pager-search", Input)
         if search.has_focus:
             search.display = False

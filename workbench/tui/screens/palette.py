@@ -45,7 +45,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
     ]
 
     class FileMatches(Message):
-        """The file index has found files for a query."""
+        """Posted when the file index has found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
             super().__init__()
@@ -63,7 +63,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         """Whether the sessions have been added to the entries, or never will be."""
 
     def compose(self) -> ComposeResult:
-        """Yield the box with the line and the list."""
+        """Yield the box with the input line and the list."""
         with Vertical(id="palette-box") as box:
             box.border_title = "Palette"
             yield Input(placeholder="a command, a model, a session, a theme, a file", id="palette-query")

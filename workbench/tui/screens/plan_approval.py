@@ -32,7 +32,8 @@ _TEXT: Final = "Approve this plan? It runs in the mode you choose. To change it,
 class PlanScreen(QuestionScreen[str]):
     """Dismisses with the mode to run the plan in; empty if the plan is not approved now.
 
-    Letters that choose no mode, and all that are typed before the quiet time is over, go to the prompt and close it.
+    Letters that choose no mode, and all letters typed before the quiet time is over, go to the prompt and close the
+    screen.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -86,7 +87,7 @@ class PlanScreen(QuestionScreen[str]):
         update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
 
     def on_key(self, event: events.Key) -> None:
-        """Approve with a key of a mode after the quiet time; `n` closes, and other letters go to the prompt."""
+        """Approve with the key of a mode after the quiet time; `n` closes, and other letters go to the prompt."""
         may_answer = self.quiet.accepts(event)
         if may_answer and event.key in self._choices:
             self.finish(self._choices[event.key].mode)
@@ -128,7 +129,7 @@ class PlanOpener:
     def refresh(self, changed: Changed | None) -> None:
         """Close the question if its plan is no longer current; open it if a new plan is ready and the prompt is empty.
 
-        Without `changed` the whole session was loaded; the question about a plan in it opens only on request.
+        Without `changed`, the whole session was loaded; a plan in it opens the question only on request.
         """
         ready = plan_ready(self._state)
         if self._open is not None and ready != self._asked:

@@ -1,4 +1,4 @@
-"""The form of the first run: the key, the address and the model of one provider, with the outcome of its test call."""
+"""The form for one provider on the first-run screen: API key, URL and model, with the outcome of the test call."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _KEYS: Final = "Enter Test and start   Tab Next field   {setup.close=escape} Bac
 
 
 class PlainInput(Input):
-    """A field whose text is shown; a key that is pasted into it is never shown, but reported."""
+    """A field whose text is shown; an API key that is pasted into it is never shown, but reported."""
 
     class KeyEntered(Message):
-        """Posted when a key was pasted or typed; it is not in the field."""
+        """Posted when an API key was pasted or typed into this field; the field does not contain it."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
             self.key = key
 
     def on_paste(self, event: events.Paste) -> None:
-        """Report a pasted key instead of inserting it."""
+        """Report a pasted API key instead of inserting it."""
         key, _ = split_key(event.text)
         if key:
             event.stop()
@@ -47,7 +47,7 @@ class PlainInput(Input):
             self.post_message(self.KeyEntered(key))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Take a key that was typed out of the field."""
+        """Remove a typed API key from the field."""
         key, rest = split_key(event.value)
         if key:
             self.value = rest
@@ -63,7 +63,7 @@ class ModelInput(PlainInput):
     ]
 
     class Went(Message):
-        """Posted to go to another name."""
+        """Posted to go to the next or previous name."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
@@ -75,13 +75,13 @@ class ModelInput(PlainInput):
 
 
 class ProviderForm(Vertical):
-    """Edits a way to a model; `way` and `key` are what the fields contain."""
+    """Edits the data of a model; `way` and `key` are the current contents of the fields."""
 
     class Submitted(Message):
         """Posted when the user has pressed enter in a field."""
 
     class Changed(Message):
-        """Posted when another list of models may be available: a key was pasted, or its field was left."""
+        """Posted when another list of models may be available: an API key was pasted, or its field lost the focus."""
 
     def __init__(self) -> None:
         super().__init__(id="first-form")
@@ -112,7 +112,7 @@ class ProviderForm(Vertical):
 
     @property
     def way(self) -> Way:
-        """The way as the fields describe it."""
+        """The provider or server and the model that the fields describe."""
         name, url = self.query_one(ModelInput).value.strip(), self._url.value.strip()
         provider = self._way.provider
         if not provider and url:
@@ -126,12 +126,12 @@ class ProviderForm(Vertical):
 
     @property
     def key(self) -> str:
-        """The key that was entered; empty if there is none."""
+        """The API key that was entered; empty if there is none."""
         return self.query_one(KeyField).key if self.query_one("#form-key-row").display else ""
 
     @property
     def storage(self) -> Storage:
-        """Where the key is to be saved."""
+        """The place where the API key will be saved."""
         return self.query_one(StorageField).storage
 
     @property
@@ -139,7 +139,7 @@ class ProviderForm(Vertical):
         return self.query_one("#form-address", Input)
 
     def show(self, way: Way, note: str = "") -> None:
-        """Show the fields of a way, and focus the first that is needed."""
+        """Fill the fields from a `Way`, and focus the first one that must be completed."""
         self._way, self._asked = way, None
         self.border_title = visible(way.title or way.model, lines=False)
         is_local = bool(way.names) and not way.profile
@@ -171,13 +171,13 @@ class ProviderForm(Vertical):
         self._show_fitting(everything=True)
 
     def show_note(self, line: str, more: str = "") -> None:
-        """Show an outcome, with what follows from it in a second line."""
+        """Show an outcome, with its consequence in a second line."""
         style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
         parts = [Content.styled(visible(line, lines=False), style)] + ([Content(more)] if more else [])
         self.query_one("#form-note", Static).update(Content("\n").join(parts))
 
     def reject_key(self, line: str) -> None:
-        """Show that the key was rejected; the next one replaces it."""
+        """Show that the API key was rejected; the next one entered replaces it."""
         field = self.query_one(KeyField)
         field.reject()
         self.query_one("#form-key-row").display = True
@@ -186,7 +186,7 @@ class ProviderForm(Vertical):
 
     @on(PlainInput.KeyEntered)
     def on_key_entered(self, event: PlainInput.KeyEntered) -> None:
-        """Move a key from another field to its own, and say so."""
+        """Move an API key from another field to its own field, and show a note about that."""
         event.stop()
         field = self.query_one(KeyField)
         self.query_one("#form-key-row").display = True
@@ -196,7 +196,7 @@ class ProviderForm(Vertical):
         self.show_note(_MOVED)
 
     def is_new_source(self) -> bool:
-        """Return whether the key and the address have changed since the last call: another list may be available."""
+        """Return whether the API key or URL has changed since the last call, so that another list may be available."""
         now = (self.key, self._url.value.strip())
         is_new, self._asked = now != self._asked, now
         return is_new
@@ -206,13 +206,13 @@ class ProviderForm(Vertical):
         self._show_fitting(everything=True)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        """Report that a field was left."""
+        """Report that a field has lost the focus."""
         if event.widget in (self._url, self.query_one(KeyField)):
             self.post_message(self.Changed())
 
     @on(KeyField.Changed)
     def on_key_changed(self, event: KeyField.Changed) -> None:
-        """Report a pasted key."""
+        """Report a pasted API key."""
         event.stop()
         if event.is_pasted:
             self.post_message(self.Changed())

@@ -9,7 +9,7 @@ from workbench.view.state import Changed, SessionState
 
 
 class RejectedKeyOpener:
-    """Opens the form once for each rejection, and only while the prompt is empty; enter opens it at any time later."""
+    """Opens the form once for each rejection, and only while the prompt is empty; later, Enter opens it at any time."""
 
     def __init__(self, screen: Screen[None], state: SessionState) -> None:
         self._screen = screen
@@ -18,7 +18,7 @@ class RejectedKeyOpener:
         """The event with the last rejection that was seen."""
 
     def refresh(self, changed: Changed | None) -> None:
-        """Open the form if the key was rejected just now; `changed` is None if the history was read."""
+        """Open the form if the API key was rejected just now; `changed` is None if the history was loaded."""
         rejected = self._state.rejected_key
         if rejected is None or rejected.seq == self._handled:
             return

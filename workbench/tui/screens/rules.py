@@ -70,7 +70,7 @@ class RulesScreen(ModalScreen[None]):
         """Confirms which rule to delete, or the saving of the tried rule."""
 
     def compose(self) -> ComposeResult:
-        """Yield the rules, the matches of the current one, a line to try a rule, and the scopes to save it in."""
+        """Yield the rules, the matches of the current one, an input line to try a rule, and the scopes to save in."""
         with Vertical(id="rules-box") as box:
             box.border_title = "Rules"
             drop, close = key_of(self.app, "rules.delete", "d"), key_of(self.app, "rules.close", "escape")
@@ -85,7 +85,7 @@ class RulesScreen(ModalScreen[None]):
             yield scopes
 
     async def on_mount(self) -> None:
-        """Read the rule files in a thread, then focus the rules or, if there are none, the line."""
+        """Read the rule files in a thread, then focus the rules or, if there are none, the input line."""
         await self._load()
         if not self.is_attached:
             return

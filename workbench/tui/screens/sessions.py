@@ -121,14 +121,14 @@ class SessionQuery:
     """Reads and searches the sessions in threads, which post their results to the screen as messages."""
 
     class Read(Message):
-        """A thread has read some sessions; `is_last` if there are no more."""
+        """Posted when a thread has read some sessions; `is_last` if there are no more."""
 
         def __init__(self, rows: list[SessionRow], is_last: bool = False, problem: str = "") -> None:
             super().__init__()
             self.rows, self.is_last, self.problem = rows, is_last, problem
 
     class Searched(Message):
-        """A thread has found matches; `number` identifies the search, `is_last` says that it is complete."""
+        """Posted when a thread has found matches; `number` identifies the search, `is_last` means it is complete."""
 
         def __init__(self, number: int, matches: list[SearchMatch], is_last: bool = False) -> None:
             super().__init__()
@@ -221,7 +221,7 @@ class SessionNote:
         self.line.update(Content(visible(text)))
 
     def cursor_moved(self) -> bool:
-        """Drop the message if the cursor has left the session that it is about; return whether the cursor has."""
+        """Drop the message if the cursor has left the session that it is about; return whether it has."""
         row = self._rows.current
         is_other = self._about is None or row is None or self._about.entry.id != row.entry.id
         if is_other:
@@ -399,7 +399,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
-        """Filter or search by the text as it is typed."""
+        """Filter or search by the text of the input line as it is typed."""
         if self._line_kind not in _SUBMIT_HINTS:
             self._find(self._line_kind, event.value)
 
@@ -411,7 +411,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     @on(Input.Submitted)
     def on_submitted(self, event: Input.Submitted) -> None:
-        """Go back to the rows; rename or export the session if that is what the line was opened for."""
+        """Go back to the rows; rename or export the session if the input line was opened for that."""
         event.stop()
         kind, row = self._line_kind, self._rows.current
         self.action_rows()
@@ -440,12 +440,12 @@ class SessionsScreen(ModalScreen[str | None]):
             event.stop()
 
     async def action_delete(self) -> None:
-        """Delete the session under the cursor, or ask first; do nothing while a line is being written."""
+        """Delete the session under the cursor, or ask first; do nothing while the input line is in use."""
         if not isinstance(self.focused, Input):
             await self._actions.delete()
 
     def action_rows(self) -> None:
-        """Go from the line to the rows; the line stays visible while it filters the rows."""
+        """Go from the input line to the rows; the input line stays visible while it filters the rows."""
         line = self.query_one(Input)
         if self._line_kind in _SUBMIT_HINTS:
             self._line_kind = self._query.kind
@@ -460,7 +460,7 @@ class SessionsScreen(ModalScreen[str | None]):
         self.dismiss(NEW_SESSION)
 
     def action_leave(self) -> None:
-        """Leave the line, then the filter, then the screen."""
+        """Close the input line or, if it is not open, the filter or, if there is none, the screen."""
         is_writing = isinstance(self.focused, Input)
         if is_writing and self._line_kind in _SUBMIT_HINTS:
             self.action_rows()

@@ -1,4 +1,4 @@
-"""The trust screen: asks whether the tools, rules and sub-agents of a folder may be used, before they take effect."""
+"""The trust screen: asks before the tools, rules and sub-agents of a directory take effect."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TrustScreen(QuestionScreen[bool]):
         return False
 
     def on_key(self, event: events.Key) -> None:
-        """Pass letters to the prompt, which restarts the quiet time, and stop an enter that comes too early."""
+        """Pass letters to the prompt, which restarts the quiet time, and stop an Enter that comes too early."""
         may_answer = self.quiet.accepts(event)
         if event.is_printable and event.character:
             event.stop()

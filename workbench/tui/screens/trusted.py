@@ -1,4 +1,6 @@
-"""The Trusted directories screen (/trust): whose own tools, rules and servers are used, and revoking that."""
+"""The Trusted directories screen (/trust): shows the directories whose own tools, rules and servers are used; can
+revoke.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class TrustedScreen(ModalScreen[None]):
         """Confirms a revocation by a second press."""
 
     def compose(self) -> ComposeResult:
-        """Yield the list, and below it what the directory under the cursor brings."""
+        """Yield the list, and below it what the directory under the cursor contains."""
         with Vertical(id="trusted-box") as box:
             box.border_title = "Trusted directories"
             drop, close = key_of(self.app, "trusted.revoke", "d"), key_of(self.app, "trusted.close", "escape")
@@ -94,7 +96,7 @@ class TrustedScreen(ModalScreen[None]):
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what the directory brings and who agreed; forget a revocation that was asked about."""
+        """Show what the directory contains and who agreed; cancel a pending revocation of another one."""
         self.confirmation.forget()
         if event.option_index < len(self._rows):
             row = self._rows[event.option_index]

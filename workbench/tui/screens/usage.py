@@ -56,7 +56,7 @@ class UsageScreen(ModalScreen[None]):
     ]
 
     class Read(Message):
-        """A thread has read the calls of a scope."""
+        """Posted when a thread has read the calls of a scope."""
 
         def __init__(self, number: int, calls: list[ModelCall]) -> None:
             super().__init__()
@@ -105,7 +105,7 @@ class UsageScreen(ModalScreen[None]):
 
     @on(Read)
     def on_read(self, read: Read) -> None:
-        """Show what was read, unless another scope has been chosen since."""
+        """Show the calls that were read, unless another scope has been chosen since."""
         if read.number == self._number:
             self._calls = read.calls
             self._show()

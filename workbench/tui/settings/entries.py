@@ -48,7 +48,7 @@ def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
 
 
 def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
-    """Return the changes that delete a saved model, and its name wherever another setting has it."""
+    """Return the changes that delete a saved model, and remove its name from every setting that contains it."""
     is_last = set(raw.get("models", ())) <= {name}
     changes: dict[KeyPath, Any] = {ADD if is_last else ("models", name): None}
     changes |= {path: names or None for path, names in _fallbacks(name, (), raw)}
@@ -56,7 +56,7 @@ def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
 
 
 def renamed(name: str, new: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
-    """Return the changes that write the new name of a saved model wherever another setting has its name."""
+    """Return the changes that rename a saved model in every setting that contains its name."""
     changes: dict[KeyPath, Any] = dict(_fallbacks(name, (new,), raw))
     return changes | ({("model",): new} if raw.get("model") == name else {})
 

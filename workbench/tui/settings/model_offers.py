@@ -26,7 +26,7 @@ class ModelOffer:
 
 
 def saved_offers(settings: Settings, current: str) -> Iterator[ModelOffer]:
-    """Yield the saved models, after the current model if it is not one of them; without any, those with a key."""
+    """Yield the saved models, after the current model if it is not saved; if there are none, the models with a key."""
     from workbench.llm.discovery import sources_of_keys
 
     profiles = [settings.profile(name) for name in settings.models]
@@ -40,7 +40,9 @@ def saved_offers(settings: Settings, current: str) -> Iterator[ModelOffer]:
 
 
 def listed_offers(way: Way, settings: Settings) -> Sequence[ModelOffer]:
-    """Return the models that a provider or server lists; takes seconds. Saved models are left out, they have rows."""
+    """Return the models that a provider or server lists, except saved models, which have rows of their own. Takes
+    seconds.
+    """
     from workbench.llm.provider_models import facts
     from workbench.tui.settings.providers import models_of
 
@@ -65,7 +67,7 @@ def matching(offers: Sequence[ModelOffer], query: str) -> list[ModelOffer]:
 
 
 def as_typed(query: str, offers: Sequence[ModelOffer]) -> ModelOffer | None:
-    """Return an offer of the model that the query names as `provider/model`, unless one of the offers is it."""
+    """Return an offer of the model that the query names as `provider/model`, unless it is among the offers."""
     name = query.strip()
     provider, slash, model = name.partition("/")
     if not (provider and slash and model) or " " in name or name in [offer.name for offer in offers]:

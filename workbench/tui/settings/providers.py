@@ -1,4 +1,4 @@
-"""Finds ways to a model (saved models, providers, local servers) and saves the model that the user chose."""
+"""Finds the models and providers that can be set up (`Way`), and saves the model that the user chose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEY_SOURCES: Final = ("api_key_env", "api_key_file", "api_key_keyring")
 
 @dataclass(frozen=True)
 class Way:
-    """A way to a model: a saved model, a provider or a server."""
+    """One way to set up a model: a saved model, a provider or a server."""
 
     model: str
     """As `provider/model`; ends in a literal `/NAME` if only the provider is known; empty for a server to be named."""
@@ -59,7 +59,7 @@ class Way:
 
 @dataclass(frozen=True)
 class OpenForm:
-    """The form for another key of a model whose key was rejected."""
+    """The form for a new API key of a model whose key was rejected."""
 
     way: Way
     error: str
@@ -75,9 +75,7 @@ OTHER: Final = Way("", "by its URL", title="Other (OpenAI-compatible)…")
 
 
 def ways(settings: Settings) -> Iterator[Way]:
-    """Yield the ways in the order of the first run: what is ready first, then providers without a key; takes up to a
-    second.
-    """
+    """Yield the ways in the order of the first-run screen: those that are ready first, then providers without a key."""
     from workbench.llm.discovery import sources_of_servers
 
     for name in settings.models:
@@ -113,12 +111,13 @@ def _providers() -> Iterator[Way]:
 
 
 def is_offered_first(way: Way) -> bool:
-    """Return whether the list shows this way at once; it shows other providers without a key on request."""
+    """Return whether the list shows this way at once; other providers without a key are shown on request."""
     return way.is_ready or way.provider in _FIRST
 
 
 def way_of(name: str, settings: Settings, api_base: str = "") -> Way:
-    """Return the way to a model that a session uses, by its name in the settings, so that its key can be replaced.
+    """Return the `Way` of the model that a session uses, by its name in the settings, so that its API key can be
+    replaced.
 
     `api_base` is the URL with which the session began; a saved model has its own.
     """
@@ -139,7 +138,7 @@ def _is_meant(name: str, settings: Settings) -> bool:
 
 
 def save_key(way: Way, key: str, storage: Storage, settings: Settings) -> None:
-    """Save a key for a way's provider or server, in place of the one that the settings or the environment give.
+    """Save an API key for a provider or server, replacing the one in the settings or the environment.
 
     Raises WorkbenchError.
     """
@@ -156,7 +155,9 @@ def _key_beside_the_model(settings: Settings) -> str:
 
 
 def models_of(way: Way, key: str) -> ModelList:
-    """Return the models that a way's provider or server lists, with this key or the one that it has; takes seconds."""
+    """Return the models that a provider or server lists for this API key or, if it is empty, for its own. Takes
+    seconds.
+    """
     from workbench.llm.key_store import KeyStore, key_in_environment, key_name
     from workbench.llm.provider_models import offered_models
 
@@ -175,7 +176,7 @@ def read_way(text: str) -> Way:
 
 
 def wrong_way(way: Way) -> str:
-    """Return why a model cannot be called as it is named; empty if it can."""
+    """Return why a model cannot be called under its name; empty if it can."""
     if way.api_base and not re.match(r"https?://[^/\s]", way.api_base):
         return "The URL must start with http:// or https://, such as http://localhost:8000/v1"
     if not way.name or not way.provider or " " in way.model:
@@ -207,7 +208,7 @@ def profile_changes(way: Way, models: Mapping[str, Mapping[str, Any]]) -> tuple[
 def session_changes(
     way: Way, models: Mapping[str, Mapping[str, Any]], instead_of: Way
 ) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """Return the name by which a session uses the model, and the changes to the settings which that needs.
+    """Return the name by which a session uses the model, and the necessary changes to the settings.
 
     The default model stays. A model at the URL of `instead_of` that is not saved needs no changes.
     """

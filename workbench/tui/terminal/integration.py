@@ -78,7 +78,7 @@ _LONGEST: Final = 40
 class TerminalWindow:
     """Shows the state of the session in the window's title, on its tab and in desktop notices.
 
-    Each sequence holds only our own words and the directory's name, without characters that end or divide a sequence.
+    Each sequence contains only our own words and the directory's name, without characters that end or split a sequence.
     """
 
     def __init__(self, can: Capabilities, write: Callable[[str], None]) -> None:

@@ -29,7 +29,9 @@ _LEAST_SIZE: Final = 1_000
 
 
 class Activity(Widget):
-    """Shows what the engine is doing; while the agent works, its sign moves, or with reduced motion its seconds."""
+    """Shows what the engine is doing; while the agent works, the icon is animated or, with reduced motion, the seconds
+    count.
+    """
 
     def __init__(self, state: SessionState) -> None:
         super().__init__(id="activity")
@@ -99,7 +101,7 @@ def is_working(state: SessionState) -> bool:
 
 
 def began(state: SessionState) -> datetime | None:
-    """Return when the current activity began; None if the log does not record it, as for a streaming answer."""
+    """Return when the current activity began; None if the log does not record that, as for a streaming answer."""
     if state.running:
         return next(iter(state.running.values())).started
     return None if state.call or (state.live and state.live.text) else state.thinks_since

@@ -99,7 +99,7 @@ class AnnotatedDiff(DiffView):
         self.move_to(len(self.geometry.rows) - 1 if last else 0)
 
     def action_step(self, by: int) -> None:
-        """Go to the next or previous hunk from the cursor, in whichever file it is; files without hunks count too."""
+        """Go to the next or previous hunk from the cursor, in any file; a file without hunks counts as one."""
         row = self.geometry.step_from(max(0, self.marks.cursor), by)
         if row >= 0 and self.geometry.hunk_at(row) >= 0:
             self.current = self.geometry.hunk_at(row)

@@ -73,16 +73,16 @@ class ActionCard(Copying):
         self.show_item()
 
     def copies(self) -> Copy:
-        """Return the command, or the main argument."""
+        """Return what `y` copies: the command, or the main argument."""
         return copied(self.item)
 
     def more_copies(self) -> list[Copy]:
-        """Return the output."""
+        """Return what `Y` copies: the output."""
         output = printed_output(self.item)
         return [("the output", output)] if output else []
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return what a drag has selected, without bars, signs and trailing blanks."""
+        """Return the text selected with the mouse, without bars, signs and trailing spaces."""
         lines = card(self.item, max(20, self.content_size.width), self._workspace, clock.now())
         rows = copyable_rows(lines)
         (first, start), (last, end) = _span(selection, len(rows))

@@ -90,7 +90,7 @@ def file_line(file: FileState, workspace: str, width: int, removed_cells: int = 
 
 
 def changed_lines(added: int, removed: int, removed_cells: int = REMOVED_CELLS) -> Line:
-    """Return counts of lines like `+3 −1` in their colors, aligned over several rows; a zero side is blank."""
+    """Return counts of lines like `+3 −1` in their colors, aligned over several rows; zero is shown as spaces."""
     if not added and not removed:
         return []
     return count_columns(f"+{added}" if added else "", f"−{removed}" if removed else "", removed_cells)

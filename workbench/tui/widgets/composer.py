@@ -129,7 +129,7 @@ class Composer(Vertical):
         return mentioned(text, self._directory, self.offers.is_resource(text))
 
     def recall(self, messages: Iterable[str]) -> None:
-        """Add messages of this session to the history, but not to its file, which has those written here already."""
+        """Add messages of this session to the history; its file already contains those written here."""
         for text in messages:
             self.past.remember(text, keep=False)
 

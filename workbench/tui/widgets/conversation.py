@@ -71,7 +71,7 @@ class Conversation(FollowingScroll):
         return self.follows and not self.mounted.is_loading and self.mounted.window.first > count
 
     def reveal(self, item: Item, *, takes_keys: bool = True) -> None:
-        """Show an item in its place and stop following; with `takes_keys`, focus it."""
+        """Scroll to an item and stop following the end; with `takes_keys`, focus the item."""
         view = self.mounted.reveal(item)
         if view is not None and takes_keys:
             (view if view.can_focus else self).focus(scroll_visible=False)
@@ -108,7 +108,7 @@ class Conversation(FollowingScroll):
         self.post_message(EarlierRequested(all_of_it=True, then=self.show_start))
 
     def show_start(self) -> None:
-        """Go to the first item of what has been read, and stop following the end."""
+        """Go to the first loaded item, and stop following the end."""
         self.release_anchor()
         self.mounted.show_start()
         self.scroll_home(animate=False)

@@ -48,11 +48,11 @@ class UserText(Copying, Static):
         self.show_item()
 
     def copies(self) -> Copy:
-        """Return the message."""
+        """Return what `y` copies: the message."""
         return "your message", self.item.text
 
     def more_copies(self) -> list[Copy]:
-        """Return its code blocks."""
+        """Return what `Y` copies: the code blocks of the message."""
         return [("code block", block) for block in code_blocks(self.item.text)]
 
     def show_item(self) -> None:
@@ -167,11 +167,11 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._refresh_parts()
 
     def copies(self) -> Copy:
-        """Return the message as the agent wrote it."""
+        """Return what `y` copies: the message as the agent wrote it."""
         return "the message", self.item.text
 
     def more_copies(self) -> list[Copy]:
-        """Return its code blocks."""
+        """Return what `Y` copies: the code blocks of the message."""
         return [("code block", block) for block in code_blocks(self.item.text)]
 
     def action_fold(self) -> None:
@@ -232,11 +232,11 @@ class FinalText(Copying, Vertical):
         self.item: ActionItem = item
 
     def copies(self) -> Copy:
-        """Return the message as the agent wrote it."""
+        """Return what `y` copies: the message as the agent wrote it."""
         return "the message", str(self.item.arguments.get("message", ""))
 
     def more_copies(self) -> list[Copy]:
-        """Return its code blocks."""
+        """Return what `Y` copies: the code blocks of the message."""
         return [("code block", block) for block in code_blocks(self.copies()[1])]
 
     def compose(self) -> ComposeResult:

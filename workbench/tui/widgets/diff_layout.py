@@ -130,7 +130,7 @@ def row_in_view(geometry: Geometry, cursor: int, top: int, height: int) -> int:
 
 
 def top_of_hunk(geometry: Geometry, hunk: int) -> int:
-    """Return the screen line at which a hunk begins; 0 for -1, no hunk."""
+    """Return the screen line at which a hunk begins; 0 if `hunk` is -1, which means no hunk."""
     return geometry.top_of(geometry.hunk_row(hunk)) if hunk >= 0 else 0
 
 

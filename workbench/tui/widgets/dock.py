@@ -29,7 +29,7 @@ class DockedPanel(Vertical):
 
 
 class ReservingPanel(DockedPanel):
-    """A docked panel as high as its content, which has the rows that it covers kept free."""
+    """A docked panel that is as high as its content, and keeps the rows that it covers free on the main screen."""
 
     DEFAULT_CSS = ""
 

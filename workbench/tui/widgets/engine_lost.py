@@ -1,4 +1,4 @@
-"""A line on every modal screen while the engine is gone or stopped, with what the user can do."""
+"""A line on every modal screen while the engine has stopped or does not respond, with what the user can do."""
 
 from __future__ import annotations
 

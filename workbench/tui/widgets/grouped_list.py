@@ -39,7 +39,7 @@ class GroupedList(LineList):
 
     @abstractmethod
     def row_line(self, index: int, width: int) -> Line:
-        """Return row `index`; without any row, the line that says so."""
+        """Return row `index` or, if there are no rows, the line that says so."""
 
     def choose_row(self, index: int) -> None:
         """Act on Enter or a click on row `index`."""

@@ -49,12 +49,12 @@ class KeyField(Widget, can_focus=True):
         return self._key
 
     def start(self, placeholder: str) -> None:
-        """Empty the field; the placeholder says what is used without a key."""
+        """Empty the field; the placeholder says which API key is used if none is entered."""
         self._key, self._placeholder, self._is_rejected = "", placeholder, False
         self.refresh()
 
     def reject(self) -> None:
-        """Keep the key in sight; what is typed or pasted next replaces it."""
+        """Keep the rejected key visible; the next text that is typed or pasted replaces it."""
         self._is_rejected = True
 
     def render(self) -> Content:

@@ -72,7 +72,7 @@ class StripCache:
 
 
 class Heading:
-    """The line above a panel: its name and, at the right end, a count or what is below the visible lines."""
+    """The line above a panel: its name and, at the right end, a count, or a hint about lines below the visible ones."""
 
     def __init__(self, panel: Widget) -> None:
         self._panel = panel
@@ -117,7 +117,7 @@ class LineList(QuietScrollView, can_focus=True):
 
     @abstractmethod
     def line(self, index: int, width: int) -> Line:
-        """Return line `index`; the first cell of the widget belongs to the cursor."""
+        """Return line `index`; the first cell of the widget is for the cursor."""
 
     def choose(self, index: int) -> None:
         """Act on enter or a click on line `index`."""

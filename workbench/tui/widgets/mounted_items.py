@@ -1,8 +1,8 @@
 """Mounts widgets for a window of consecutive items of the conversation (see `view.window`), in a scrolling panel.
 
 Older items are mounted when the user scrolls to the top, and the items around a match when it is revealed. Items out of
-sight cost little: their painted lines are dropped soon, their widgets once they are several screens above the followed
-end. Each line that Textual caches takes about 4 kB, each widget about 50 kB.
+sight cost little: their painted lines are dropped soon. Their widgets are unmounted while the panel follows its end,
+once they are several screens above it. Each line that Textual caches takes about 4 kB, each widget about 50 kB.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class MountedItems:
             view.display = is_visible
 
     def refresh_group(self, group: Sequence[ActionItem]) -> None:
-        """Mount the reads of a group that are shown now, and unmount those that are hidden now."""
+        """Mount the reads of a group that are visible now, and unmount those that are hidden now."""
         if all(is_hidden(item) is not (id(item) in self.views) for item in group):
             return
         run = range(self.window.first, self.window.last)
@@ -164,7 +164,7 @@ class MountedItems:
         self._panel.call_after_refresh(self.fill)
 
     def show_start(self) -> None:
-        """Mount the first items of what has been read, once no other chunk is being mounted."""
+        """Mount the first loaded items, once no other chunk is being mounted."""
         if self.is_loading:
             self._panel.call_after_refresh(self.show_start)
         elif self.window.first > 0:

@@ -39,7 +39,7 @@ _KEYS: Final[list[BindingType]] = [
 
 
 class ForeignMessages:
-    """Server texts that were sent from a prompt; such a text still counts as the server's when it is recalled."""
+    """Texts from servers that were sent from a prompt; when recalled, they are still treated as a server's."""
 
     def __init__(self) -> None:
         self._sent: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class PromptSubmitted(Message):
 
 
 class Prompt(TextArea):
-    """A text area that grows with its text; enter sends it. `completer` holds the list above it."""
+    """A text area that grows with its text; enter sends it. `completer` provides the list above it."""
 
     Submitted: TypeAlias = PromptSubmitted
     BINDINGS: ClassVar[list[BindingType]] = _KEYS
@@ -113,7 +113,7 @@ class Prompt(TextArea):
         self.focus()
 
     def type_over(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
-        """Replace a range with text and put the cursor behind it, as typing does."""
+        """Replace a range with text and put the cursor after it, as typing does."""
         self.replace(text, start, end, maintain_selection_offset=False)
 
     def action_submit(self) -> None:

@@ -77,7 +77,7 @@ class QuestionDiff(DiffView):
         self.show_edited(self._proposal.edited_files())
 
     def set_context(self, lines: int) -> None:
-        """Set how many unchanged lines are shown around a hunk; lay out afterwards."""
+        """Set how many unchanged lines are shown around a hunk; the layout changes with the next call of `lay_out`."""
         if self.page.context != lines:
             self.page.context = lines
             self.page.restart(rows_changed=False)
@@ -96,7 +96,7 @@ class QuestionDiff(DiffView):
 
 
 class ReadingProgress:
-    """Which parts of a question the user has seen to their end, by id."""
+    """Records which parts of a question the user has seen to their end, by id."""
 
     def __init__(self) -> None:
         self._done: set[str] = set()
@@ -175,11 +175,11 @@ class QuestionBox(DockedPanel):
 
     @property
     def is_writing(self) -> bool:
-        """Whether the line for the note is open."""
+        """Whether the input line for the note is open."""
         return any(note.display for note in self.query("#note"))
 
     async def open_note(self, placeholder: str) -> None:
-        """Open the line for the note, which receives the keys as text from then on."""
+        """Open the input line for the note, which receives the keys as text from then on."""
         note = next(iter(self.query("#note").results(Input)), None)
         if note is None:  # created when needed: a question must not wait for what it does not show
             note = Input(id="note", select_on_focus=False)
@@ -240,7 +240,7 @@ class QuestionBox(DockedPanel):
 
     @property
     def may_grow(self) -> bool:
-        """Whether more would be seen on the whole screen."""
+        """Whether the whole screen would show more of the question."""
         return self.is_full or self.diff is not None or self._what.rows_at(self._inner) > self._rows.get("what", 0)
 
     def toggle_full(self) -> None:
@@ -371,7 +371,7 @@ class QuestionBox(DockedPanel):
 
 
 def title_line(action: ActionItem, proposal: Proposal, position: str, width: int) -> tuple[Content, bool]:
-    """Return `2 of 3  Edit src/pricing.py     +6 −3 · 3 hunks   ◆ MEDIUM`, and whether nothing of it is cut off."""
+    """Return `2 of 3  Edit src/pricing.py     +6 −3 · 3 hunks   ◆ MEDIUM`, and whether it is complete."""
     badge = f" {risk_badge(action.risk)} "
     facts, title = title_facts(action, proposal), title_words(action)
     free = width - 3 - len(position) - len(badge)

@@ -1,4 +1,6 @@
-"""What a rule would have done in all sessions: read in a thread while the Rules screen asks where to save it."""
+"""The decisions of all sessions to which a rule would apply: read in a thread while the Rules screen asks for its
+scope.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class RuleLab(Static):
     """Shows the report on one rule, which grows while the sessions are read; hidden if there is none."""
 
     class Reported(Message):
-        """The thread has read some more."""
+        """Posted when the thread has read more decisions."""
 
         def __init__(self, number: int, report: LabReport, problem: str = "") -> None:
             super().__init__()

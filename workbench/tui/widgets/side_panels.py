@@ -1,4 +1,4 @@
-"""The panels on the right with their titles, and the line that filters the timeline."""
+"""The panels on the right with their titles, and the input line that filters the timeline."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class SidePanels(Vertical):
 
     @on(FilterAsked)
     async def on_filter_asked(self) -> None:
-        """Open the filter line below the timeline."""
+        """Open the input line below the timeline."""
         lines = self.query(FilterLine)
         if not lines:
             await self.mount(FilterLine(), after="#timeline")
@@ -198,7 +198,7 @@ class SidePanels(Vertical):
 
     @on(ShowAllAsked)
     def on_show_all_asked(self) -> None:
-        """Clear the filter and hide its line."""
+        """Clear the filter and hide its input line."""
         for line in self.query(FilterLine):
             line.value = ""
             line.display = False

@@ -29,7 +29,9 @@ _PAUSE = 1.0
 
 
 class StatusLine(Widget):
-    """Repaints only if its text has changed; on a narrow screen, the least important parts are dropped first."""
+    """The status line; it repaints only if its text has changed, and a narrow screen drops the least important parts
+    first.
+    """
 
     is_live = True
     """Whether to show the directory's branch; False for a recording, which does not contain it."""
@@ -107,7 +109,7 @@ class StatusLine(Widget):
 
 
 def filled_template(template: str, state: SessionState, workspace: Path, branch: str, width: int) -> Content:
-    """Return the user's own line, cut to `width` cells; "not saved" follows it, whatever the template contains."""
+    """Return the line from the user's template, cut to `width` cells, with "not saved" if the session is not saved."""
     fields = {
         "directory": Content(visible_path(from_home(workspace))),
         "branch": Content.styled(branch, "$secondary"),

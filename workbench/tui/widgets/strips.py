@@ -1,4 +1,4 @@
-"""Turns pieces into what Textual paints: strips for line-API widgets, content for the others."""
+"""Turns `Piece`s (styled text) into what Textual paints: strips for line-API widgets, content for the others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STYLES: Final = {
 
 
 def as_content(lines: Iterable[Line]) -> Content:
-    """Return lines of pieces as content; nothing in them is parsed as markup."""
+    """Return lines of pieces as content; their text is never parsed as markup."""
     return Content("\n").join(
         Content.assemble(*((piece.text, STYLES.get(piece.style, "")) for piece in line)) for line in lines
     )
@@ -75,7 +75,7 @@ def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -
 
 
 def style_of(app: App[Any], words: str) -> Style:
-    """Return the Rich style that the words describe in the current theme; attributes not named stay unset."""
+    """Return the Rich style that words such as "bold red" describe in the current theme; other attributes are unset."""
     return app.stylesheet.parse_style(words).rich_style
 
 

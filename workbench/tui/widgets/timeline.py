@@ -25,7 +25,7 @@ _FARTHEST: Final = 200
 
 
 class RowChanges(NamedTuple):
-    """The changes of the list of rows that follow from a change of the session."""
+    """The changes to the list of rows that result from a change of the session."""
 
     shifts: Sequence[int]
     """Numbers of rows added at the beginning, or removed there if negative, one for each step."""
@@ -52,7 +52,7 @@ class TimelineRows:
 
     @property
     def line_count(self) -> int:
-        """Number of lines: the rows, or one line that says that nothing matches the filter."""
+        """The number of lines: the rows, or one line that says that nothing matches the filter."""
         return len(self.items) or int(self.is_filtered)
 
     def at(self, index: int) -> Item | None:
@@ -175,7 +175,7 @@ class Timeline(LineList):
         self.ticker.run(bool(state.running))
 
     def filter(self, text: str) -> None:
-        """Show only the rows that match; an empty text shows all."""
+        """Show only the rows that match the filter; an empty filter shows all."""
         if (new_filter := Filter(text)).text != self.rows.filter.text:
             self.rows.filter = new_filter
             self.show(self._state, None)
@@ -200,7 +200,7 @@ class Timeline(LineList):
             self.post_message(message)
 
     def set_count(self, count: int) -> None:
-        """Set the number of lines, and show how many are below."""
+        """Set the number of lines, and show how many are below the visible ones."""
         super().set_count(count)
         self._show_scroll_hint()
 
@@ -212,7 +212,7 @@ class Timeline(LineList):
             self._request_earlier()
 
     def action_first(self) -> None:
-        """Move to the first row of the session, which may not be read yet."""
+        """Move to the first row of the session, which may have to be loaded first."""
         super().action_first()
         self._stays_first = True
         self._request_earlier(all_of_it=True)

@@ -41,7 +41,7 @@ class ViewerInput(Input):
         self._whole = True
 
     def ask(self, asked: Asked, title: str = "", text: str = "") -> None:
-        """Open the line for a search or a comment, with `text` already in it."""
+        """Open the input line for a search or a comment, with `text` already in it."""
         self.asked = asked
         self.value = text
         self.cursor_position = len(text)

@@ -14,7 +14,7 @@ from workbench.view.prompt.vim import Done, Vim, offset_of, rest_in_normal, row_
 
 
 class VimPrompt(Prompt):
-    """Starts each message in insert mode; keys that no mode handles act as in the usual prompt."""
+    """Starts each message in insert mode; keys that vim does not use have the same effect as in the default prompt."""
 
     def __init__(self, history: PromptHistory, completer: Completer, directory: Path | None = None) -> None:
         super().__init__(history, completer, directory)

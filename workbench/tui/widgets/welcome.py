@@ -43,7 +43,9 @@ class WelcomeEntry(NamedTuple):
 
 
 class Welcome(Widget):
-    """Shows how to start this session, or messages that are being sent; an example is put into the prompt."""
+    """Shows how to start this session, or the messages that are being sent; a chosen example is inserted into the
+    prompt.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Up", show=False, id="welcome.up"),
@@ -91,7 +93,7 @@ class Welcome(Widget):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """Return a few lines, which fit a small screen."""
+        """Return few enough lines for a small screen."""
         if self._sent:
             return Content("\n\n").join(map(_on_the_way, self._sent))
         lines = self._ready() if self._has_model else _advice(key_of(self.app, "demo", "f9"))
@@ -111,7 +113,7 @@ class Welcome(Widget):
             await self.action_choose(number)
 
     def on_key(self, event: events.Key) -> None:
-        """Pass what is typed here to the prompt."""
+        """Pass keys that are typed while this widget has the focus to the prompt."""
         if event.is_printable and event.character:
             event.stop()
             self.screen.query_one(Prompt).type_in(event.character)

@@ -1,1 +1,3 @@
-"""The logic of questions to the user, free of any screen: what is asked, how it is answered, which rule would fit."""
+"""The logic of questions to the user, without any screen: what is asked, the possible answers, and rules that would
+match.
+"""

@@ -30,7 +30,7 @@ class PlanChoice(NamedTuple):
 
 
 def plan_choices(state: SessionState) -> tuple[PlanChoice, ...]:
-    """Return the keys that approve the plan; `y` stands for the mode before plan mode, but never for Don't ask."""
+    """Return the keys that approve the plan; `y` runs it in the mode before plan mode, unless that is Don't ask."""
     before = state.mode_before_plan
     before = before if before in MODES and before not in ("", "plan", NEVER) else _DEFAULT
     modes = {"y": before} | {key: mode for key, mode in _KEYS.items() if mode != before}
@@ -47,8 +47,8 @@ def plan_lines(state: SessionState) -> tuple[str, ...]:
 def plan_ready(state: SessionState) -> int:
     """Return the number of the event with the plan that waits for approval; 0 if none does.
 
-    A run in plan mode has ended with a message of the agent that does not end in a question. An answer that was given
-    in another mode is not a plan, also if the mode is changed to plan mode after it.
+    A run in plan mode has ended with a message of the agent that does not end in a question. An answer in another mode
+    is not a plan, even if the mode is changed to plan mode afterwards.
     """
     is_over = not state.is_running and state.ended in ("finished", "waiting")
     if not (is_over and state.mode == state.ended_in == "plan") or state.waiting or state.queued:

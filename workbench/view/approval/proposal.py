@@ -113,7 +113,7 @@ class Proposal:
             self._edits[hunk] = text
 
     def adopt(self, other: Proposal) -> int:
-        """Take over the user's changes to an earlier version of the action; return how many do not fit this one.
+        """Copy the user's changes from an earlier version of the action; return how many do not fit this one.
 
         A change to a hunk fits if exactly one hunk here, of the same file, replaces the same lines by the same lines.
         """
@@ -178,7 +178,9 @@ class Proposal:
 
 
 def renewal_news(proposal: Proposal, lost: int) -> str:
-    """Return the line above a question that is asked again; `lost` of the user's changes no longer fit."""
+    """Return the line above a question that is asked again; `lost` is the number of the user's changes that no longer
+    fit.
+    """
     remaining = len(proposal.edited) + len(proposal.out)
     news = "This has changed since it was shown; it is the new version."
     if lost:

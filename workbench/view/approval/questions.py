@@ -71,16 +71,16 @@ class TextAnswer(Struct, frozen=True):
 
 
 class Later(Struct, frozen=True):
-    """A question left open, with the draft of the answer; `aside` if it only made way for another question."""
+    """A question left open, with the draft of the answer; `aside` if it was closed only to show another question."""
 
     draft: str = ""
     aside: bool = False
 
 
 class Renewed(Struct, frozen=True):
-    """No answer: the action is asked about again, because it would do something else now.
+    """A question closed without an answer: the user is asked again, because the action would do something else now.
 
-    `note` is kept for it; `arguments` are those that were shown.
+    `note` is the text of the open note, which the new question keeps; `arguments` are those that were shown.
     """
 
     note: str
@@ -136,7 +136,7 @@ def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collec
 
 
 class QuestionQueue:
-    """Decides which question opens; knows which ones were postponed. `waiting` is always the state's list."""
+    """Decides which question opens; remembers which ones were postponed. `waiting` is always the state's list."""
 
     def __init__(self) -> None:
         self._later: set[str] = set()
@@ -144,7 +144,7 @@ class QuestionQueue:
         self._rung: set[str] = set()
 
     def next_to_open(self, waiting: Sequence[str], *, prompt_text: str, is_covered: bool) -> str | None:
-        """Return the action whose question opens now, or None; `is_covered` means that something else is on top."""
+        """Return the action whose question opens now, or None; `is_covered` means that another screen is on top."""
         self._later &= set(waiting)
         self._rung &= set(waiting)
         if is_covered or not waiting:
@@ -161,7 +161,7 @@ class QuestionQueue:
         self._rung.discard(action_id)
 
     def put_off(self, waiting: Sequence[str]) -> None:
-        """Keep all waiting questions from opening unasked (after escape)."""
+        """Stop all waiting questions from opening on their own (after Esc)."""
         self._later.update(waiting)
         self._called = False
 

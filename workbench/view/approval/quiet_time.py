@@ -48,7 +48,7 @@ class Arming:
 
     @property
     def is_over(self) -> bool:
-        """Whether a key or a click came after the quiet time, so that it may have answered."""
+        """Whether a key or a click has come after the quiet time, so that it may have answered."""
         return self._armed
 
 
@@ -87,7 +87,9 @@ class Confirmation:
         return self._arming.is_armed(self._clock())
 
     def hears(self, key: str, age: float) -> bool:
-        """Process a key (empty for a click) of `age` seconds ago; return False if it was too early to count."""
+        """Process a key (empty for a click) pressed `age` seconds ago; return False if it was too early to have an
+        effect.
+        """
         return self._about is None or key in self.PASSES or self._arming.key(self._clock() - max(0.0, age))
 
     def is_asked(self, about: object) -> bool:

@@ -1,6 +1,6 @@
 """Tries a rule on the decisions of all sessions before it is saved: what it would have allowed, asked about and denied.
 
-The risk of an action is the one recorded then. Where the log does not hold what else took part in a decision, an
+The risk of an action is the one recorded then. Where the log does not record everything that influenced a decision, an
 `allow` rule is assumed to change nothing, so that the trial never promises more than the rule does.
 """
 
@@ -63,7 +63,7 @@ class LabReport:
     is_complete: bool = False
 
     def after(self, outcome: Outcome) -> int:
-        """Return how many actions would end this way."""
+        """Return how many actions would have this outcome."""
         return sum(count for (_, after), count in self.counts.items() if after == outcome)
 
 
@@ -116,14 +116,14 @@ def _fits(rules: Sequence[Rule], decision: RecordedDecision) -> bool:
 
 
 def before_of(decision: RecordedDecision) -> Outcome:
-    """Return what happened then: it ran, the user was asked, or it was denied without a question."""
+    """Return what happened at the time: the action ran, the user was asked, or it was denied without a question."""
     if decision.by == "person":
         return "ask"
     return "deny" if decision.verdict == "rejected" else "allow"
 
 
 def outcome_with(rule: Rule, decision: RecordedDecision) -> Outcome:
-    """Return what would have happened to an action that the rule fits."""
+    """Return what would have happened to an action that the rule matches."""
     before = before_of(decision)
     # Of several rules that fit, `deny` goes before `ask`, and `ask` before `allow`; plan mode denies too.
     if rule.verdict == "deny" or before == "deny":

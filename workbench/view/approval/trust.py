@@ -27,7 +27,9 @@ _KINDS: Final = {
 
 @dataclass
 class TrustQuestion:
-    """One directory and the files it brings; `wait` blocks the thread that would begin the session until the answer."""
+    """The question about one directory and its files; `wait` blocks the thread that would begin the session until the
+    answer.
+    """
 
     locations: Locations
     directory: Path
@@ -42,7 +44,7 @@ class TrustQuestion:
     is_trusted: bool = False
 
     def answer(self, trusts: bool) -> None:
-        """Answer the question: a yes is stored until the files change, a no holds until this process ends.
+        """Answer the question: a yes is stored until the files change, a no is remembered until this process ends.
 
         Raises UsageError.
         """
@@ -60,7 +62,7 @@ class TrustQuestion:
 
 
 def kind_of(name: str) -> str:
-    """Describe what a file that a directory brings would do."""
+    """Describe the effect of a file in a directory that asks for trust."""
     if name.startswith(_AGENT_FILES):
         return "a sub-agent: instructions and tools"
     if name.startswith(_COMMAND_FILES):
@@ -78,7 +80,7 @@ def brings(question: TrustQuestion) -> str:
 
 
 def started_by(question: TrustQuestion, name: str) -> list[str]:
-    """Return what a file of MCP servers would start, verbatim, one line per server; nothing for any other file."""
+    """Return the commands that a file of MCP servers would start, one line per server; empty for other files."""
     if name != SERVERS:
         return []
     from workbench.mcp.config import read_file, read_server
@@ -107,7 +109,7 @@ def _start_of(server: ServerConfig) -> str:
 
 
 def contents(question: TrustQuestion) -> str:
-    """Return the text of all files that the directory brings, to be read before it is trusted."""
+    """Return the text of all files that need trust, to be read before the directory is trusted."""
     parts = []
     for path in question.files:
         try:
@@ -121,7 +123,7 @@ def contents(question: TrustQuestion) -> str:
 def trust_question(
     locations: Locations, directory: Path, trusted: Iterable[str], refused: set[str]
 ) -> TrustQuestion | None:
-    """Return the question to ask, or None if the directory brings nothing, or the user has already answered."""
+    """Return the question to ask, or None if the directory has no such files, or the user has already answered."""
     trusted, files = tuple(trusted), tuple(brought(directory))
     if not files or is_trusted(directory, trusted):
         return None

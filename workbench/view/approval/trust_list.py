@@ -45,7 +45,7 @@ class TrustRow:
 
     @property
     def about(self) -> str:
-        """What the directory brings, who agreed and when, in one line."""
+        """The contents of the directory, who agreed and when, in one line."""
         brings = ", ".join(self.brings) or "no files"
         if self.standing == "not there yet":
             return f"{brings} · named in your settings"

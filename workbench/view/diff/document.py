@@ -19,7 +19,7 @@ _NO_LINES = ("file", "fold", "no-newline", "skipped")
 
 
 class Folds(NamedTuple):
-    """What a diff does not show: unchanged lines further than `context` from a hunk, and the lines of skipped hunks."""
+    """The hidden lines of a diff: unchanged ones further than `context` from a hunk, and those of skipped hunks."""
 
     context: int = CONTEXT
     skipped: frozenset[int] = frozenset()
@@ -306,7 +306,7 @@ class DiffDocument:
         return paint_line(self._parts[file].standing.masked_line(side, line))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
-        """Return the changed parts of a line that has a counterpart on the other side of its hunk, else nothing."""
+        """Return the changed parts of a line that has a counterpart on the other side of its hunk; otherwise empty."""
         other = self._partner(file, hunk, side, line)
         if other is None:
             return []

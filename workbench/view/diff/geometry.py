@@ -189,7 +189,7 @@ _MOST = 4  # with and without a scroll bar, before and after a resize
 
 
 class Geometries:
-    """Caches computed geometries until something else is shown."""
+    """Caches computed geometries until the shown content changes."""
 
     def __init__(self) -> None:
         self._cache: dict[LayoutOptions, Geometry] = {}
@@ -205,5 +205,5 @@ class Geometries:
         return self._cache[options]
 
     def clear(self) -> None:
-        """Drop all geometries, because something else is shown."""
+        """Drop all geometries, because the shown content has changed."""
         self._cache.clear()

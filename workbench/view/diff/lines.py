@@ -73,7 +73,7 @@ def is_plain(body: str) -> bool:
 
 
 def paint_line(line: str) -> PaintedLine:
-    """Return the line without newline: tabs expanded, long or trailing blanks as dots, hidden characters escaped."""
+    """Return the line without newline: tabs expanded, long or trailing spaces as dots, hidden characters escaped."""
     body = line.removesuffix("\n")
     if is_plain(body):
         return PaintedLine(body)
@@ -121,7 +121,7 @@ def wrap_offsets(text: str, width: int) -> list[int]:
 
 
 def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
-    """Return the characters that lie fully in `width` cells from cell `start`: first, end, blank cells before."""
+    """Return the characters that lie fully in `width` cells from cell `start`: first, end, empty cells before."""
     if text.isascii():
         return min(start, len(text)), min(start + width, len(text)), 0
     first, cell = 0, 0
@@ -241,7 +241,7 @@ _OVER_LINES = "PRIVATE KEY"
 
 
 class Standing:
-    """The lines of both sides of a file; each character of a secret from before the change is a dot."""
+    """The lines of both sides of a file; each character of a secret that was there before the change is a dot."""
 
     def __init__(self, diff: FileDiff) -> None:
         self._diff = diff

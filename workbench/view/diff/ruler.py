@@ -1,4 +1,4 @@
-"""The ruler beside a diff: which part of all its lines each cell stands for, and the hunks in that part."""
+"""The ruler beside a diff: which part of the lines each cell represents, and the hunks in that part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: Final[dict[RowKind, int]] = {
 
 
 class RulerCell(NamedTuple):
-    """One cell: the sign of what its lines change (a blank for nothing), and whether all of that is reviewed."""
+    """One cell: the sign of the changes in its lines (a space if there are none), and whether all are reviewed."""
 
     sign: str
     is_reviewed: bool
@@ -55,7 +55,7 @@ class Ruler:
         return bits
 
     def cell_of(self, line: int) -> int:
-        """Return the cell that stands for a screen line of the diff."""
+        """Return the cell that represents a screen line of the diff."""
         return min(self._height - 1, line * self._height // self._lines)
 
     def visible_cells(self, top: int, height: int) -> range:

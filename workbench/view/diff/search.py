@@ -25,8 +25,8 @@ class Match(NamedTuple):
 def find(needle: str, diff: FileDiff, file: int = 0) -> list[Match]:
     """Return all matches of `needle` in a file, in the order in which its lines are shown.
 
-    A capital letter in `needle` makes the search case-sensitive. Unchanged lines count once. At most MOST_MATCHES are
-    returned.
+    A capital letter in `needle` makes the search case-sensitive. A match in an unchanged line is returned once. At most
+    MOST_MATCHES are returned.
     """
     if not needle:
         return []

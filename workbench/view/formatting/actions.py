@@ -79,7 +79,7 @@ def action_line(item: ActionItem, workspace: str = "") -> str:
 
 
 class ActionTitle(NamedTuple):
-    """The title of an action, and what the screen shows dim behind it; both are safe to show."""
+    """The title of an action, and the text that the screen shows dim after it; both are safe to show."""
 
     text: str
     detail: str = ""
@@ -90,7 +90,7 @@ _BY_SUBJECT: Final[frozenset[ToolKind]] = frozenset({"edit", "search", "plan", "
 
 
 def title_of(item: ActionItem, workspace: str = "") -> ActionTitle:
-    """Return the title of an action: the model's summary with the command behind it or, without one, what runs."""
+    """Return the title of an action: the model's summary followed by the command or, without a summary, what runs."""
     title = _title(item, workspace)
     return ActionTitle(f"{title.text} · {item.part}", title.detail) if item.part else title
 
@@ -120,7 +120,7 @@ _CD: Final = lazy_pattern(r"""\s*cd\s+(?:'([^']*)'|"([^"$`\\]*)"|([\w@%+=:,./~-]
 
 
 def without_leading_cd(command: object, workspace: str) -> object:
-    """Return a command without a `cd` into the workspace at its start, which says nothing."""
+    """Return a command without a redundant `cd` into the workspace at its start."""
     match = _CD.match(command) if isinstance(command, str) and workspace else None
     if match is None or not isinstance(command, str):
         return command
@@ -129,7 +129,7 @@ def without_leading_cd(command: object, workspace: str) -> object:
 
 
 def reads_title(items: Sequence[ActionItem], workspace: str = "") -> ActionTitle:
-    """Return the title of several reads: how many files and searches, and their names behind it."""
+    """Return the title of several reads: the number of files and searches, followed by their names."""
     searches = [item for item in items if kind_of(item.tool) == "search"]
     views = (item for item in items if kind_of(item.tool) != "search")
     paths = list(dict.fromkeys(str(item.arguments.get("path", "")) for item in views))
@@ -283,7 +283,7 @@ def count_columns(added: str, removed: str, width: int = REMOVED_CELLS) -> Line:
 
 
 def duration_text(item: ActionItem, now: datetime | None) -> str:
-    """Return how long the action runs, or took if that is worth a word."""
+    """Return how long the action has been running, or how long it took if that is worth showing."""
     if item.phase == "running" and item.started is not None:
         return seconds(max(0.0, (now - item.started).total_seconds()), live=True) if now is not None else ""
     return seconds(item.duration) if item.duration is not None and item.duration >= LEAST_TIME else ""

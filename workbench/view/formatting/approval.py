@@ -106,7 +106,7 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
 
 
 def deletion_lines(lists: Sequence[DeletionList]) -> Iterator[StyledLine]:
-    """Yield one line for each place that the action would delete: its files, their size, and how they are restored."""
+    """Yield one line for each path that the action would delete: its files, their size, and how they are restored."""
     for each in lists:
         for path in each.paths:
             facts = f"{deleted_amount(path)}; {path.restorable}" if path.restorable else deleted_amount(path)
@@ -116,7 +116,7 @@ def deletion_lines(lists: Sequence[DeletionList]) -> Iterator[StyledLine]:
 
 
 def deleted_amount(path: DeletedPath) -> str:
-    """Return how many files there are, and their size."""
+    """Return the number of files and their size."""
     if path.files is None:
         return "files only known at run time"
     count = counted(path.files, "file") if path.is_whole else f"more than {path.files - 1:,} files"
@@ -124,12 +124,12 @@ def deleted_amount(path: DeletedPath) -> str:
 
 
 def deleted_style(path: DeletedPath) -> str:
-    """Return the style of a place in the list of what is deleted."""
+    """Return the style of a path in the list of deletions."""
     return "" if path.comes_back else "risk-high"
 
 
 def more_deleted(count: int, lost: int) -> str:
-    """Return the last line of a list that does not name `count` places, `lost` of which cannot be restored."""
+    """Return the last line of a list that omits `count` paths, `lost` of which cannot be restored."""
     return f"… and {count:,} more{f', {lost:,} of which can NOT be restored' if lost else ''}"
 
 

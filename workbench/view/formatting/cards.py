@@ -175,7 +175,7 @@ def _output(
 def copyable_rows(lines: Sequence[Line]) -> list[tuple[int, str]]:
     """Return, for each line of a card, where its content begins and its text.
 
-    Before that are the sign of a headline, or the bar and the sign of a changed line; what marks a fold is left out.
+    Before that are the sign of a headline, or the bar and the sign of a changed line. The sign of a fold is omitted.
     """
     return [_copyable(line) for line in lines]
 

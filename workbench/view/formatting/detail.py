@@ -83,14 +83,14 @@ PICTURES: Final = "PICTURES"
 
 
 def pictures(item: ActionItem) -> list[dict[str, Any]]:
-    """Return the pictures in an action's result, with base64 in `data`."""
+    """Return the images in an action's result, with base64 in `data`."""
     content = item.observation.get("content")
     blocks = content if isinstance(content, list | tuple) else ()
     return [each for each in blocks if isinstance(each, dict) and each.get("type") == "image"][:_MOST_PICTURES]
 
 
 def picture_lines(item: ActionItem, text: str) -> dict[int, str]:
-    """Return each picture's base64 data, by the line of the detail text below which it is shown."""
+    """Return each image's base64 data, by the line of the detail text below which it is shown."""
     images = pictures(item)
     lines = text.split("\n") if images else []
     first = lines.index(PICTURES) + 1 if PICTURES in lines else 0
@@ -109,7 +109,7 @@ def detail_title(item: ActionItem) -> str:
 
 
 def detail_text(item: ActionItem, workspace: str = "", steps: Iterable[ActionItem] = ()) -> str:
-    """Return what was requested, why it was allowed, its result, when and by which model; not yet safe to show.
+    """Return the request, why it was allowed, its result, its time and its model; not yet safe to show.
 
     `steps` are the actions of the sub-agent that it called.
     """

@@ -1,4 +1,4 @@
-"""Draws a picture as rows of cells: two pixels a cell, one above the other, or characters of different weight.
+"""Draws a picture as rows of cells: two pixels per cell, one above the other, or characters of different density.
 
 Pillow decodes pictures; it is imported with the first one.
 """

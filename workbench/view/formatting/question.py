@@ -50,12 +50,14 @@ _MODE: Final = lazy_pattern(r'mode "(.*?)(?: \((.*)\))?"')
 
 
 def is_titled(action: ActionItem) -> bool:
-    """Return whether the title says all that the action does besides its diff, because it edits the file it names."""
+    """Return whether the title says everything besides the diff, because the action edits the file that the title
+    names.
+    """
     return bool(action.preview) and presentation(action).result == "changes" and kind_of(action.tool) == "edit"
 
 
 def title_words(action: ActionItem) -> str:
-    """Return what the action does, in a few words."""
+    """Return the effect of the action, in a few words."""
     if is_titled(action):
         path = short_path(str(action.arguments.get("path", "")) or action.preview[0].path, action.working_dir)
         return f"{_EDITS.get(str(action.arguments.get('command')), 'Edit')} {path}"
@@ -152,7 +154,7 @@ def _wrapped_line(line: Line, width: int) -> Iterator[Line]:
 
 
 def is_tabled(action: ActionItem) -> bool:
-    """Return whether a table of parts says more than the command and the reasons."""
+    """Return whether a table of parts shows more than the command and the reasons do."""
     parts = action.segments
     if len(parts) != 1:
         return bool(parts)
@@ -226,7 +228,7 @@ _MOST_DELETED: Final = 6
 
 
 def deletion_rows(lists: Sequence[DeletionList], width: int) -> list[Line]:
-    """Return a table of what would be deleted: place, files and size, and how it is restored; nothing is cut off."""
+    """Return a table of what would be deleted: path, files and size, and how it is restored; nothing is cut off."""
     rows: list[Line] = []
     for each in lists:
         paths = each.paths[:_MOST_DELETED]
@@ -308,7 +310,7 @@ def _counted(item: ActionItem) -> str:
 
 
 class KeyHint(NamedTuple):
-    """A key and what it does; a hint without a key is a remark."""
+    """A key and its effect; a hint without a key is a remark."""
 
     key: str
     words: str
@@ -326,7 +328,10 @@ Key: TypeAlias = Callable[[str, str], str]
 
 @dataclass(frozen=True)
 class Moment:
-    """What the keys depend on: whether all was read, whether answers count yet, and the current hunk (-1 for none)."""
+    """The state on which the keys depend: whether all was read, whether answers are accepted yet, and the current hunk.
+
+    The hunk is -1 if there is none.
+    """
 
     is_read: bool
     armed: bool

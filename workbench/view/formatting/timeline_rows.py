@@ -1,7 +1,7 @@
 """Rows of the timeline and of the changes list, as pieces fitted to a width.
 
 A row has a sign, a title and, at its right end, the risk from MEDIUM up, who decided, the outcome and the time. Parts
-are dropped as the width shrinks: first tokens, then cost and what is behind the title, then the word for the risk.
+are dropped as the width shrinks: first tokens, then cost and the text after the title, then the word for the risk.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def authorship(file: FileState) -> str:
 
 
 def authorship_sign(file: FileState) -> str:
-    """Return one cell: half filled for a part by the agent, empty for none, blank if all is the agent's or unknown."""
+    """Return one cell that shows the agent's part: half filled for a part, empty for none, blank for all or unknown."""
     if not authorship(file):
         return " "
     return "◐" if "agent" in file.by else "○"
@@ -143,7 +143,7 @@ def authorship_sign(file: FileState) -> str:
 def in_groups(files: list[FileState]) -> list[FileState | str]:
     """Return the files grouped by who changed them, each group below a line that says so.
 
-    The agent's own files come first, without such a line; groups in which the agent has a part precede all others.
+    The agent's own files come first, without such a line; groups that the agent changed too precede all others.
     """
     rows: list[FileState | str] = []
     shares = sorted({(bool(file.by) and "agent" not in file.by, authorship(file)) for file in files})

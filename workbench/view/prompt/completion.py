@@ -85,7 +85,7 @@ class ServerOffers:
 
     @property
     def prompts(self) -> Sequence[ServerPrompt]:
-        """The prompts that were listed last."""
+        """The prompts in the last list."""
         return list(self._targets.prompts.values()) if self._targets else ()
 
     def prompt(self, name: str) -> ServerPrompt | None:

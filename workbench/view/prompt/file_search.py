@@ -24,7 +24,7 @@ Answer = Callable[[str, list[str]], None]
 
 
 class FileIndex:
-    """Finds files for a query. Only the newest query is answered, and repeatedly while the list is still growing.
+    """Finds files for a query. Only the newest query gets results, repeatedly while the list is still growing.
 
     `beside` is called in the thread and returns other names that can be mentioned.
     """

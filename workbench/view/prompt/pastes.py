@@ -1,4 +1,4 @@
-"""Long pastes, which the prompt shows as short marks."""
+"""Long pastes, which the prompt shows as short placeholders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINES, _CHARACTERS = 20, 4_000
 
 
 class Pastes:
-    """Long pastes, each shown as a short mark in place of its text, until the prompt is empty again."""
+    """Long pastes, each shown as a short placeholder, until the prompt is empty again."""
 
     def __init__(self, directory: Path | None = None) -> None:
         """Relative paths of images are looked up in `directory`."""
@@ -20,8 +20,8 @@ class Pastes:
         self._pasted: dict[str, str] = {}
 
     def collapse(self, pasted: str) -> str:
-        """Return what the prompt shows for a paste: its text with hidden characters made visible, or a mark if it is
-        long.
+        """Return what the prompt shows for a paste: its text with hidden characters made visible, or a placeholder if
+        it is long.
 
         Paths of images become mentions of them.
         """
@@ -40,11 +40,11 @@ class Pastes:
         return mark
 
     def expand(self, written: str) -> str:
-        """Return the written text with each mark replaced with its full text."""
+        """Return the text with each placeholder replaced with the pasted text."""
         for mark, text in self._pasted.items():
             written = written.replace(mark, text)
         return written
 
     def forget(self) -> None:
-        """Forget all marks."""
+        """Forget all placeholders."""
         self._pasted.clear()

@@ -18,7 +18,7 @@ _LARGEST = 16 << 20
 
 
 class PromptHistory:
-    """Every text once, the newest last; `step` walks through them and back to the draft."""
+    """Every text once, the newest last; `step` goes through them and back to the draft."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Without a path, nothing is kept beyond this screen."""

@@ -141,7 +141,7 @@ _SHORT: Final = {"x": "dl", "X": "dh", "D": "d$", "C": "c$", "s": "cl", "Y": "yy
 
 @dataclass(frozen=True)
 class Done:
-    """The effect of a key: `edit` replaces start to end with a text, the cursor moves to `at`, `action` follows."""
+    """The effect of a key: `edit` replaces start to end with a text, the cursor moves to `at`, then `action` runs."""
 
     at: int | None = None
     edit: tuple[int, int, str] | None = None
@@ -163,7 +163,7 @@ class Vim:
         self.mode, self._typed, self._count = "insert", "", ""
 
     def press(self, key: str, sign: str | None, text: str, at: int) -> Done | None:
-        """Return the effect of a key at the cursor, or None if it has its effect without vim."""
+        """Return the effect of a key at the cursor, or None if vim does not handle it."""
         if self.mode == "insert":
             return self._leave_insert(text, at) if key == "escape" else None
         if key == "escape" and (self._typed or self._count):

@@ -1,4 +1,4 @@
-"""Reads and writes the small JSON files in which a review is kept for the next screen."""
+"""Reads and writes the small JSON files that keep a review for the next screen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_json(path: Path) -> object:
 def keep_json(path: Path, content: Any) -> None:
     """Write the file atomically, for this user only, or delete it if `content` is empty.
 
-    If that fails, for example because the disk is full, the screen keeps what it has, and the file stays as it was.
+    If that fails, for example because the disk is full, nothing is raised and the file stays unchanged.
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(OSError, WorkbenchError):

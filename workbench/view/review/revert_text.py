@@ -1,4 +1,4 @@
-"""Reverting a hunk or a file: the file's current text and the one it gets. A revert is undone by its reverse."""
+"""Reverting a hunk or a file: the file's current text and the one to write. Reverting the revert undoes it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FileRevert:
 
     @property
     def delta(self) -> FileDelta:
-        """The change in the form in which the engine is asked to make it."""
+        """The change in the form of a request to the engine."""
         return FileDelta(path=self.path, before=self.now, after=self.target, cut=self.note, version=self.version)
 
 
@@ -58,13 +58,13 @@ def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
 
 
 def held_now(state: SessionState, revert: FileRevert) -> str | None:
-    """Return the file's current content according to the log, or the target's if the log does not list the file."""
+    """Return the file's current content according to the log or, if it is not in the log, that of the target."""
     file = state.changes.get(revert.path)
     return file.after if file is not None else revert.target
 
 
 def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str:
-    """Return why this file cannot be reverted from the current view; empty if it can be tried."""
+    """Return why this file cannot be reverted from the current view; empty if a revert may be tried."""
     if file.note and not whole:
         return "Nothing to revert line by line here; X reverts the whole file"
     if file.note and file.before is not None and not file.version:

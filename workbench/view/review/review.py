@@ -247,7 +247,7 @@ def _comment(data: object) -> Comment | None:
 
 
 class Scope(Struct, frozen=True):
-    """A named set of changes; if `is_slow`, `files` may take a while and is called in a thread."""
+    """A named set of changes; if `is_slow`, `files` takes time and is called in a thread."""
 
     name: str
     files: Callable[[], Sequence[FileState]]
@@ -286,7 +286,7 @@ def _copies(files: dict[str, FileState]) -> list[FileState]:
 
 
 def is_stored(file: FileState) -> bool:
-    """Return whether the file versions may hold texts that the log lacks."""
+    """Return whether the file versions may contain texts that the log lacks."""
     return file.note in READABLE and any(map(blob_named, (file.before, file.after)))
 
 
@@ -367,7 +367,7 @@ class Review:
         return with_stored_content(file, self.directory)
 
     def update(self, changed: Changed | None) -> None:
-        """Tell an open viewer what changed in the session."""
+        """Report a change of the session to an open viewer."""
         if self.watching is not None and changed is not None:
             refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
             self.watching.follow(changed, refused[-1] if refused else "")

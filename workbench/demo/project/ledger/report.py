@@ -1,4 +1,4 @@
-"""Reads a book and says what is left."""
+"""Reads a book and reports its balance."""
 
 from ledger.amounts import format_amount, parse_amount
 

@@ -227,7 +227,7 @@ class MainScreen(LowLatencyScreen):
             self.notify("no queued messages", timeout=3)
 
     def action_init(self, focus: str = "") -> None:
-        """Ask the agent to write its notes on the workspace."""
+        """Ask the agent to write or update its notes on the workspace."""
         self.submitter.request_notes(focus)
 
     def action_named_prompt(self, name: str) -> None:

@@ -84,7 +84,7 @@ _WHERE_CHARACTERS: Final = 20
 
 
 class SearchInput(Input):
-    """The input line of the search, in which the words are not highlighted."""
+    """The input line of the search, whose text is not highlighted."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return all filters except the search's."""
@@ -128,12 +128,12 @@ class SessionSearch(Horizontal):
         """The filter that highlights the words on the main screen; empty without a search."""
 
     def compose(self) -> ComposeResult:
-        """Yield the line for the words, on the left, and the current match, on the right."""
+        """Yield the input line, on the left, and the current match, on the right."""
         yield SearchInput(placeholder="search messages, commands and results", select_on_focus=True, id="search-words")
         yield Static(id="search-found")
 
     def begin(self) -> None:
-        """Show the line and focus it."""
+        """Show the input line and focus it."""
         conversation = self._conversation
         self._start = None if conversation.follows else conversation.first_in_sight()
         self.display = True

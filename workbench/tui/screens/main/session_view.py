@@ -118,7 +118,7 @@ class SessionView(Horizontal):
         self._feed.start()
 
     async def begin_search(self) -> None:
-        """Show the search line and focus it."""
+        """Show the input line of the search and focus it."""
         if self.screen.has_class("-zoomed-side"):
             self.zoom()
         if not self.search.is_attached:

@@ -36,7 +36,7 @@ NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try 
 
 
 class Submitter:
-    """Sends messages and runs the user's commands; without a model, only what needs none."""
+    """Sends messages and runs the user's commands; without a model, only commands that need none."""
 
     def __init__(
         self,
