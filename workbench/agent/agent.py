@@ -101,7 +101,7 @@ class Agent:
         """Return the schemas of the tools that the model may call now; in plan mode only those that change nothing.
 
         They are described for the model in use, or for the one of the given name. A tool whose schema cannot be sent to
-        this model is left out, with a notice.
+        this model is omitted, with a notice.
         """
         model = model or self.model.name
         described = self._offered.setdefault(model, {})

@@ -142,7 +142,7 @@ class AgentKinds:
     """The kinds of sub-agents of a session; a name stands for the same kind in any spelling."""
 
     def __init__(self, kinds: Iterable[AgentKind] = (), problems: Sequence[str] = ()) -> None:
-        """Of several kinds with the same name, the first is used; `problems` are about definitions left out."""
+        """Of several kinds with the same name, the first is used; `problems` are about definitions omitted."""
         self.problems = tuple(problems)
         self._kinds: dict[str, AgentKind] = {}
         for kind in kinds:
@@ -247,7 +247,7 @@ class _Entries(msgspec.Struct):
         return well_formed(value).strip() if isinstance(value, str) else ""
 
     def names(self, *keys: str, excludes: bool = False) -> tuple[str, ...] | None:
-        """Return names of tools, from a list or a text with commas or blanks; None if the entry is missing.
+        """Return names of tools, from a list or a text with commas or spaces; None if the entry is missing.
 
         Patterns such as `Bash(git:*)` are not supported. A tool with a pattern is not given, because it could do more
         than the pattern allows, and one that a pattern excludes in part is excluded.

@@ -51,7 +51,7 @@ def repaired_json(text: str, parse: Parse) -> tuple[Any, str] | None:
 
 
 def _unwrapped(text: str) -> tuple[str, str]:
-    """Return the text without a code fence around it and tags behind it, and a note about them."""
+    """Return the text without a code fence around it and tags after it, and a note about them."""
     fence = _FENCE.match(text)
     plain = text[fence.end() :] if fence else text
     tail = max(0, len(plain) - 400)
@@ -85,7 +85,7 @@ def _with_doubled_backslashes(text: str) -> str:
 
 
 def _several(text: str, parse: Parse) -> tuple[Any, str] | None:
-    """Return the object that is in the text more than once, or behind empty ones."""
+    """Return the object that is in the text more than once, or after empty ones."""
     decoder, parts = json.JSONDecoder(strict=False), []
     position = _skip_spaces(text, 0)
     while position < len(text):

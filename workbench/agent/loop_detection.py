@@ -80,7 +80,7 @@ def action_move(
 ) -> Move:
     """Return the move that an action counts as; `result` is the text of its result.
 
-    `has_failed` is also true for a command whose exit code tells a failure; without it, `is_error` counts.
+    `has_failed` is also true for a command whose exit code reports a failure; without it, `is_error` counts.
     """
     what = _hash(tool + json.dumps(_canonical(arguments), sort_keys=True, ensure_ascii=True))
     failed = is_error if has_failed is None else has_failed

@@ -270,7 +270,7 @@ def _check_terminal(_: str, value: Any) -> None:
 
 
 def _check_servers(name: str, value: Any) -> None:
-    """Check the table as a whole. Each server is checked later by `mcp`, which leaves out only invalid ones."""
+    """Check the table as a whole. Each server is checked later by `mcp`, which omits only invalid ones."""
     if not isinstance(value, Mapping) or not all(isinstance(server, Mapping) for server in value.values()):
         raise UsageError(f"{name} must contain a table for each server: [mcpServers.NAME]")
     _check_json(name, value)

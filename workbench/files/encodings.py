@@ -32,7 +32,7 @@ _BEGINNING = 512
 _CLEAR = 2.0
 """The plausibility of a text whose script is beyond doubt."""
 _FEWEST = 3
-"""The minimum number of characters needed to tell text from binary data."""
+"""The minimum number of characters needed to distinguish text from binary data."""
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ class FileReader:
         *,
         is_settled: Callable[[os.stat_result], bool] = has_settled,
     ) -> None:
-        """Pass at most `longest` bytes and one more to `summary`; `is_settled` tells whether the stat is relied on."""
+        """Pass at most `longest` bytes and one more to `summary`; `is_settled` says whether to rely on the stat."""
         self._summary = summary
         self._longest = longest
         self._is_settled = is_settled

@@ -88,7 +88,7 @@ def most_plausible_script(text: str) -> float:
 
 
 def _latin(before: str, character: str, behind: str) -> float:
-    """Accented letters stand beside ASCII letters; a run of them is another script in the wrong encoding."""
+    """Accented letters occur beside ASCII letters; a run of them is another script in the wrong encoding."""
     if not character.isalpha():
         is_inside = before.isalpha() and behind.isalpha() and character not in _INSIDE_WORDS
         return -4.0 if is_inside else 1.9 if character in _TYPOGRAPHIC else 0.0
@@ -109,7 +109,7 @@ def _alphabetic(before: str, character: str, behind: str) -> float:
 
 
 def _ideographic(before: str, _: str, behind: str) -> float:
-    """An ideograph between ASCII letters is rather an accented letter with the letter behind it."""
+    """An ideograph between ASCII letters is rather an accented letter with the letter after it."""
     beside = _is_ascii_letter(before) + _is_ascii_letter(behind)
     return -1.0 * beside - 1.0 * (beside == 2)
 

@@ -156,7 +156,7 @@ def _gemini_reason(answer: dict[str, Any] | None) -> str:
 
 
 def _complete_gemini(answer: dict[str, Any]) -> bool:
-    """Add what Gemini may leave out of an answer and litellm needs: the arguments of a call and the parts of a content.
+    """Add what Gemini may omit of an answer and litellm needs: the arguments of a call and the parts of a content.
     Drop token counts that are none. Return whether the answer has been changed.
     """
     contents = [content for content in _gemini_contents(answer) if isinstance(content.get("parts", []), list)]

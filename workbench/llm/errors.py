@@ -387,7 +387,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
 
 
 def _fallback_reason(fault: Fault) -> str:
-    """Return why another model may be asked instead; empty if none may, as once a part of the response arrived."""
+    """Return why another model may be called instead; empty if none may, as once a part of the response arrived."""
     if fault.has_begun:
         return ""
     if fault.kind == "busy" and fault.status not in _OVERLOADED:

@@ -84,9 +84,9 @@ class ModelResponse:
     incomplete: bool = False
     """The stream broke or was interrupted: the text may be cut, and calls that may be cut are omitted."""
     fallback: str = ""
-    """The model that was asked instead of the session's, by its name in the settings; empty if that one answered."""
+    """The model that was called instead of the session's, by its name in the settings; empty if that one answered."""
     fallback_reason: str = ""
-    """Why: what happened to the models asked before."""
+    """Why: what happened to the models called before."""
 
 
 class Delta(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class Delta(msgspec.Struct, frozen=True):
     text: str
     """For a call, the beginning of its arguments."""
     model: str = ""
-    """In a status, the name in the settings of the model that is asked from now on, if it changes."""
+    """In a status, the name in the settings of the model that is called from now on, if it changes."""
     tool: str = ""
     """The tool that is called."""
     size: int = 0
@@ -144,7 +144,7 @@ class ModelError(WorkbenchError):
 
     def __init__(self, message: str = "", *, kind: str = "", fallback_reason: str = "", model: str = "") -> None:
         """`kind` is the kind of the `Fault`. `fallback_reason` says, as a predicate of which the model is the subject,
-        why another model may be asked instead; it is empty if none may. `model` is the name of the fallback model that
+        why another model may be called instead; it is empty if none may. `model` is the name of the fallback model that
         failed; it is empty if that was the first one.
         """
         super().__init__(message)

@@ -56,7 +56,7 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _on_one_line(text: str) -> str:
-    """Return JSON without line ends, which are blanks in JSON, and without characters that are taken for them."""
+    """Return JSON without line ends, which are whitespace in JSON, and without characters that are taken for them."""
     text = text.replace("\n", " ")
     for character, escape in _LINE_ENDS.items():
         text = text.replace(character, escape)

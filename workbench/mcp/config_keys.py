@@ -122,7 +122,7 @@ def _listed(keys: Iterable[str]) -> str:
 
 
 def _renamed(value: Mapping[str, Any], result: Normalized) -> Iterator[tuple[str, Any]]:
-    """Yield each entry under our key; an absent value (null) and a second key with the same meaning are left out."""
+    """Yield each entry under our key; an absent value (null) and a second key with the same meaning are omitted."""
     for key, part in value.items():
         name = _SYNONYMS.get(key, key)
         if part is None or key in _NEEDLESS:
@@ -163,7 +163,7 @@ def _completed_url(text: str, result: Normalized) -> str:
 _LONGEST_URL = 80
 _SCHEME: Final = lazy_pattern(r"\Ahttps?://", re.IGNORECASE)
 _NO_SCHEME: Final = lazy_pattern(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
-"""A host, maybe with its port, a path and a query; a login before the host is not an address that is completed."""
+"""A host, maybe with its port, a path and a query; a URL with a login before the host is not completed."""
 _THIS_MACHINE: Final = lazy_pattern(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
 
 
@@ -222,7 +222,7 @@ def _args(_: str, part: Any, result: Normalized) -> None:
 
 def _pairs(key: str, part: Any, result: Normalized) -> None:
     """Read a table of strings, or a list or lines of them; numbers and switches are written out, and entries without a
-    value are left out.
+    value are omitted.
     """
     part = _table_of(part, "=" if key == "env" else ":")
     if not isinstance(part, Mapping):
@@ -437,7 +437,7 @@ def _names(key: str, part: Any, result: Normalized) -> None:
 
 
 def _tools(key: str, part: Any, result: Normalized) -> None:
-    """Read a list of the tools to offer, or a table that switches tools off; other changes of tools are left out."""
+    """Read a list of the tools to offer, or a table that switches tools off; other changes of tools are omitted."""
     if isinstance(part, list):
         _names("onlyTools", part, result)
         return

@@ -36,7 +36,7 @@ _LIST: Final = words(
 )
 """Options whose value is a file that names packages or loads code."""
 _INDEX: Final = words("--index --default-index --index-url -i --extra-index-url --find-links -f --registry")
-"""Options whose value is the source of packages: an address, or a local directory."""
+"""Options whose value is the source of packages: a URL, or a local directory."""
 _PROJECT: Final = words("--directory --project --prefix --cwd --dir --path -C --manifest-path --pyproject")
 """Options whose value is the directory of the project to run, or a file in it."""
 _VALUED: Final = (
@@ -157,7 +157,7 @@ def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
         return ()
     named = launch.values(_SOURCES[launch.name in ("uv", "uvx")], own=True)
     lists = (each for each in launch.values(_LIST, own=True) if "://" in each)
-    # what `uv run` names is a script or a program of the project, unless it is an address
+    # what `uv run` names is a script or a program of the project, unless it is a URL
     is_own = (launch.name, launch.verb) == ("uv", "run") and "://" not in launch.operand
     packages = [*(named or [launch.operand] * (not is_own)), *launch.values(_BESIDE, own=True), *lists]
     is_open = (each for each in packages if _is_fetched(each, launch.name) and not _is_exact(each, launch.name))
@@ -185,7 +185,7 @@ def _is_fetched(package: str, launcher: str) -> bool:
 
 
 def _is_exact(package: str, launcher: str) -> bool:
-    """Return whether a package is named with one version, or an address with a version, commit or hash."""
+    """Return whether a package is named with one version, or a URL with a version, commit or hash."""
     if "://" in package or re.match("(?:github|gitlab|bitbucket|gist):", package):
         return bool(_FIXED.search(package))
     return bool((_RELEASE if launcher in ("uv", "uvx", "pipx") else _SEMVER).search(package))

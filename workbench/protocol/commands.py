@@ -23,7 +23,7 @@ class Hello(TaggedData):
     """The first line from each side; `seen` is the last seq the front end has, `pid` names the engine (0 from a front
     end).
 
-    `notices`, from the engine only, are lines for the user about tools that were left out.
+    `notices`, from the engine only, are lines for the user about tools that were omitted.
     """
 
     version: int = VERSION

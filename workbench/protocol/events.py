@@ -353,8 +353,8 @@ class ModelResponded(EventBase):
     unknown).
 
     `seen` is the last event that the request contained: the model did not know later messages from the user.
-    `fallback` is the name, in the settings, of a model that was asked instead of the session's, and `fallback_reason`
-    says what happened to those asked before; both are empty if the session's own model answered.
+    `fallback` is the name, in the settings, of a model that was called instead of the session's, and `fallback_reason`
+    says what happened to those called before; both are empty if the session's own model answered.
     """
 
     response_id: str

@@ -53,9 +53,9 @@ class EngineState(LiveBase):
     detail: str = ""
     queued: int = 0
     address: str = ""
-    """Host and port of the server of the model that is asked, if it is not the provider's own."""
+    """Host and port of the server of the model that is called, if it is not the provider's own."""
     model: str = ""
-    """The fallback model that is asked in place of the session's, by its name in the settings."""
+    """The fallback model that is called in place of the session's, by its name in the settings."""
     sent: int = 0
     """The last event that the latest request to the model includes: messages up to it are no longer queued."""
 

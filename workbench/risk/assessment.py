@@ -213,7 +213,7 @@ def string_literals(code: str) -> tuple[str, ...]:
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words between blanks, quotes, brackets and operators of a shell."""
+    """Return the words between spaces, quotes, brackets and operators of a shell."""
     return [word for word in _BETWEEN_WORDS.split(text) if word]
 
 

@@ -26,7 +26,7 @@ _REMOTE = lazy_pattern(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?
 _OPTIONAL: Final = ":(optional)"
 _PREFIX: Final = "%(prefix)/"
 _PREFIXES: Final = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
-"""The directories for which `%(prefix)` may stand: where git was installed."""
+"""The directories that `%(prefix)` may mean: where git was installed."""
 
 
 class GitSetting(NamedTuple):
@@ -71,7 +71,7 @@ _ESCAPE: Final = lazy_pattern(r'\\([tbn"\\\n])')
 _TOKEN: Final = lazy_pattern(
     r'([^ \t\r\n"\\;#]+)|([ \t\r]+)|(\\[tbn"\\\n])|"((?:[^"\\\n]|\\[tbn"\\\n])*)"|(?:[;#][^\n]*)?(\n)'
 )
-"""A piece of a value: plain text, blanks, an escape, a quoted text, or the end of the line."""
+"""A piece of a value: plain text, spaces, an escape, a quoted text, or the end of the line."""
 
 
 @lru_cache(maxsize=64)

@@ -132,7 +132,7 @@ def _files(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], C
 
 
 def _git(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return what makes git run something; objects, index and refs are left out, as they change with each use."""
+    """Return what makes git run something; objects, index and refs are omitted, as they change with each use."""
     children: Children = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules"), (f"{path}/worktrees", "modules")]
     files = [f"{path}/{name}" for name in _IN_GIT]
     # a link may replace one of the directories

@@ -108,7 +108,7 @@ def _started(argv: Sequence[str]) -> list[str]:
 
 
 def _consoles(argv: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the prompts that a console of a framework may be, as their command lines; empty if it is none."""
+    """Return the prompts that a console of a framework may be, as their command lines; empty if it is not one."""
     name, rest = _name(argv)
     if name == "beam.smp":
         return [("iex",)] if any("iex" in word for word in rest) else [("erl",)] if "-noshell" not in rest else []
@@ -239,7 +239,7 @@ _STARTERS: Final = frozenset(
         *(("bundle", "exec"), ("pnpm", "exec"), ("npm", "exec")),
     }
 )
-"""Programs and their verbs that start the program named by the words behind."""
+"""Programs and their verbs that start the program named by the words after them."""
 _INTERPRETERS: Final = words("python pypy ruby php node npx spring")
 
 

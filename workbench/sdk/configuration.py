@@ -75,7 +75,7 @@ def checked(name: str, value: Any) -> Any:
 
 
 def _flags_of(model: Any) -> dict[str, str]:
-    """Return the settings in a model: a name, an object with name, key and address, or a model of the caller's."""
+    """Return the settings in a model: a name, an object with name, key and URL, or a model of the caller's."""
     if isinstance(model, str):
         return {"model": model}
     if _is_model(model):

@@ -123,7 +123,7 @@ _ELEMENT = lazy_pattern(r"(?P<bare>(?:[^\s<\]]|\](?!\]>)){5,1000})(?=\s{0,40}(?:
 _PHRASE = lazy_pattern(
     r"[^\s\"'`,;<>‹›(){}\[\]$|=:#]+(?: [^\s\"'`,;<>‹›(){}\[\]$|=:#]+){1,8}(?=[ \t]*(?:;|\r?$))", re.MULTILINE
 )
-"""Words with blanks between them, up to the end of a line or of a part of a connection string."""
+"""Words with spaces between them, up to the end of a line or of a part of a connection string."""
 _LINE_END = lazy_pattern(r"[\"']?,?[ \t]*(?:[#;].*|//.*)?\r?$", re.MULTILINE)
 _VARIABLE_END = lazy_pattern(r"[\s;&|)}`]|\Z")
 _BEFORE_VARIABLE = frozenset(" \t:+->|;&({[`\"'=@/")
@@ -280,7 +280,7 @@ def _is_long(value: str) -> bool:
 
 
 def _phrase(text: str, start: int, word: str, sign: re.Match[str]) -> re.Match[str] | None:
-    """Return the match of an unquoted passphrase with blanks at the start of a line or after a semicolon."""
+    """Return the match of an unquoted passphrase with spaces at the start of a line or after a semicolon."""
     match = _PHRASE.match(text, sign.end()) if word in PHRASES and sign["sign"] in ("=", ":") else None
     if match is None or not looks_secret(match.group(), word, is_quoted=False, is_variable=False):
         return None

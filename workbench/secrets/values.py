@@ -25,7 +25,7 @@ _KEYS = frozenset({
 _JOINED = ("password", "passwd", "passphrase", "secret", "token", "apikey")
 """Words that may also be the end of a longer word, as in PGPASSWORD."""
 PHRASES = frozenset({"password", "passwd", "passphrase", "passcode", "pwd", "psk"})
-"""Names of secrets that may contain blanks."""
+"""Names of secrets that may contain spaces."""
 _HUMAN = PHRASES | {"pass", "pw"}
 """Names of secrets that people choose, which may be short, plain, or only digits."""
 _OPEN = r"(?:\.\.\.|…|\*\*\*|xxxx|\{\{|\$\{|%\(|\{\w*\}|(?<![a-z0-9])example|placeholder|change_?me|redacted|your[-_])"
@@ -172,7 +172,7 @@ def _is_noise(value: str) -> bool:
 
 
 def _is_passphrase(value: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether words with blanks between them are a passphrase rather than a sentence or a label."""
+    """Return whether words with spaces between them are a passphrase rather than a sentence or a label."""
     if len(value.split()) > _MOST_WORDS or _TEMPLATE.search(value) or _PROSE.search(value):
         return False
     has_digit = any(sign.isdigit() for sign in value)

@@ -159,7 +159,7 @@ def mentioned(text: str, directory: Path, is_resource: Callable[[str], bool] | N
     """Return the names that a text mentions with `@`, in order and without duplicates: paths in the directory, and
     images anywhere.
 
-    `is_resource` tells whether another name is the name of an MCP resource.
+    `is_resource` returns whether another name is the name of an MCP resource.
     """
     named = (path for match in _MENTION.finditer(text) for path in _existing(match, directory, is_resource))
     return tuple(dict.fromkeys(named))

@@ -175,7 +175,7 @@ class SessionModels:
         return any("context_window" in table for table in self.settings.models.values())
 
     def _is_meant(self, name: str) -> bool:
-        """Return whether the address and key that the settings give for their model apply to this model too."""
+        """Return whether the URL and key that the settings give for their model apply to this model too."""
         chosen = self.settings.model
         if not chosen or self.is_named(chosen) or name in self._api_bases:
             return True

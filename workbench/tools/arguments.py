@@ -80,7 +80,7 @@ def _inside(part: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterator[Any]
 
 
 def _adapted(action_type: type[Action], arguments: dict[str, Any], error: ValidationError) -> dict[str, Any]:
-    """Return the arguments with common mistakes corrected: lists and objects as JSON text, and null for an omitted
+    """Return the arguments with common errors corrected: lists and objects as JSON text, and null for an omitted
     value.
     """
     adapted = dict(arguments)

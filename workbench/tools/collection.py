@@ -167,7 +167,7 @@ class ToolCollection:
 
     def add_tools(self, *tools: Toolish | Sequence[Toolish]) -> ToolCollection:
         """Add several tools, or none if one of them cannot be added. Tools that are already there stay; another tool
-        of the same name is left out with a warning.
+        of the same name is omitted with a warning.
         """
         sources = [_source(tool) for tool in _flat(tools)]
         with self._lock:

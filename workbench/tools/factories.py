@@ -86,7 +86,7 @@ def _arguments(
 def _state_parameter(parameters: Sequence[inspect.Parameter], params: Collection[str] = ()) -> inspect.Parameter | None:
     """Return the parameter for the state: the one of that name, or else the first positional one.
 
-    The first one does not count if it is one of `params`, or if its default shows that it is something else.
+    The first one is not used if it is one of `params`, or if its default shows that it is something else.
     """
     named = next((each for each in parameters if each.name == STATE and each.kind != each.VAR_KEYWORD), None)
     if named is not None or not parameters:

@@ -14,7 +14,7 @@ _IMPOSSIBLE: Final[dict[str, Any]] = {"not": {}}
 
 
 class _Strict(GenerateJsonSchema):
-    """Raises for a type that JSON cannot express; a default that it cannot express is left out."""
+    """Raises for a type that JSON cannot express; a default that it cannot express is omitted."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
 

@@ -132,7 +132,7 @@ class _Repair:
         return value if _is_json(name) and _is_json(value) else self._omit(_join(path, well_formed(name)), _NOT_JSON)
 
     def type(self, name: str, value: Any, path: str, depth: int) -> Any:
-        """Repair `type`: names of other languages are converted, unknown ones left out."""
+        """Repair `type`: names of other languages are converted, unknown ones omitted."""
         names = [_type_name(each) for each in (value if isinstance(value, list) else [value])]
         if "any" in names or not names:
             return _NOTHING
@@ -189,7 +189,7 @@ class _Repair:
         return value if isinstance(value, bool) else self.schema(value, _join(path, name), depth)
 
     def list(self, name: str, value: Any, path: str, depth: int) -> Any:
-        """Repair a keyword that has a list of schemas; one that says nothing is left out without a notice."""
+        """Repair a keyword that has a list of schemas; one that says nothing is omitted without a notice."""
         parts = [value] if isinstance(value, dict) else value
         if not isinstance(parts, list):
             return self._omit(_join(path, name), "it is not a list")

@@ -252,8 +252,8 @@ def _read(locations: Locations) -> dict[str, Agreement]:
 
 
 def _entry(path: str, value: object) -> Agreement | None:
-    # An agreement without a date is of a version that did not record who agreed. It counts only while the settings name
-    # the directory: if they once did and no longer do, that revoked it, and otherwise asking again does no harm.
+    # An agreement without a date is of a version that did not record who agreed. It applies only while the settings
+    # name the directory: if they once did and no longer do, that revoked it, and otherwise asking again does no harm.
     if isinstance(value, str):
         return Agreement(path, value, "settings")
     if not isinstance(value, dict) or not isinstance(value.get("content"), str):

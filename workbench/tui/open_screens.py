@@ -286,7 +286,7 @@ def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[s
 
 
 def open_link(app: App[Any], urls: Sequence[str]) -> None:
-    """Ask which of these addresses to open in the browser."""
+    """Ask which of these URLs to open in the browser."""
     from workbench.tui.screens.link import LinkScreen
 
     app.push_screen(LinkScreen(urls))

@@ -31,7 +31,7 @@ class Signals:
         ending: str = "",
         step_back: Callable[[], None] = lambda: None,
     ) -> None:
-        """`leave` ends the app with an exit code, and `warn` tells the user that another ctrl+c does.
+        """`leave` ends the app with an exit code, and `warn` informs the user that another ctrl+c does so.
 
         `ending` holds further sequences that restore the terminal if the process must be ended by force; `step_back` is
         called before the process is stopped.

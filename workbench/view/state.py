@@ -248,7 +248,7 @@ class SessionState(Struct):
     rejected_key: RejectedKey | None = None
     """The missing or rejected API key that ended the last run, until it is replaced; None if something else did."""
     fallback_model: str = ""
-    """The fallback model that is asked now in place of `model`; its URL is `model_url`."""
+    """The fallback model that is called now in place of `model`; its URL is `model_url`."""
     tools: tuple[str, ...] = ()
     """The names of the tools with which the session began."""
     mode: str = "medium"

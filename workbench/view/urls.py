@@ -18,7 +18,7 @@ _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 
 
 def urls_in(text: str) -> list[str]:
-    """Return the web addresses in a text, each once, in order; at most 50."""
+    """Return the http(s) URLs in a text, each once, in order; at most 50."""
     urls: dict[str, None] = {}
     for match in _URL.finditer(text):
         url = _without_end(re.split(r"[<>\"`\\^|]|\]\(", match[0], maxsplit=1)[0])

@@ -15,10 +15,10 @@ whose conditions hold is played. One turn has
                                #   user = "text"             the user's last message contains it
                                #   waiting = true | false    the user wrote since the turn before, or did not
     text = "…"                 # streamed in small pieces; `reasoning = "…"` comes before it
-    usage = { input = 1200, output = 90 }     # tokens; estimated when left out
+    usage = { input = 1200, output = 90 }     # tokens; estimated when omitted
     [[turn.call]]              # any number of tool calls, or none: then the agent waits for the user
     tool = "execute_bash"
-    risk = "LOW"               # left out where the tool takes none
+    risk = "LOW"               # omitted where the tool takes none
     summary = "Run the tests"
     arguments = { command = "python3 -m unittest" }
 

@@ -262,7 +262,7 @@ class _Parser:
         return None
 
     def _span_end(self, opening: re.Match[str]) -> int:
-        """Return where a span ends, or -1 if it is not closed; behind one that is not, no other of its kind is."""
+        """Return where a span ends, or -1 if it is not closed; after an unclosed one, none of its kind is closed."""
         kind = opening["span"][:2]
         end = -1 if kind in self._unclosed else span_end(self._text, opening)
         if end < 0:
@@ -413,7 +413,7 @@ class _Parser:
         value = self._text[start : end.start() if end else len(self._text)]
         length = _end_of_broken(value, name)
         rest = value[length:]
-        # Providers leave out the stop word, which ends the call: a line that follows the tag shows that it was whole.
+        # Providers omit the stop word, which ends the call: a line that follows the tag shows that it was whole.
         call.is_cut = end is None and not (rest.lower().startswith("</parameter") and rest.endswith("\n"))
         call.values[name] = _value(value if call.is_cut else value[:length])
         if not call.is_cut:
@@ -421,7 +421,7 @@ class _Parser:
         return end.end() if end else len(self._text)
 
     def _json_body(self, call: TextCall, parameters: Parameters | None, at: int) -> int:
-        """Read one JSON object in place of parameters; return the position behind it, or `at` if there is none."""
+        """Read one JSON object in place of parameters; return the position after it, or `at` if there is none."""
         spaces = _SPACE.match(self._text, at)
         start = spaces.end() if spaces else at
         if call.values or parameters is None or self._text[start : start + 1] != "{":

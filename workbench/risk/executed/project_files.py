@@ -413,7 +413,7 @@ def scripts_of(path: str, pending: Mapping[str, str | None]) -> list[tuple[str, 
 
 
 def add_node_programs(finder: Finder, rest: Iterable[str], bases: Bases, depth: int) -> None:
-    """Add the programs of the installed Node.js packages that words name: `npx NAME` needs no link in `.bin`."""
+    """Add the programs of the installed Node.js packages that arguments name: `npx NAME` needs no link in `.bin`."""
     names = (word.partition("=")[2] if word.startswith("-") else word for word in rest)
     for package in filter(None, (node_package(name, bases[0], finder.workspace) for name in names)):
         for target in programs_of(settings_of(f"{package}/package.json", finder.pending)):

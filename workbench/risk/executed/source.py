@@ -108,7 +108,7 @@ _JOINED: Final = lazy_pattern(
 )
 """Matches strings that a call such as `join`, or an operator, may join to a path: `join(here, "lib", "x")`."""
 _BEHIND_VARIABLE: Final = lazy_pattern(r"""(?:[+.]\s*["'`]|[})]|\$[\w:]+)/([\w@+.-][\w@+./-]{0,200})["'`]""")
-"""Matches the end of a path behind a directory in a variable: `__dirname + "/x"`, `${here}/x`, `#{dir}/x`."""
+"""Matches the end of a path after a directory in a variable: `__dirname + "/x"`, `${here}/x`, `#{dir}/x`."""
 _RUNS_TEXT: Final = lazy_pattern(
     r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location|"
     r"\b(?:pickle|cPickle|dill|joblib|marshal|shelve|torch)\.(?:load|open)|\bunsafe_load|\bread_pickle"

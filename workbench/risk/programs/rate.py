@@ -328,7 +328,7 @@ _MOST_WORDS = 30
 
 
 def _may_run(call: Call) -> None:
-    """Rate the words of an unknown program as a command that it may run; this counts only if it is HIGH."""
+    """Rate the words of an unknown program as a command that it may run; the rating is used only if it is HIGH."""
     before = ""
     for at, word in enumerate(call.words[:_MOST_WORDS]):
         first = basename(word.text.split(maxsplit=1)[0]) if word.text.strip() else ""

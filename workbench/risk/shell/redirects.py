@@ -21,7 +21,7 @@ _TO_DESCRIPTOR: Final = lazy_pattern(r"[12]?>&[12]")
 def plain_redirects(scan: Scan, nodes: Sequence[Node]) -> tuple[str, ...] | None:
     """Return the redirects to files, each as OPERATOR and quoted path; None if any redirect is of another kind.
 
-    Redirects to other descriptors and to `/dev/null` are left out, because they write nothing.
+    Redirects to other descriptors and to `/dev/null` are omitted, because they write nothing.
     """
     result: list[str] = []
     for node in nodes:

@@ -74,7 +74,7 @@ _UNQUOTED_GLOB = lazy_pattern(r"(?<!\\)(?:\\\\)*[*?\[]")
 _SEVERAL = lazy_pattern(r"\$@|\$\{(?:@|!?\w+\[@\]|!\w+@\})")
 _UNSPLIT = lazy_pattern(r"[^\s*?\[]*\Z")
 _BOUNDARY = "\1"
-"""The placeholder for a blank at which the shell splits a known value."""
+"""The placeholder for a space at which the shell splits a known value."""
 
 
 class _Piece(NamedTuple):
@@ -442,7 +442,7 @@ def _count_of_choices(inside: str, commas: list[int], depth: int) -> int:
 
 
 def _count_of_sequence(inside: str) -> int:
-    """Return the length of a sequence such as `1..9`; 0 if it is none."""
+    """Return the length of a sequence such as `1..9`; 0 if it is not one."""
     try:
         span = _span(inside)
     except _TooMany:

@@ -276,7 +276,7 @@ def _run_code(call: Call, text: str, *, is_program: bool) -> None:
 
 
 def run_embedded(call: Call, text: str) -> None:
-    """Rate the command lines in a text of any language; they count only if they are HIGH."""
+    """Rate the command lines in a text of any language; the ratings are used only if they are HIGH."""
     scan, budget = call.scan, call.scan.budget
     for command in list(dict.fromkeys(_commands(text)))[:_MOST_COMMANDS]:
         if call.risk == "HIGH":

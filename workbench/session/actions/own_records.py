@@ -89,7 +89,7 @@ class OwnRecords:
     def _listed_sessions(self) -> dict[str, _Session]:
         """Return the stat of each session file; those of the last time while comparing them would cost too much.
 
-        SQLite creates a log beside a file that it writes to, so the directory tells of nearly every change.
+        SQLite creates a log beside a file that it writes to, so the directory's stat shows nearly every change.
         """
         directory = next((info for _, info in _entry(self._sessions)), None)
         key = stat_key(directory) if directory is not None and is_settled_directory(directory) else ()

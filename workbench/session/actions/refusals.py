@@ -64,7 +64,7 @@ def effect_of(action: OpenAction, workspace: str) -> Effect:
 
 
 def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
-    """Return the reason to ask if an action would do what a refused one would have done; otherwise empty."""
+    """Return the reason to ask the user if an action has an effect that the user has refused; otherwise empty."""
     if not refused:
         return ""
     paths = {real_path(path) for path in subject.paths}

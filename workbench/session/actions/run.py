@@ -212,7 +212,7 @@ class Runner:
         return None if cancel.is_set else preparation()
 
     def _listen(self, group: Sequence[RunningAction]) -> None:
-        """Show output live, except from calls that share one tool: it could not be told which call it belongs to."""
+        """Show output live, except from calls that share one tool: it would be unclear which call it belongs to."""
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
             if executor is not None and executors.count(executor) == 1:

@@ -455,7 +455,7 @@ def not_ours(path: Path) -> str:
 def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
     """Return the session's first event, and the same event with the model that was set last. Raises StoreError.
 
-    The API address is meant only for the model in the first event.
+    The API URL is meant only for the model in the first event.
     """
     first: SessionStarted | None = None
     now: SessionStarted | None = None

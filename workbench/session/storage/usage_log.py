@@ -55,7 +55,7 @@ def session_calls(locations: Locations, session_id: str) -> Iterator[ModelCall]:
 def all_calls(
     locations: Locations, since: datetime | None = None, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[ModelCall]:
-    """Yield the calls of all sessions since a time, session by session; unreadable sessions are left out.
+    """Yield the calls of all sessions since a time, session by session; unreadable sessions are omitted.
 
     A sub-agent's calls come with the session that started it. `stopped` is called before each file.
     """

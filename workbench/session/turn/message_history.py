@@ -180,7 +180,7 @@ class MessageHistory:
         self._answer_id = ""
         self._own: dict[str, str] = {}  # the user's commands that have no result yet
         self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
-        self._decision_notes: dict[str, str] = {}  # action id -> what its decision tells the model
+        self._decision_notes: dict[str, str] = {}  # action id -> what the model learns of its decision
         self._repair_notes: dict[str, str] = {}  # action id -> how its call was read
         self._nudge = 0
         self._model, self._model_since = "", 0
@@ -232,7 +232,7 @@ class MessageHistory:
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
     def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
-        """Add a notice to the model; changes by other programs are left out, as the agent sees them in the files."""
+        """Add a notice to the model; changes by other programs are omitted, as the agent sees them in the files."""
         if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
         elif not isinstance(event, FilesChanged) or event.by == "person":
@@ -240,7 +240,7 @@ class MessageHistory:
             self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
 
     def _apply_action(self, event: _OfAction) -> None:
-        """Apply an event of an action; the model is not told how an action was rated, or that it started."""
+        """Apply an event of an action; the model is not informed of its rating or its start."""
         match event:
             case ActionProposed():
                 self._apply_call(event)
@@ -373,7 +373,7 @@ class MessageHistory:
             self._add_result(action_id, _LOST, self.last_seq)
 
     def _flush_unsent(self, last_seq_sent: int | None) -> None:
-        """Move queued messages behind the results; messages from events after `last_seq_sent` stay queued."""
+        """Move queued messages after the results; messages from events after `last_seq_sent` stay queued."""
         now = [entry for entry in self.unsent if last_seq_sent is None or entry[0] <= last_seq_sent]
         self.unsent = [entry for entry in self.unsent if last_seq_sent is not None and entry[0] > last_seq_sent]
         self._answer = None if now else self._answer

@@ -80,7 +80,7 @@ class ModelTurn:
         self._reload_models = reload_models
         self._on_live = on_live
         self._host_of = host_of
-        # The model that is asked; empty until a call asks another one than the session's.
+        # The model that is called; empty until a call uses another one than the session's.
         self._asked = ""
         self.sent = 0
         """The last event that the latest request includes."""

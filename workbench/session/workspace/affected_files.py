@@ -191,7 +191,7 @@ def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
 def _patterns(part: Part, deletes: Sequence[str]) -> list[str]:
     """Return the patterns among the words of a part that deletes something.
 
-    `deletes` names, in place of a pattern, the most telling file that it may match, such as `.env` for `.*`.
+    `deletes` names, in place of a pattern, the most important file that it may match, such as `.env` for `.*`.
     """
     if not deletes or _OF_GIT.match("".join(part.words[:1])):
         return []
@@ -245,7 +245,7 @@ def is_within(path: str, directory: str) -> bool:
 
 
 def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> FileCount:
-    """Return the files at a place, including those below it if `deep`; with `only`, count only those files."""
+    """Return the files at a path, including those below it if `deep`; with `only`, count only those files."""
     files = FileCount()
     if only is not None:
         for path in only:

@@ -251,7 +251,7 @@ class Drafts:
         return answer
 
     def _save(self) -> None:
-        # If this fails, the model is asked again after a restart.
+        # If this fails, the model is called again after a restart.
         with suppress(OSError):
             entries = {name: asdict(answer) for name, answer in self._answers.items()}
             self._blobs.put(_NAME, json.dumps(entries).encode())
@@ -264,7 +264,7 @@ def _key(prompt: str) -> str:
 def _loaded(stored: bytes | None) -> dict[str, Answer]:
     try:
         return {name: Answer(**entry) for name, entry in json.loads(stored or b"{}").items()}
-    # The file is damaged: the model is asked again.
+    # The file is damaged: the model is called again.
     except (ValueError, TypeError, AttributeError):
         return {}
 

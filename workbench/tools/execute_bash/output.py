@@ -101,7 +101,7 @@ def _overwritten(line: str) -> str:
     result = ""
     for part in line.split("\r"):
         pieces = part.split(_ERASE)
-        # With several pieces, everything behind the cursor was erased once.
+        # With several pieces, everything after the cursor was erased once.
         result = "".join(pieces) if len(pieces) > 1 else part + result[len(part) :]
     return result
 

@@ -9,11 +9,11 @@ in two steps:
    the same stack, as at its first prompt (`/proc/PID/syscall`). `read`, `select`, `. /dev/tty`, an unfinished line, or
    a program that replaced the shell (`exec`) reads into other memory. A hint in the output only says when to check.
 2. Only then is an unused nonce typed, in a line of assignments that runs none of the agent's code. The prompt after
-   that line prints the exit code with the nonce. The answer counts once bash has read that line and is waiting again.
+   that line prints the exit code with the nonce. The answer is accepted once bash has read that line and waits again.
    Two different answers to one nonce mean that one of them is forged, so the shell is asked again with a new nonce.
 
 Our own lines use no function, alias or variable of the agent's (see `rc`). An answer that was not printed in POSIX mode
-does not count; a shell that gives no valid answer is replaced.
+is ignored; a shell that gives no valid answer is replaced.
 
 A nonce is worthless once it has been answered. A trap for a signal that arrives while our lines run, or a DEBUG trap
 that skips every command with `extdebug`, can still change the exit code, as it can change `$?`, but cannot forge the

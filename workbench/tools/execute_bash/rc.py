@@ -155,7 +155,7 @@ def question_line(nonce: str, first: str) -> bytes:
     return f"\x15PROMPT_COMMAND=() {answered} {code} __ohw_trace= __ohw_end= PS1={mark} __ohw_kept=\n".encode()
 
 
-# A mistake in the here-string ends the line, so it precedes the redirections, which bash would leave in effect.
+# An error in the here-string ends the line, so it precedes the redirections, which bash would leave in effect.
 _END = (
     b'; { { \\__ohw_mend; } {BASH_XTRACEFD}>/dev/null || \\__ohw_mend; } <<<"${__ohw_end:=$?:${BASH_XTRACEFD-}}"'
     b" >/dev/null 2>&1\n"

@@ -42,7 +42,7 @@ _PIP_VALUE_OPTIONS = (
     *("--python", "--log", "--log-file", "--proxy", "--retries", "--timeout", "--exists-action", "--trusted-host"),
     *("--cert", "--client-cert", "--cache-dir", "--use-feature", "--use-deprecated", "--keyring-provider"),
 )
-"""Options that may stand before pip's command and whose value is the next word."""
+"""Options that may precede pip's command and whose value is the next word."""
 
 
 class Channel:
@@ -166,7 +166,7 @@ def _pip(shell: CellShell, line: str) -> None:
 
 
 def _pip_command(words: list[str]) -> list[str]:
-    """Return the command of `%pip WORDS`. Options before pip's own command are moved behind it, where uv takes them."""
+    """Return the command of `%pip WORDS`. Options before pip's own command are moved after it, where uv takes them."""
     at = _command_at(words)
     command = words[at] if at < len(words) else ""
     private = os.environ.get("OHW_CELL_PACKAGES", "") if command in _PIP_CHANGES else ""

@@ -15,7 +15,7 @@ LONGEST_LINE = 400
 
 
 def names(matches: Matches, root: SearchRoot) -> tuple[str, int]:
-    """Return the text that lists the files, and the number of files left out."""
+    """Return the text that lists the files, and the number of files omitted."""
     rows, is_whole = _bounded(iter([root.show(_path(file, root))] for file in matches.first()))
     listed = sum(len(row) for row in rows)
     if is_whole and listed == matches.files:
@@ -25,7 +25,7 @@ def names(matches: Matches, root: SearchRoot) -> tuple[str, int]:
 
 
 def lines(matches: Matches, root: SearchRoot, context: int) -> tuple[str, int]:
-    """Return the text that lists the lines, and the number of matching lines left out."""
+    """Return the text that lists the lines, and the number of matching lines omitted."""
     listed = 0
 
     def rows() -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Reads the operations of an OpenAPI document; an invalid operation is left out with a warning."""
+"""Reads the operations of an OpenAPI document; an invalid operation is omitted with a warning."""
 
 from __future__ import annotations
 

@@ -86,16 +86,14 @@ def _lines(count: int) -> str:
 
 
 def _beyond(view_range: Sequence[int] | None, count: int) -> str:
-    """Return a line with the length of the file if the range ends behind it; empty otherwise."""
+    """Return a line with the length of the file if the range ends after it; empty otherwise."""
     if view_range is None or view_range[1] <= count:
         return ""
     return f"[the file has {_lines(count)}]\n" if count else ""
 
 
 def _notes(text: str, coding: Coding) -> str:
-    """Return a line about invisible properties: encoding, line endings, missing final newline; empty if all
-    are usual.
-    """
+    """Return a line about invisible properties: encoding, line endings, missing final newline; empty if there are none."""
     crlf, newlines = text.count("\r\n"), text.count("\n")
     source = f" ({coding.source})" if coding.source else ""
     notes = [f"encoding {coding.encoding}{source}"] if coding.encoding != "utf-8" else []

@@ -118,7 +118,7 @@ def pdf_text(content: bytes) -> dict[str, Any]:
 
 
 def _read_pages(reader: PdfReader, pages: list[str]) -> list[str]:
-    """Append the text of each page to `pages`; return a note if pages were left out."""
+    """Append the text of each page to `pages`; return a note if pages were omitted."""
     until = time.monotonic() + _PDF_TIME
     count, size = len(reader.pages), 0
     for number, page in enumerate(reader.pages, 1):

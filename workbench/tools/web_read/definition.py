@@ -26,7 +26,7 @@ _SHORT = "Read a page of the web (HTML, PDF, text) as Markdown; long ones in par
 
 
 class WebReadAction(Action):
-    """The address of a page, and which part of its text."""
+    """The URL of a page, and which part of its text."""
 
     url: str = Field(min_length=1, max_length=8_000, description="The whole address, with https://.")
     page: int = Field(1, ge=1, description="Which part of a long page, from 1.")

@@ -65,7 +65,7 @@ class Batch:
         return ids[(ids.index(self._item.action_id) + by) % len(ids)]
 
     def up_to_this_risk(self, *, is_changed: bool) -> tuple[list[ActionItem], int]:
-        """Return the actions to approve together, and how many are left out because the user has edited them.
+        """Return the actions to approve together, and how many are omitted because the user has edited them.
 
         `is_changed` says whether the action in question is edited.
         """

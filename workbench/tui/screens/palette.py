@@ -52,7 +52,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
             self.query, self.paths = query, paths
 
     def __init__(self, entries: Sequence[PaletteEntry], directory: Path | None, sessions: FindSessions | None) -> None:
-        """`directory` is searched for files, and `sessions` returns the past sessions; each is left out if None."""
+        """`directory` is searched for files, and `sessions` returns the past sessions; each is omitted if None."""
         super().__init__(id="palette")
         self._entries = list(entries)
         self._find_sessions = sessions

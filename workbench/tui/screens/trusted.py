@@ -1,6 +1,4 @@
-"""The Trusted directories screen (/trust): shows the directories whose own tools, rules and servers are used; can
-revoke.
-"""
+"""The Trusted directories screen (/trust): whose own tools, rules and servers are used, and revoking that."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Painter:
         return [Segment(f"{sign}{hunk + 1:<{width - 1}}", self.style(name))]
 
     def _skipped(self, row: DiffRow, marked: bool) -> list[Segment]:
-        """Return the one line of a skipped hunk: its first line, and what brings the hunk back."""
+        """Return the one line of a skipped hunk: its first line, and the key that includes it again."""
         side: Side = "old" if row.old >= 0 else "new"
         width = self.geometry.options.width - self.geometry.lead - 1
         hint = f"skipped · {self.marks.include}" if marked and self.marks.include else "skipped"

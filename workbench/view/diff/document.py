@@ -65,7 +65,7 @@ def _add_file(rows: Rows, diff: FileDiff, file: int, folds: Folds, beside: bool)
 
 
 def _skipped_row(file: int, index: int, hunk: Hunk) -> DiffRow:
-    """Return the row of a skipped hunk, which shows the first line that stays or, if it only adds, that is left out."""
+    """Return the row of a skipped hunk, which shows the first line that stays or, if it only adds, that is omitted."""
     old, new = (hunk.old, -1) if hunk.old_end > hunk.old else (-1, hunk.new)
     return DiffRow("skipped", file, old, new, index)
 

@@ -241,7 +241,7 @@ def _outcome_value(item: ActionItem, field: str, counts: str) -> str:
 
 
 def plus_minus(added: int, removed: int) -> str:
-    """Format counts of lines like `+3 −1`; a zero side is left out, and `±0` means that both are zero."""
+    """Format counts of lines like `+3 −1`; a zero side is omitted, and `±0` means that both are zero."""
     if not added and not removed:
         return "±0"
     return " ".join(part for part in (f"+{added}" if added else "", f"−{removed}" if removed else "") if part)

@@ -157,7 +157,7 @@ def _asker(action: ActionItem) -> list[StyledLine]:
 
 
 def _quote(action: ActionItem) -> str:
-    """Return the model's words about the action; the risk is left out if the model named none or was not asked."""
+    """Return the model's words about the action; the risk is omitted if the model named none or was not asked."""
     summary = on_one_line(" ".join(action.summary.strip()[:LONGEST_QUOTE].split("\n")))
     risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
     if not risk and not summary:

@@ -315,7 +315,7 @@ class KeyHint(NamedTuple):
     key: str
     words: str
     rank: int = 0
-    """The order in which hints are left out if they do not fit, highest first."""
+    """The order in which hints are omitted if they do not fit, highest first."""
     is_possible: bool = True
     """Whether the key has an effect now; if not, it is dim."""
 

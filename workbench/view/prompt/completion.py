@@ -93,7 +93,7 @@ class ServerOffers:
         return self._targets.prompts.get(name) if self._targets else None
 
     def is_resource(self, text: str) -> Callable[[str], bool]:
-        """Return a function that tells whether a mention names a resource.
+        """Return a function that returns whether a mention names a resource.
 
         If no list has been read yet and the text may mention one, it is read first.
         """

@@ -208,7 +208,7 @@ class Submitter:
 def _recallable_messages(state: SessionState) -> list[str]:
     """Return the messages that the up key recalls.
 
-    A message that begins like a command can only have come from an MCP server. It is left out, because it would be run
+    A message that begins like a command can only have come from an MCP server. It is omitted, because it would be run
     if it were submitted again.
     """
     messages = (item.text for item in state.items if isinstance(item, UserItem) and not item.command)
