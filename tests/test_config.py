@@ -79,8 +79,8 @@ def test_limits_and_switches_are_parsed_from_text(tmp_path: Path):
     [
         ("modle = 1", "no setting 'modle'"),
         ("model = 1", "must be text"),
-        ('api_base = "localhost:8000"', "api_base must be an address such as http://"),
-        ('api_base = "http:///v1"', "api_base must be an address"),
+        ('api_base = "localhost:8000"', "api_base must be a URL such as http://"),
+        ('api_base = "http:///v1"', "api_base must be a URL"),
         ('mode = "wild"', "mode must be one of plan, ask, medium, edits, high, never, not 'wild'"),
         ("max_steps = 0", "whole number"),
         ("max_steps = true", "whole number"),

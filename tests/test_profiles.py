@@ -81,7 +81,7 @@ def test_profiles_come_from_the_file_only_and_reach_the_engine(tmp_path: Path):
         ("[models.fast]\nmodel = ''", "models.fast.model must be text in one line"),
         ("[models.fast]\nmodel = 'x'\nheat = 1", "models.fast has no entry 'heat'; known are api_base, "),
         ("[models.fast]\nmodel = 'x'\napi_base = 1", "models.fast.api_base must be text"),
-        ("[models.fast]\nmodel = 'x'\napi_base = 'here:1'", "models.fast.api_base must be an address such as http"),
+        ("[models.fast]\nmodel = 'x'\napi_base = 'here:1'", "models.fast.api_base must be a URL such as http"),
         (
             "[models.fast]\nmodel = 'x'\napi_key_env = 'A'\napi_key_file = 'b'",
             "models.fast: give one of api_key_env, api",

@@ -32,8 +32,8 @@ _EXHAUSTED = {
     errno.ENFILE: "the system has too many open files; close other programs",
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "the disk quota is used up; free some space",
-    errno.EROFS: "the disk is read-only; look at the disk",
-    errno.EIO: "the disk failed; look at the disk",
+    errno.EROFS: "the disk is read-only; check the disk",
+    errno.EIO: "the disk failed; check the disk",
 }
 
 

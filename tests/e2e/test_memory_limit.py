@@ -102,8 +102,8 @@ threading.Event().wait(30)
     ("number", "reason"),
     [
         ("ENOSPC", "the disk is full; free some space (/x)"),
-        ("EROFS", "the disk is read-only; look at the disk (/x)"),
-        ("EIO", "the disk failed; look at the disk (/x)"),
+        ("EROFS", "the disk is read-only; check the disk (/x)"),
+        ("EIO", "the disk failed; check the disk (/x)"),
         ("EDQUOT", "the disk quota is used up; free some space (/x)"),
         ("EMFILE", "too many files are open; raise the limit (ulimit -n) (/x)"),
     ],

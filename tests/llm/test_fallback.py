@@ -146,7 +146,7 @@ OTHERS = {
     "422": (Fault(422, "no field x"), "no field x"),
     "context": (Fault(400, "maximum context length exceeded"), "no longer fits"),
     "413": (Fault(413, "request too large"), "no longer fits"),
-    "redirect": (Fault(307, headers={"location": "http://127.0.0.1:1/v1"}), "sends the conversation on"),
+    "redirect": (Fault(307, headers={"location": "http://127.0.0.1:1/v1"}), "redirects the conversation"),
 }
 
 

@@ -228,7 +228,7 @@ def test_missing_package_of_a_provider_is_named_with_its_install_command(module,
     fault = fault_of(ModuleNotFoundError(f"No module named '{module}'"))
     message = str(model_error(fault, "vertex_ai/gemini-x", None))
     assert message.endswith(
-        f"is not installed: No module named '{module}': run pip install '{package}' beside the workbench"
+        f"is not installed: No module named '{module}': run pip install '{package}' in the environment of ohw"
     )
 
 

@@ -58,7 +58,7 @@ def test_m04_oversized_response_ends_the_call_within_the_memory_limit(place):
         assert all("is gone: it sent a message of more than 16 MB" in text for text in seen)
         wait_for(lambda: server.left == 2, "the rest to be left unread")
         assert ask(tool, "hello").text == "echo: hello"
-        assert "packed message, which was not asked for" in ask(tool, "small packed").text
+        assert "compressed message, which was not requested" in ask(tool, "small packed").text
 
 
 def test_ended_server_is_an_error_at_once(place):

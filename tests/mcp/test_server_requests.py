@@ -200,7 +200,7 @@ def test_without_a_user_requests_are_refused_with_the_reason(tmp_path, monkeypat
         "the MCP server fake asked for the workspace directories, which no server gets: refused",
         "the MCP server fake asked for a secret in a form (password), which would be sent as plain text: refused; "
         "put the secret into its env or headers",
-        "the MCP server fake asked to open an address that is not a web page: refused",
+        "the MCP server fake asked to open a URL that is not a web page: refused",
     ]
     assert notices == refusals
     log = next((tmp_path / "s").rglob("mcp-fake-*.log")).read_text()

@@ -48,8 +48,8 @@ def test_fifteen_browser_calls_exist():
         ("goto('file:///etc/passwd')", "starts with http:// or https://"),
         ("goto('javascript:alert(1)')", "starts with http:// or https://"),
         ("goto('example.org')", "starts with http:// or https://"),
-        ("goto('https://me:pass@example.org')", "must not contain a name or a password"),
-        ("goto('http://[')", "is not an address"),
+        ("goto('https://me:pass@example.org')", "must not contain a user name or a password"),
+        ("goto('http://[')", "is not a URL"),
     ],
 )
 def test_text_that_is_no_list_of_calls_is_refused_with_valid_ones(code, message):

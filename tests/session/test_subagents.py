@@ -469,7 +469,7 @@ def test_sub_agent_has_its_own_step_limit(place):
     place.start({"busy": [bash(f"echo {number}") for number in range(6)]}, tools={"delegate": {"max_steps": 2}})
     place.join()
     (text,) = place.results()
-    assert text.startswith("The sub-agent did not come to its end: limit, paused after 2 model calls")
+    assert text.startswith("The sub-agent did not finish: limit, paused after 2 model calls")
     assert place.opened.session.ended == "finished"
 
 

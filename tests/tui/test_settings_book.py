@@ -80,7 +80,7 @@ def test_secrets_are_neither_shown_nor_written(where):
         ("max_observe", "-1", "a whole number from 0"),
         ("max_cost", "-1", "an amount of dollars"),
         ("max_cost", "nan", "an amount of dollars"),
-        ("api_base", "localhost", "api_base must be an address such as"),
+        ("api_base", "localhost", "api_base must be a URL such as"),
         ("api_key_env", "sk-abc-123", "the key itself does not belong here"),
         ("mode", "wild", "must be one of plan, ask"),
         ("terminal.bell", "auto", "yes or no"),

@@ -369,9 +369,9 @@ _BUILTIN_KINDS: Final = (
     AgentKind(
         "browsing",
         BUILT_IN,
-        "Looks something up on web pages and reports it with the addresses; changes no files.",
+        "Looks something up on web pages and reports it with the URLs; changes no files.",
         "You look things up on web pages. Open the pages that are likely to answer the task, follow their links where "
-        "that helps, and compare sources when they disagree. Report what you found with the address of each page, say "
+        "that helps, and compare sources when they disagree. Report what you found with the URL of each page, say "
         "what is your own conclusion, and say what you could not find. Enter nothing into forms and accept nothing on "
         "a page unless the task asks for it.",
         WEB,

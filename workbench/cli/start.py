@@ -60,7 +60,7 @@ def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     sys.stderr.write(
         f"The file of session {session_id} {visible(why, lines=False)}.\n"
-        "Its content is not yours. Its mode, model, address and rules are ignored, and pending actions are closed.\n"
+        "Its content is not yours. Its mode, model, URL and rules are ignored, and pending actions are closed.\n"
         "Open it? Type yes or no: "
     )
     sys.stderr.flush()

@@ -31,10 +31,10 @@ class AgentSettings:
     description: str = setting("", Prose(), "Description", "What it is for; the agent chooses by it.")
     prompt: str = setting("", Prose(), "Prompt", "Its instructions.")
     tools: tuple[str, ...] | None = setting(
-        None, Strings('tools, such as ["grep", "glob"]'), "Tools", "Its tools, if it gets not all.", unset="all"
+        None, Strings('tools, such as ["grep", "glob"]'), "Tools", "The tools it may use; all if not set.", unset="all"
     )
     disallowed_tools: tuple[str, ...] = setting(
-        (), Strings('tools, such as ["web_read"]'), "Without", "Tools that it does not get.", unset="none"
+        (), Strings('tools, such as ["web_read"]'), "Without", "Tools it may not use.", unset="none"
     )
     filter_tools_regex: str | None = setting(
         None, RegularExpression(), "Tools by name", "A regular expression for the names of its tools.", unset="all"

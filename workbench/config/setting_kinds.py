@@ -108,7 +108,7 @@ class Url(Text):
         """Return the URL. Raises UsageError if it is not http(s): a request would fail only after its retries."""
         url = super().check(name, value)
         if url and not _URL.match(url):
-            raise UsageError(f"{name} must be an address such as http://localhost:8000/v1, not {url!r}")
+            raise UsageError(f"{name} must be a URL such as http://localhost:8000/v1, not {url!r}")
         return url
 
 

@@ -441,7 +441,7 @@ class Settings:
         Strings('directories, such as ["/home/me/project"]'),
         "Trusted",
         "Directories whose own tools, rules and sub-agents take effect as first found; a change is asked about. What a "
-        "directory contains never sets a model, an address, a key, a key binding, a mode or this list; its sub-agents "
+        "directory contains never sets a model, a URL, an API key, a key binding, a mode or this list; its sub-agents "
         "may name a saved model.",
         group="Directories",
         unset="none",

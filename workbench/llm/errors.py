@@ -349,9 +349,9 @@ _PACKAGES = {"google": "google-auth[requests]"}
 
 
 def _how_to_install(text: str) -> str:
-    """Return the command that installs a missing module beside the workbench, as the end of a sentence."""
+    """Return the command that installs a missing module in ohw's environment, as the end of a sentence."""
     module = re.search(r"No module named '(\w+)", text)
-    return f": run pip install '{_PACKAGES.get(module[1], module[1])}' beside the workbench" if module else ""
+    return f": run pip install '{_PACKAGES.get(module[1], module[1])}' in the environment of ohw" if module else ""
 
 
 def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
@@ -365,7 +365,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     lines: dict[Kind, str] = {
         "key": _about_key(fault, model, api_base, where),
         "refused": f"nothing is listening at {where}: start the server or fix the URL",
-        "unreachable": f"cannot reach {where}{detail}: check the network and the address",
+        "unreachable": f"cannot reach {where}{detail}: check the network and the URL",
         "stalled": f"{where} stopped answering: send the message again, or choose another model",
         "endless": f"{where} sent an answer without end; it was cut: send the message again or choose another model",
         "lost": f"the connection to {where} broke: send the message again",
@@ -374,7 +374,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "busy": f"{where} is failing{code_words(fault.status)}{detail}: send the message again later",
         "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
         "alien": f"{where} is not an OpenAI-compatible endpoint: check the URL (it often ends in /v1)",
-        "redirected": f"{where} sends the conversation on to another address{detail}: it was not sent there; if you "
+        "redirected": f"{where} redirects the conversation to another URL{detail}: it was not sent there; if you "
         "trust that address, set it as `api_base`",
         "filtered": f"{where} does not take this conversation (content filter){detail}: put the last message in other "
         "words, or choose another model",

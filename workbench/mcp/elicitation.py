@@ -240,8 +240,8 @@ class _Asking:
         """Ask the user to open the URL; the program never opens it. Raises NoForm if it is not a web page's URL."""
         host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
         if not host or len(url) > _LONGEST:
-            raise NoForm(f"the MCP server {self._server} asked to open an address that is not a web page: refused")
-        request = f"It wants you to open this address in a browser, on the host {host}:\n{url}"
+            raise NoForm(f"the MCP server {self._server} asked to open a URL that is not a web page: refused")
+        request = f"It wants you to open this URL in a browser, on the host {host}:\n{url}"
         if self._asked(f"{self._message}\n\n{request}", (_OPEN, NOTHING)) != _OPEN:
             raise _NotAnswered("decline")
 

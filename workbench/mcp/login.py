@@ -228,7 +228,7 @@ class _Attempt:
             _check_secret(each)
         self._print_line(f"Sign in at {self._server.name} with your browser:\n\n{url}\n")
         if self._opens_browser and not open_in_browser(url):
-            self._print_line("No browser could be opened; open the address yourself.")
+            self._print_line("No browser could be opened; open the URL yourself.")
         self._print_line(f"Waiting up to {PATIENCE / 60:g} minutes (ctrl+c cancels) …")
 
     async def _asked(self) -> tuple[int, str]:

@@ -69,7 +69,7 @@ class _Counted(httpx2.AsyncByteStream):
             self._count(chunk)
             if self._size > self._limit:
                 size = f"a message of more than {self._limit // 1_000_000} MB"
-                why = f"it sent {size if self._limit else 'a packed message, which was not asked for'}"
+                why = f"it sent {size if self._limit else 'a compressed message, which was not requested'}"
                 self._gone(why)
                 raise TooLong(why)
             yield chunk

@@ -97,12 +97,12 @@ def _rated(described: Mapping[str, Any]) -> Assessment:
     if described.get("description_hash_changed") or described.get("server_command_changed"):
         return one("HIGH", "has changed since it was approved", tool)
     words = f"{tool}\n{described.get('description', '')}\n{json.dumps(described.get('args', {}), ensure_ascii=False)}"
-    hidden = hides(words) or (METADATA.search(str(described.get("call", ""))) and "an address that gives out keys")
+    hidden = hides(words) or (METADATA.search(str(described.get("call", ""))) and "a URL that gives out credentials")
     if hidden:
         return one("HIGH", hidden, tool)
     for value in _strings(described.get("args", {})):
         if _URL.match(value) or METADATA.search(value):
-            return one("HIGH", "an address that runs code or reads files", tool)
+            return one("HIGH", "a URL that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
             return one("HIGH", "names a file that may contain secrets", tool)
     return _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))
@@ -160,12 +160,12 @@ def canonical(url: str) -> str:
 
 def _danger(url: str, *, is_plain: bool) -> str:
     if hides(url) or not is_plain:
-        return "the address cannot be resolved"
+        return "the URL cannot be resolved"
     if METADATA.search(url):
-        return "an address that gives out keys"
+        return "a URL that gives out credentials"
     path = unquote(unquote(urlsplit(url).path))
     if _DOTS.search(path) or "\\" in path:
-        return "the address cannot be resolved"
+        return "the URL cannot be resolved"
     if masks_in([url]) or MASKER.masked(url) != url or MASKER.masked(unquote(url)) != unquote(url):
         return "sends a secret along"
     return "is long enough to carry data away" if len(url) > _LONGEST else ""

@@ -76,7 +76,7 @@ def _going(text: str, url: str) -> Part:
         return Part(text, "LOW")
     result = assess_url(url)
     if result.risk == "HIGH":
-        return Part(text, "HIGH", result.reasons[0] if result.reasons else "the address cannot be resolved")
+        return Part(text, "HIGH", result.reasons[0] if result.reasons else "the URL cannot be resolved")
     host = urlsplit(url).hostname or ""
     risk: Risk = "MEDIUM"
     reason = f"opens a page of {_host(url)}"
@@ -94,9 +94,9 @@ def _giving(text: str, files: list[str], context: PathContext, origin: str) -> P
         if is_secret(path) or is_secret(context.resolved(path)):
             return Part(text, "HIGH", f"passes a file that may contain secrets to {_host(origin)}", tuple(files))
         if not within(context.resolved(path), context.workspace):
-            return Part(text, "HIGH", f"hands a file from outside the workspace to {_host(origin)}", tuple(files))
+            return Part(text, "HIGH", f"passes a file from outside the workspace to {_host(origin)}", tuple(files))
     is_own = _OWN.fullmatch(urlsplit(origin).hostname or "") is not None
-    return Part(text, "MEDIUM" if is_own else "HIGH", f"hands a file of the workspace to {_host(origin)}", tuple(files))
+    return Part(text, "MEDIUM" if is_own else "HIGH", f"passes a workspace file to {_host(origin)}", tuple(files))
 
 
 def _host(origin: str) -> str:

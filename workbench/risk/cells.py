@@ -172,7 +172,7 @@ def _settled(line: str, name: str, rest: str) -> Part:
     value = value.strip()
     sets = name in {"env", "set_env"} and variable
     rated = poisons(variable, value, here=not value.startswith("/")) if sets else None
-    risk, reason = rated or ("MEDIUM", "changes the surroundings of later cells")
+    risk, reason = rated or ("MEDIUM", "changes the environment of later cells")
     return Part(shortened(f"%{line}"), risk, reason)
 
 

@@ -42,7 +42,7 @@ def printed_variables(code: str) -> Rating:
     """Rate code that reads environment variables: HIGH if one is named like a secret, otherwise MEDIUM."""
     if any(map(holds_secret, _NAMES.findall(code))):
         return "HIGH", "prints a secret"
-    return "MEDIUM", Reason("prints variables of the surroundings", Trait.PRINTS_VARIABLES)
+    return "MEDIUM", Reason("prints environment variables", Trait.PRINTS_VARIABLES)
 
 
 REDIS_READS = words(
@@ -90,7 +90,7 @@ def _sql(text: str) -> tuple[Risk, str]:
         return "HIGH", Reason("runs a command, or reads or writes a file", Trait.RUNS)
     if _LOSES.search(text) or _REACHES.search(text):
         return "HIGH", "changes or deletes data"
-    return "MEDIUM", "changes data" if _WRITES.search(text) else "asks a data base"
+    return "MEDIUM", "changes data" if _WRITES.search(text) else "queries a database"
 
 
 def _redis(text: str) -> tuple[Risk, str]:
@@ -98,7 +98,7 @@ def _redis(text: str) -> tuple[Risk, str]:
     reads = all(
         line[0].strip("\"'").casefold() in REDIS_READS | {"auth", "select", "quit", "exit", "help"} for line in lines
     )
-    return ("MEDIUM", "asks a data base") if reads else ("HIGH", "changes or deletes data")
+    return ("MEDIUM", "queries a database") if reads else ("HIGH", "changes or deletes data")
 
 
 _MONGO_LOSES: Final = lazy_pattern(
@@ -110,7 +110,7 @@ _MONGO_LOSES: Final = lazy_pattern(
 
 
 def _mongo(text: str) -> tuple[Risk, str]:
-    return ("HIGH", "changes or deletes data") if _MONGO_LOSES.search(text) else ("MEDIUM", "asks a data base")
+    return ("HIGH", "changes or deletes data") if _MONGO_LOSES.search(text) else ("MEDIUM", "queries a database")
 
 
 _DEBUGS: Final = lazy_pattern(

@@ -31,7 +31,7 @@ _BUILD: Final = words("make gmake ninja cmake")
 _ENCRYPTS: Final = words("age ccrypt gpg gpg2 openssl zip 7z 7za")
 _ENCRYPTING: Final = lazy_pattern(r"enc|-c|-e|-er|-re|--encrypt|--symmetric|--encrypt=.*|-P|-p\S*|-r")
 _DELETE: Final = words("rm unlink shred srm wipe mv truncate")
-_REPLACES: Final = "puts something encrypted in the place of files"
+_REPLACES: Final = "replaces files with encrypted ones"
 _PASS_ON: Final = words("tee sponge")
 _DELETES_AGAIN: Final = "deletes again and again, also what appears later"
 

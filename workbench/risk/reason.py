@@ -82,10 +82,10 @@ def failed(error: Exception) -> Reason:
 
 def too_long(limit: int) -> Reason:
     """Return the reason for rating text of more than `limit` characters."""
-    return Reason(f"longer than {limit:,} characters, so it was not analysed", Trait.RUNS)
+    return Reason(f"longer than {limit:,} characters, so it was not analyzed", Trait.RUNS)
 
 
-TOO_MUCH: Final = Reason("too long or too deeply nested to be analysed", Trait.RUNS | Trait.UNREAD)
+TOO_MUCH: Final = Reason("too long or too deeply nested to be analyzed", Trait.RUNS | Trait.UNREAD)
 CANNOT_READ: Final = Reason("cannot be read with certainty", Trait.UNREAD)
 UNKNOWN_COMMAND: Final = Reason("unknown command", Trait.UNCERTAIN | Trait.UNRECOGNIZED)
 
@@ -116,19 +116,17 @@ BY_EDITOR: Final = Reason("is run by the editor", Trait.RUNS)
 BY_COMMIT: Final = Reason("is run by git at each commit", Trait.RUNS)
 IN_DIRECTORY: Final = Reason("runs when the directory is entered", Trait.RUNS)
 
-RUNS_URL: Final = Reason("runs what is at an address", Trait.RUNS | Trait.DOWNLOADS)
+RUNS_URL: Final = Reason("runs code from a URL", Trait.RUNS | Trait.DOWNLOADS)
 RUNS_PACKAGE: Final = Reason("runs a package that is not installed", Trait.RUNS | Trait.DOWNLOADS)
-INSTALLS_URL: Final = Reason("installs what is at an address", Trait.DOWNLOADS)
+INSTALLS_URL: Final = Reason("installs code from a URL", Trait.DOWNLOADS)
 INSTALLS_ELSEWHERE: Final = Reason("installs from another source, or to another place", Trait.DOWNLOADS)
 
 REPEATS_COMMAND: Final = Reason("runs a command again and again", Trait.RUNS | Trait.REPEATS)
-PRINTS_SURROUNDINGS: Final = Reason(
-    "prints the variables of the surroundings, secrets among them", Trait.PRINTS_VARIABLES
-)
-PRINTS_VARIABLES: Final = Reason("prints all variables, secrets among them", Trait.PRINTS_VARIABLES)
+PRINTS_SURROUNDINGS: Final = Reason("prints the environment variables, including secrets", Trait.PRINTS_VARIABLES)
+PRINTS_VARIABLES: Final = Reason("prints all variables, including secrets", Trait.PRINTS_VARIABLES)
 
 READS_SOMEWHERE: Final = Reason("reads a path only known at run time", Trait.UNCERTAIN | Trait.READS)
 CHANGES_SOMEWHERE: Final = Reason("changes a path only known at run time", Trait.UNCERTAIN)
 READS_OPTIONS: Final = Reason("reads options from a file", Trait.READS)
 READS_SECRETS: Final = Reason("reads a file that may contain secrets", Trait.READS)
-READS_PROCESS: Final = Reason("reads the memory or surroundings of a process", Trait.READS)
+READS_PROCESS: Final = Reason("reads the memory or environment of a process", Trait.READS)

@@ -77,7 +77,7 @@ def _wide_command(command: str) -> str:
 def _wide_path(path: str) -> str:
     if is_url(path):
         host = path.partition("://")[2].partition("/")[0]
-        return "it would allow any address; write out the host" if "*" in host or "?" in host or not host else ""
+        return "it would allow any URL; write out the host" if "*" in host or "?" in host or not host else ""
     bare = path.rstrip("/")
     if not re.sub(r"[*?/.]", "", bare.removeprefix("~")):
         return "it would allow any file; write more of the path"

@@ -31,5 +31,5 @@ def unreadable(store: Store) -> tuple[str, ...]:
 
 def notices_of(host: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
     """Return notices about the model's host, missing or unknown tools, and faults in rule files."""
-    where = (f"the model is asked at {host}, which is not its provider's own address",) if host else ()
+    where = (f"the model is called at {host}, which is not its provider's own host",) if host else ()
     return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))

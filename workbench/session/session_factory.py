@@ -218,7 +218,7 @@ def open_session(
         started = _stored_settings(store, settings, models, is_foreign=is_foreign)
         url = "" if is_foreign or _has_own_url(settings, models, started) else unsigned_url(store, started.model)
         if parent and started.parent != parent.id:
-            raise UsageError(f"session {session_id} works for another one")
+            raise UsageError(f"session {session_id} belongs to another session")
         flags = _session_flags(settings, parent.kinds.recorded(started.agent) if parent else None, unusable=bool(url))
         started = msgspec.structs.replace(started, model=flags.get("model", started.model))
         if "api_base" in settings.from_flags:

@@ -15,9 +15,7 @@ from workbench.session.storage.store import Store, last_settings
 from workbench.text import visible
 
 _MOST_NAMED = 5
-_OTHER_URL = (
-    "the model's address in the session file ({}) was not written by ohw and is ignored; choose one with /model"
-)
+_OTHER_URL = "the model's URL in the session file ({}) was not written by ohw and is ignored; choose one with /model"
 
 
 def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, Any], url: str) -> list[str]:

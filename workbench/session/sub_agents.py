@@ -257,7 +257,7 @@ class SubAgent:
 
     def _failure(self, reason: str) -> Delegated:
         last = f" The last it said: {self._last_text}" if self._last_text else ""
-        return Delegated(f"The sub-agent did not come to its end: {reason}.{last}", True, self.id)
+        return Delegated(f"The sub-agent did not finish: {reason}.{last}", True, self.id)
 
 
 _NOT_STARTED = "The sub-agent was not started: the run was stopped."

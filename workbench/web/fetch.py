@@ -38,7 +38,7 @@ class BodyReader:
             name for name in (part.strip().lower() for part in encoding.split(",")) if name not in ("", "identity")
         ]
         if len(names) > 1 or not _PACKED.issuperset(names):
-            raise BadBody(f"The answer is packed in a way that was not asked for ({', '.join(names)[:40]}).")
+            raise BadBody(f"The response has a compression that was not requested ({', '.join(names)[:40]}).")
         self._unpacker = zlib.decompressobj(wbits=47) if names else None  # 32 + 15: gzip or zlib, by the header
         self._limit = limit
         self._parts: list[bytes] = []
@@ -66,7 +66,7 @@ class BodyReader:
             try:
                 unpacked = self._unpacker.decompress(chunk, _STEP)
             except zlib.error as error:
-                raise BadBody(f"The answer says that it is packed, and is not ({error}).") from error
+                raise BadBody(f"The response claims to be compressed, but is not ({error}).") from error
             self._keep(unpacked)
             chunk = self._unpacker.unconsumed_tail
 
@@ -180,11 +180,11 @@ def checked_url(url: str) -> httpx.URL:
         parsed = httpx.URL(url.strip())
         port_of(parsed)
     except (httpx.InvalidURL, ValueError, TypeError) as error:
-        raise Unreachable(f"{url[:200]!r} is not an address ({error}).") from None
+        raise Unreachable(f"{url[:200]!r} is not a URL ({error}).") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise Unreachable(f"{str(parsed)[:200]} cannot be read: give an address that starts with https:// or http://.")
+        raise Unreachable(f"{str(parsed)[:200]} cannot be read: give a URL that starts with https:// or http://.")
     if parsed.userinfo:
-        raise Unreachable("The address contains a user name or password; give it without them.")
+        raise Unreachable("The URL contains a user name or password; give it without them.")
     return parsed.copy_with(fragment=None)
 
 
@@ -199,7 +199,7 @@ def _sent_on(url: httpx.URL, target: str) -> httpx.URL:
     try:
         return checked_url(str(url.join(target)))
     except (Unreachable, httpx.InvalidURL, ValueError) as error:
-        raise Unreachable(f"{url} sends on to an address that is not followed: {error}") from None
+        raise Unreachable(f"{url} redirects to a URL that is not followed: {error}") from None
 
 
 async def _get(url: httpx.URL, hosts: list[str], way: _Way, size: int, until: float) -> Fetched:

@@ -175,7 +175,7 @@ def test_private_addresses_are_not_reached_even_by_redirects(tool, site):
     assert "10.1.2.3:80 was not reached" in seen.text
     seen = use(tool, f"goto('{site.url('/elsewhere')}')")
     assert re.search(r"127.0.0.1:\d+ was not reached: .*; goto\('http://127.0.0.1:\d+/…'\) opens it", seen.text)
-    assert "This address may not be reached" in seen.text
+    assert "This URL may not be reached" in seen.text
 
 
 @pytest.mark.parametrize(

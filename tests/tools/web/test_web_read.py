@@ -310,7 +310,7 @@ def test_compressed_bomb_costs_only_the_limit(tool):
         assert sum(len(read(tool, site.url(), page=number).text) for number in (1, seen.pages)) < 3 * PAGE
         assert read(tool, site.url("/good")).text.endswith("unpacked")
         assert "is not" in read(tool, site.url("/no")).text
-        assert "not asked for" in read(tool, site.url("/odd")).text
+        assert "not requested" in read(tool, site.url("/odd")).text
 
 
 def test_silent_page_times_out_and_a_slow_one_is_shown_in_part():

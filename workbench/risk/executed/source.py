@@ -194,7 +194,7 @@ def is_program(path: str) -> bool:
 
 def source_of_text(path: str, text: str, kind: Kind = "") -> ScannedFile:
     """Scan a file with the content that an earlier action will write."""
-    return _analysed(path, text.encode(errors="surrogatepass"), kind)
+    return _analyzed(path, text.encode(errors="surrogatepass"), kind)
 
 
 def _state(info: os.stat_result) -> str:
@@ -212,7 +212,7 @@ def _read(descriptor: int, path: str, kind: Kind) -> ScannedFile | None:
         return cached
     is_settled = has_settled(info)
     with os.fdopen(descriptor, "rb", closefd=False) as file:
-        source = _analysed(path, file.read(LARGEST + 1), kind)
+        source = _analyzed(path, file.read(LARGEST + 1), kind)
     if is_settled and _state(os.fstat(descriptor)) == _state(info):
         if len(_RECOGNIZED) >= _MOST_CACHED:
             _RECOGNIZED.clear()
@@ -220,7 +220,7 @@ def _read(descriptor: int, path: str, kind: Kind) -> ScannedFile | None:
     return source
 
 
-def _analysed(path: str, content: bytes, kind: Kind) -> ScannedFile:
+def _analyzed(path: str, content: bytes, kind: Kind) -> ScannedFile:
     """Return the analysis of the content, cached by its hash."""
     digest = hashlib.sha256(content).hexdigest()[:32]
     key = (digest, PurePath(path).suffix, kind)

@@ -186,7 +186,7 @@ def _popd(call: Call) -> None:
 
 
 def _eval(call: Call) -> None:
-    call.raise_to("MEDIUM", "runs its words once more as a command")
+    call.raise_to("MEDIUM", "runs its arguments as a command")
     if any(UNKNOWN in word.text for word in call.words):
         call.scan.forget_all()
         lose_directory(call.scan)
@@ -234,7 +234,7 @@ def _trap(call: Call) -> None:
 
 def _alias(call: Call) -> None:
     if any("=" in word.text or UNKNOWN in word.text for word in call.words):
-        call.raise_to("HIGH", Reason("puts something else in the place of a command", Trait.RUNS))
+        call.raise_to("HIGH", Reason("replaces a command", Trait.RUNS))
         call.opaque = "*"
 
 
@@ -275,7 +275,7 @@ def _shopt(call: Call) -> None:
 
 def _hash(call: Call) -> None:
     if any(word.text.startswith("-") and set(word.text) & set("pd") for word in call.words):
-        call.raise_to("HIGH", Reason("puts another program in the place of a command", Trait.RUNS))
+        call.raise_to("HIGH", Reason("replaces a command with another program", Trait.RUNS))
         call.opaque = "*"
 
 

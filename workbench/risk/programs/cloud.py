@@ -85,9 +85,7 @@ def _docker(call: Call) -> None:
         call.raise_to(*(("HIGH", _MOUNTED_FILES) if deletes else ("MEDIUM", "runs a program in a container")))
         return
     if "inspect" in strings[:2] and not any(_INSPECTS.fullmatch(text) for text in strings):
-        call.raise_to(
-            "MEDIUM", Reason("prints the variables of the surroundings of a container", Trait.PRINTS_VARIABLES)
-        )
+        call.raise_to("MEDIUM", Reason("prints the environment variables of a container", Trait.PRINTS_VARIABLES))
     _docker_verb(call)
 
 
@@ -192,7 +190,7 @@ _TERRAFORM = subcommands(
 )
 _DUMP = Spec(
     "MEDIUM",
-    "copies a data base out",
+    "exports a database",
     operands="text",
     values=words("-h -p -U -u -d -n -t -F --host --port --user --username --db --collection"),
     paths=uses("write", "-f --file -o --out -r --result-file --archive"),
@@ -251,7 +249,7 @@ def or_status(other: Rule) -> Rule:
                 or (strings[:1] and strings[0] in status_verbs and _only_flags(strings[1:]))
             )
         ):
-            call.raise_to("MEDIUM", "asks how things are")
+            call.raise_to("MEDIUM", "shows the status")
         elif callable(other):
             other(call)
         else:
@@ -308,13 +306,13 @@ _HIDDEN = lazy_pattern(r"secret|env|config|token|auth|password|cred|--remote|--o
 
 
 def _deploys(call: Call) -> None:
-    """Rate programs that deploy: MEDIUM if they show how things are, or run or build the project here."""
+    """Rate programs that deploy: MEDIUM if they show the status, or run or build the project here."""
     strings = [word.text for word in call.words]
     operands = [text for text in strings if not text.startswith("-")]
     named = operands[1:2] if operands[:1] and operands[0] in _THINGS else operands[:1]
     looks = bool(_LOOKS_AT.intersection(named)) and not any(word.runs or UNKNOWN in word.text for word in call.words)
     if asks_help(call.words) or strings == ["--version"]:
-        call.raise_to("MEDIUM", "asks how things are")
+        call.raise_to("MEDIUM", "shows the status")
     elif looks and not any(map(_HIDDEN.search, strings)) and not destroys(call.words):
         call.raise_to("MEDIUM", "shows what is deployed, or runs or builds the project here")
     else:
@@ -335,7 +333,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("op", "bw", "lpass"), or_status(Spec("HIGH", "reads or changes stored secrets", operands="text"))),
     **dict.fromkeys(("ansible", "ansible-playbook"), or_status(_ansible)),
     **named(_HIGH, "mongo mongosh dropdb pg_restore mysqladmin mongorestore"),
-    "createdb": Spec("MEDIUM", "makes a data base", operands="text"),
+    "createdb": Spec("MEDIUM", "creates a database", operands="text"),
     **named(_DUMP, "pg_dump pg_dumpall mysqldump mongodump"),
     "redis-cli": _redis,
 }

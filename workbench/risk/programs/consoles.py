@@ -17,7 +17,7 @@ _CLIENT_RUNS = lazy_pattern(r"(?:^|[;\n]|-\w*e|--execute[= ])\s*(?:system|pager|
 
 
 def _data_base(call: Call) -> None:
-    call.raise_to("MEDIUM", "works on a data base")
+    call.raise_to("MEDIUM", "works on a database")
     if call.name in {"sqlite3", "duckdb"}:
         for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
             file = call.scan.absolute(word)

@@ -31,7 +31,7 @@ _FINE_SETTING: Final = lazy_pattern(
     r"(?i)(?:user\.|color\.|advice\.|core\.(?:autocrlf|longpaths|symlinks|eol)|http\.\w*buffer)"
 )
 _ELSEWHERE: Final = Reason("runs code from outside the workspace", Trait.RUNS)
-_AT_URL: Final = Reason("runs or installs what is at an address", Trait.RUNS)
+_AT_URL: Final = Reason("runs or installs code from a URL", Trait.RUNS)
 _TO_ANYWHERE: Final = "connects to any host"
 
 
@@ -145,7 +145,7 @@ git | archive | -o --output | write |
 git | format-patch | -o --output-directory | into |
 git | send-pack http-push imap-send svn p4 cvsserver instaweb shell | ! | high | {_TO_ANYWHERE}
 git | credential-store credential-cache credential-osxkeychain | ! | high | exposes credentials
-docker podman nerdctl | build buildx | 1 | address | builds what is at an address
+docker podman nerdctl | build buildx | 1 | address | builds code from a URL
 docker podman nerdctl | build buildx compose docker-compose | -f --file --build-context | run |
 docker podman nerdctl | build buildx | -o --output --metadata-file | into |
 docker-compose podman-compose | | -f --file | run |

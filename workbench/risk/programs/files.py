@@ -47,7 +47,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
     call.paths.append(path)
     call.deletes.append(path)
     if _is_lock(call, path):
-        call.raise_to("MEDIUM", "takes away a lock of git")
+        call.raise_to("MEDIUM", "deletes a lock file of git")
         call.spared.add(path)
         return
     call.guard(path, deep=deep)

@@ -282,7 +282,7 @@ exit/return/break/continue/shift/logout | -# | a*
 caller | | t
 help | -[dms] | t*
 type | -[afptP] | t*
-hash | -[rlt] | t* | puts another program in the place of a command [RUNS]
+hash | -[rlt] | t* | replaces a command with another program [RUNS]
 jobs | -[lnprs] -x! | t*
 wait | -[fn] -p= | t*
 times/logname/users |

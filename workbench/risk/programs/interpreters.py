@@ -38,7 +38,7 @@ _MODULES_HIGH = {
     **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "connects to any host"),
     **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), RUNS_UNSEEN),
     **dict.fromkeys(("keyring", "pickle"), Reason("exposes what is stored, or runs it", Trait.RUNS)),
-    "ensurepip": Reason("changes what Python is made of", Trait.RUNS),
+    "ensurepip": Reason("changes the Python installation", Trait.RUNS),
 }
 _MODULES = words(
     "pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage unittest alembic "

@@ -66,7 +66,7 @@ _WGET = Spec(
 def _hidden_words(call: Call) -> None:
     """Rate command output and secrets in the words as HIGH, because they leave the machine."""
     if any(METADATA.search(word.text) for word in call.words):
-        call.raise_to("HIGH", "an address that gives out keys")
+        call.raise_to("HIGH", "a URL that gives out credentials")
     for word in call.words:
         if word.runs:
             call.raise_to("HIGH", "sends what another command printed to another machine")
@@ -127,7 +127,7 @@ def _curl_option(call: Call, option: ParsedOption, *, local: bool) -> None:
         for path in _CURL_OUTPUT.findall(value):
             call.use(Word(path, value), "write")
     if option.flag == "--resolve" and not re.search(r":(?:127(?:\.\d+){3}|\[?::1\]?)\Z", value):
-        call.raise_to("HIGH", "sends to another machine than the address names")
+        call.raise_to("HIGH", "sends to another machine than the URL names")
 
 
 def _curl_sends(call: Call, option: ParsedOption, *, local: bool) -> None:

@@ -260,7 +260,7 @@ def _nix(call: Call) -> None:
     """Rate nix and the commands that it runs: `nix develop -c`, `nix shell … -c`, `nix-shell --run`."""
     strings = [word.text for word in call.words]
     verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
-    call.raise_to("MEDIUM", "builds or enters declared surroundings")
+    call.raise_to("MEDIUM", "builds or enters a declared environment")
     if verb in {"profile", "upgrade-nix"} or (verb == "run" and not _OWN_FLAKE.fullmatch(" ".join(strings))):
         call.raise_to("HIGH", Reason("runs or installs a package that is not installed", Trait.RUNS))
     for at, word in enumerate(call.words[:-1]):

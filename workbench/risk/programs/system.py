@@ -16,8 +16,8 @@ from workbench.risk.reason import MOUNTS, OTHER_RIGHTS, READS_PROCESS, RUNS_LATE
 from workbench.risk.shell.call import Call, Spec
 from workbench.risk.word import UNKNOWN, literal
 
-_ASKS = Spec("MEDIUM", "asks a service of the machine", operands="text")
-_FILES = Spec("MEDIUM", "asks a service of the machine", operands="read")
+_ASKS = Spec("MEDIUM", "queries a system service", operands="text")
+_FILES = Spec("MEDIUM", "queries a system service", operands="read")
 _BUS = Reason("has another process act, over the message bus", Trait.RUNS)
 _SERVICES = "changes services"
 _SESSIONS = "changes or ends sessions of this machine"
@@ -319,7 +319,7 @@ def _kill(call: Call) -> None:
     ):
         call.raise_to("HIGH", Reason("ends processes only known at run time, or all of them", Trait.UNCERTAIN))
     if any(_is_service(port) for word in call.words for port in _LISTENS.findall(word.raw)):
-        call.raise_to("HIGH", "ends a service or a data base")
+        call.raise_to("HIGH", "ends a service or a database")
     if call.name in {"killall5", "skill", "xkill"}:
         call.raise_to("HIGH", Reason("ends processes only known at run time, or all of them", Trait.UNCERTAIN))
     if call.name != "kill" and any(_WORKBENCH.search(text) for text in strings):

@@ -117,7 +117,7 @@ def _jq(call: Call) -> None:
 def _ps(call: Call) -> None:
     """Rate `ps`: the letter `e` without a dash shows the environment variables of each process."""
     if any(re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", word.text) for word in call.words[:1]):
-        call.raise_to("MEDIUM", Reason("prints the variables of processes, secrets among them", Trait.PRINTS_VARIABLES))
+        call.raise_to("MEDIUM", Reason("prints the variables of processes, including secrets", Trait.PRINTS_VARIABLES))
 
 
 def _printenv(call: Call) -> None:
@@ -281,7 +281,7 @@ def _awk_script(call: Call, script: Word) -> None:
     if len(script.text) <= _LONGEST_AWK:
         _short_awk_script(call, script)
     else:
-        call.raise_to("HIGH", f"an awk script longer than {_LONGEST_AWK:,} characters, so it was not analysed")
+        call.raise_to("HIGH", f"an awk script longer than {_LONGEST_AWK:,} characters, so it was not analyzed")
         call.opaque = "*"
 
 

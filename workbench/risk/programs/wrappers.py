@@ -82,7 +82,7 @@ def _exec(call: Call) -> None:
         if strings in ([], ["0"]) and any(re.match("0?<", redirect) for redirect in call.redirects):
             call.raise_to("HIGH", Reason("gives the shell commands from elsewhere", Trait.RUNS))
         return
-    call.raise_to("MEDIUM", "puts a program in the place of the shell")
+    call.raise_to("MEDIUM", "replaces the shell with a program")
     wrapper("-a")(call)
 
 
@@ -388,7 +388,7 @@ _TRACE = wrapper(
     plain="-f -c -C -t -tt -ttt -T -y -yy -v -q -r -i -k -w -n",
     writes="-o --output",
     high="-p --attach",
-    high_reason=Reason("reads the memory or surroundings of a process", Trait.READS),
+    high_reason=Reason("reads the memory or environment of a process", Trait.READS),
     risk="MEDIUM",
     reason="watches what a program does",
 )

@@ -41,7 +41,7 @@ def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) ->
     `tree` is the code's syntax tree, if it has already been parsed.
     """
     if around.depth > _DEEPEST:
-        return [Part(shortened(code), "HIGH", "too deeply nested to be analysed", opaque="*")]
+        return [Part(shortened(code), "HIGH", "too deeply nested to be analyzed", opaque="*")]
     hidden = hides(code)
     if hidden:
         return [Part(shortened(code), "HIGH", hidden, opaque="*")]
@@ -55,7 +55,7 @@ def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) ->
 
 def _why(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "too deeply nested to be analysed"
+        return "too deeply nested to be analyzed"
     return str(error) if isinstance(error, TooMuchCode) else failed(error)
 
 

@@ -81,11 +81,11 @@ def _unpacks(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 def _queries(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     for text in strings(judge.reading.values(call.args[0])) if call.args else []:
         if _LOSES_DATA.search(text):
-            judge.report(call, "HIGH", "changes or deletes data of a data base")
+            judge.report(call, "HIGH", "changes or deletes data in a database")
 
 
 def _loses(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    judge.report(call, "HIGH", "deletes data of a data base")
+    judge.report(call, "HIGH", "deletes data in a database")
 
 
 def _deletes(judge: Judge, call: ast.Call, of: ast.expr) -> None:

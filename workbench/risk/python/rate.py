@@ -263,7 +263,7 @@ def asks(judge: Judge, call: ast.Call, urls: Values) -> None:
             judge.report(call, "HIGH", "sends what it read to another machine")
         elif text.startswith(UNKNOWN):
             judge.report(
-                call, "MEDIUM", Reason("reads from an address only known at run time", Trait.UNCERTAIN | Trait.READS)
+                call, "MEDIUM", Reason("reads from a URL only known at run time", Trait.UNCERTAIN | Trait.READS)
             )
         elif text.startswith("file:"):
             judge.uses(call, (re.sub(r"\Afile:/*", "/", text),), "read")

@@ -28,13 +28,13 @@ def parsed(code: str) -> ast.Module:
     if len(code) > LONGEST:
         raise TooMuchCode(too_long(LONGEST))
     if code.count("\n") + code.count(";") > _MOST_LINES:
-        raise TooMuchCode(f"has more than {_MOST_LINES:,} lines, so it was not analysed")
+        raise TooMuchCode(f"has more than {_MOST_LINES:,} lines, so it was not analyzed")
     try:
         with _QUIETLY, warnings.catch_warnings():  # do not show the user warnings about the code
             warnings.simplefilter("ignore")
             return ast.parse(code)
     except (RecursionError, MemoryError):
-        raise TooMuchCode("too deeply nested to be analysed") from None
+        raise TooMuchCode("too deeply nested to be analyzed") from None
     except ValueError as error:  # such as a NUL
         raise SyntaxError(str(error)) from None
 

@@ -80,7 +80,7 @@ def declared(scan: Scan, node: Node) -> None:
         says(scan, scan.reader.raw(node), NAMEREF)
         scan.distrust(names_in(scan.reader.raw(node)))
     if node.type == "unset_command" and re.match(r"unset\s+-\w*f", scan.reader.raw(node)):
-        scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "takes a function from later commands"))
+        scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "removes a function for later commands"))
     for child in node.children:
         if child.type == "variable_assignment":
             assigned(scan, child, exported="x" in marks or "r" in marks)

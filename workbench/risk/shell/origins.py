@@ -15,7 +15,7 @@ from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.words import DIGITS, NUMBERS, ansi_text, without_counts
 from workbench.risk.word import UNKNOWN, Word
 
-FROM_OUTSIDE = Reason("reckons with a value from outside, which may run as code", Trait.RUNS)
+FROM_OUTSIDE = Reason("calculates with a value from outside, which may run as code", Trait.RUNS)
 UNKNOWN_VALUE = Reason("does arithmetic with an unknown value, which may run as code", Trait.UNCERTAIN)
 ARGUMENTS = "@"
 """The name that stands for all arguments of functions and of the shell."""

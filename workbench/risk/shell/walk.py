@@ -328,7 +328,7 @@ def _function(scan: Scan, node: Node) -> None:
     called = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)) if name else 2
     risk, reason = "MEDIUM", "defines a function for later commands"
     if scan.programs.recognizes(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
-        risk, reason = "HIGH", Reason("puts a function in the place of a command", Trait.RUNS)
+        risk, reason = "HIGH", Reason("replaces a command with a function", Trait.RUNS)
     elif called > 1:
         risk, reason = "HIGH", "a function that calls itself"
     moves = {moves_caller(child) for child in node.children if child != name_node}

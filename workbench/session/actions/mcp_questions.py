@@ -175,7 +175,7 @@ class CallAsker:
         verdict = self._decided(assessed, seconds) if asks else self._by_mode(assessed, ruling)
         if verdict != "approved":
             self._report_events(not_run(action_id, _REJECTED if verdict else _NO_ANSWER))
-            raise NotAllowed(f"the {self._agent} wanted an answer of the model: {_REJECTED if verdict else _NO_ANSWER}")
+            raise NotAllowed(f"the {self._agent} wanted a model response: {_REJECTED if verdict else _NO_ANSWER}")
 
     def _decided(self, assessed: ActionAssessed, seconds: float) -> Verdict | None:
         verdict = self._waited(ServerQuestion(assessed.action_id, takes_text=False), assessed, seconds).verdict

@@ -418,7 +418,7 @@ def _last_seq(db: sqlite3.Connection) -> int:
 
 _ADVICE = {
     "SQLITE_FULL": "the disk is full; free some space",
-    "SQLITE_IOERR": "the disk failed, is full or read-only; free some space and look at the disk",
+    "SQLITE_IOERR": "the disk failed, is full or read-only; free some space and check the disk",
     "SQLITE_READONLY": "it cannot be written; check its permissions and those of its directory",
     "SQLITE_CANTOPEN": "it cannot be opened; check its permissions and those of its directory",
     "SQLITE_PERM": "it cannot be opened; check its permissions and those of its directory",

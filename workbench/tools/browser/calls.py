@@ -84,13 +84,13 @@ def _url(value: Any) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise CallError(f"{value!r} is not an address") from None
+        raise CallError(f"{value!r} is not a URL") from None
     if url == "about:blank":
         return url
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise CallError(f"{value!r} cannot be opened: an address starts with http:// or https:// and names a host")
+        raise CallError(f"{value!r} cannot be opened: a URL starts with http:// or https:// and names a host")
     if parts.username is not None or parts.password is not None:
-        raise CallError("an address must not contain a name or a password")
+        raise CallError("a URL must not contain a user name or a password")
     return url
 
 

@@ -90,7 +90,7 @@ class Gate:
             await self._pass(reader, writer)
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             with contextlib.suppress(OSError):
-                writer.write(_answer(502, "Bad Gateway", "This address could not be reached."))
+                writer.write(_answer(502, "Bad Gateway", "This URL could not be reached."))
         finally:
             await _closed(writer)
 
@@ -186,7 +186,7 @@ class Gate:
 
     def _refuse(self, writer: asyncio.StreamWriter, endpoint: Endpoint, why: str) -> None:
         self._note_refusal(f"{_not_reached(endpoint)}{why}" if why else "")
-        writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
+        writer.write(_answer(403, "Forbidden", "This URL may not be reached from this browser."))
 
 
 def _not_reached(endpoint: Endpoint) -> str:

@@ -95,7 +95,7 @@ class Shell:
         output = (self._background.collect().text + self.stream.collect().text).strip()
         if self.mark is None:
             self.terminal.close()
-            raise ShellError(f"bash did not come to its prompt. {output}".strip())
+            raise ShellError(f"bash did not reach its prompt. {output}".strip())
 
     @property
     def ended(self) -> bool:

@@ -50,7 +50,7 @@ def find_interpreter(workspace: Path, named: str = "") -> Interpreter:
     if importlib.util.find_spec("IPython") is not None:
         return Interpreter(sys.executable, False)
     raise NoIPython(
-        f"There is no IPython: neither in {venv} nor beside the workbench. Install it in the workspace "
+        f"There is no IPython: neither in {venv} nor in the environment of ohw. Install it in the workspace "
         "(`.venv/bin/python -m pip install ipython`, or `uv pip install ipython`)."
     )
 
@@ -121,7 +121,9 @@ class Kernels:
         if end != "answer":
             self.end()
             excerpt = output.decode(errors="replace").strip()[-_MOST_OUTPUT:]
-            why = {"time": "it did not get ready", "stop": "it was interrupted while it started"}.get(end, "it ended")
+            why = {"time": "it was not ready in time", "stop": "it was interrupted while it started"}.get(
+                end, "it ended"
+            )
             raise KernelError(
                 f"IPython could not be started with {interpreter.python}: {why}.{f' {excerpt}' if excerpt else ''}"
             )

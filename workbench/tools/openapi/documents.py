@@ -278,5 +278,5 @@ def _fetched(url: str) -> bytes:
     except OutOfTime as error:
         raise BadDocument(f"no answer within {_SECONDS:g} seconds") from error
     if not got.is_good or got.cut:
-        raise BadDocument(f"the server answered {got.status_line}" if not got.is_good else "it did not come whole")
+        raise BadDocument(f"the server answered {got.status_line}" if not got.is_good else "it arrived incomplete")
     return got.content

@@ -60,7 +60,7 @@ def read_source(name: str, table: object) -> Source:
             hint = f"; did you mean {near}?" if near else f"; known are {', '.join(_KINDS)}"
             raise UsageError(f"{name} has no entry {entry!r}{hint}")
     if not str(table.get("document") or "").strip():
-        raise UsageError(f"{name}.document is missing: a file or an address")
+        raise UsageError(f"{name}.document is missing: a file or a URL")
     return Source(name=name, **{entry: _checked(f"{name}.{entry}", entry, value) for entry, value in table.items()})
 
 
@@ -88,10 +88,10 @@ def _is_time(value: object) -> bool:
 
 
 _KINDS = {
-    "document": (_is_text, "a file or an address"),
+    "document": (_is_text, "a file or a URL"),
     "base_url": (
         lambda value: isinstance(value, str) and bool(_URL.match(value)),
-        "an address such as https://api.example.org",
+        "a URL such as https://api.example.org",
     ),
     "key_env": (_is_text, "the name of an environment variable"),
     "auth": (_is_table, 'a table such as { SchemeName = "VARIABLE" }'),

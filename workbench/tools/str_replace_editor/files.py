@@ -256,7 +256,7 @@ class Files:
                 self._undo.drop(path)
                 return self.undoing(path)
             raise EditorError(
-                f"{path} was changed by something else after the last edit, and taking that edit back would lose the "
+                f"{path} was changed by something else after the last edit, and undoing that edit would lose the "
                 "change. View the file and make the opposite edit with `str_replace`."
             )
         coding, before = self.decoded(path, raw)

@@ -93,7 +93,7 @@ def _beyond(view_range: Sequence[int] | None, count: int) -> str:
 
 
 def _notes(text: str, coding: Coding) -> str:
-    """Return a line about invisible properties: encoding, line endings, missing final newline; empty if there are none."""
+    """Return a line about invisible properties: encoding, line endings, missing final newline; else empty."""
     crlf, newlines = text.count("\r\n"), text.count("\n")
     source = f" ({coding.source})" if coding.source else ""
     notes = [f"encoding {coding.encoding}{source}"] if coding.encoding != "utf-8" else []

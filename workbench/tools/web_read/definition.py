@@ -21,14 +21,14 @@ _DESCRIPTION = """Read a page of the web by its address; the result is its main 
 * Works for HTML, PDF, plain text, JSON and the like. Scripts are not run: a page that they build shows little or nothing.
 * A long page comes in parts, each with its number and how many there are: ask for the next with `page`.
 * What was read once is kept for the session; `fresh` fetches it again. `part` "all" adds menus, side columns and footers.
-* Only public addresses, by GET, without signing in. Never put keys or private data into an address."""  # noqa: E501
+* Only public addresses, by GET, without signing in. Never put keys or private data into a URL."""  # noqa: E501
 _SHORT = "Read a page of the web (HTML, PDF, text) as Markdown; long ones in parts by `page`."
 
 
 class WebReadAction(Action):
     """The URL of a page, and which part of its text."""
 
-    url: str = Field(min_length=1, max_length=8_000, description="The whole address, with https://.")
+    url: str = Field(min_length=1, max_length=8_000, description="The complete URL, with https://.")
     page: int = Field(1, ge=1, description="Which part of a long page, from 1.")
     part: Literal["main", "all"] = Field("main", description="Its main text, or everything on it.")
     fresh: bool = Field(False, description="True: fetch it again, although it was read before.")
