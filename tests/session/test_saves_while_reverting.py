@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.files import atomic
 from workbench.files.root_directory import SYSTEM
 from workbench.protocol.events import FileDelta
-from workbench.protocol.stand_ins import stand_in
+from workbench.protocol.placeholders import placeholder
 from workbench.session.workspace import restore as restoring
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.restore import restore_paths
@@ -107,7 +107,7 @@ def test_save_during_the_revert_of_a_deletion_is_kept(repository, monkeypatch, n
     version, path = repository.snapshot(), repository.workspace / name
     (change,) = [each for each in repository.files_of(version) if each.path == name]
     cut = "" if name == "file" else "binary"
-    text = stand_in("binary", 1, change.after) if cut else "then\n"
+    text = placeholder("binary", 1, change.after) if cut else "then\n"
     path.unlink()
     saving_late(monkeypatch, path, save)
     delta = FileDelta(path=str(path), before=None, after=text, version=version, cut=cut)
@@ -129,7 +129,7 @@ def test_save_during_the_deletion_of_a_new_file_is_kept(repository, monkeypatch,
     monkeypatch.setattr(atomic, "remove", late)
     cut = "binary" if b"\0" in content else ""
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    text = stand_in("binary", len(content), blob) if cut else content.decode()
+    text = placeholder("binary", len(content), blob) if cut else content.decode()
     delta = FileDelta(path=str(path), before=text, after=None, cut=cut)
     with pytest.raises(RevertError, match="changed by something else"):
         revert([delta], repository.root, repository)

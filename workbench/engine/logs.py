@@ -1,4 +1,4 @@
-"""The log file of an engine: small, rotated, safe to print; set up once by `python -m workbench.engine`."""
+"""The log file of an engine: small, rotated, safe to print; set up once by `workbench.engine.process`."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
 from workbench.risk.reason import Trait
 from workbench.rules.command_forms import hides_from, plain_forms
-from workbench.rules.drivers import may_drive
 from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
 from workbench.rules.rule import Rule, slips_by
 from workbench.rules.script_content import content_hash, script_of
 from workbench.rules.subject import EDITS, Subject
+from workbench.rules.substitute_programs import may_drive
 
 _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"

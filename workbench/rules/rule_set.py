@@ -15,12 +15,12 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part
 from workbench.risk.executed.scripts import Script, scripts_run
 from workbench.risk.paths import PathContext, words
-from workbench.rules.drivers import library_for
 from workbench.rules.indirect_paths import base_of, linked_by, reaches, takes_in
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
 from workbench.rules.rule_files import RuleFile, read_rules
 from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
 from workbench.rules.subject import EDITS, Subject
+from workbench.rules.substitute_programs import library_for
 from workbench.rules.whole_trees import is_of_sources
 from workbench.text import visible_path
 from workbench.tools.execute_bash import NAME as SHELL

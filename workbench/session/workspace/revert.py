@@ -21,7 +21,7 @@ from workbench.files.encodings import Coding, reading_as
 from workbench.files.root_directory import SYSTEM, Root, real_path
 from workbench.files.text_file import EditorError, decoded, encoded, read_bytes, reading_of
 from workbench.protocol.events import FileDelta
-from workbench.protocol.stand_ins import stands_for
+from workbench.protocol.placeholders import is_placeholder_of
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.restore import bytes_at, write
@@ -124,8 +124,8 @@ def _changed(file: FileDelta) -> RevertError:
 
 
 def _is_content(content: str | None, raw: bytes, blob: str) -> bool:
-    """Return whether a delta's content equals these bytes: either its stand-in line or its text matches."""
-    return stands_for(content, blob) or (content is not None and reading_as(raw, content) is not None)
+    """Return whether a delta's content equals these bytes: either its placeholder line or its text matches."""
+    return is_placeholder_of(content, blob) or (content is not None and reading_as(raw, content) is not None)
 
 
 def _blob_of(raw: bytes) -> str:
@@ -170,7 +170,7 @@ def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
     if entry is None:
         return None
     change, metadata = entry
-    matches = bool(file.cut) and stands_for(file.after, change.after)
+    matches = bool(file.cut) and is_placeholder_of(file.after, change.after)
     if not matches and not change.has_link:
         matches = _is_content(file.after, repository.contents([change.after])[change.after], change.after)
     return _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if matches else None

@@ -20,7 +20,7 @@ from workbench.files.root_directory import real_path
 from workbench.files.text_file import EditorError, decoded, decoded_versions
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
-from workbench.protocol.stand_ins import NOT_STORED, TOO_LARGE, stand_in, stands_for
+from workbench.protocol.placeholders import NOT_STORED, TOO_LARGE, is_placeholder_of, placeholder
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, visible_path, well_formed
@@ -75,7 +75,7 @@ def _is_recorded(change: Change, file: FileDelta, recorded: Mapping[str, str | N
     if file.path not in recorded:
         return False
     content = recorded[file.path]
-    return content == file.after or (bool(change.after) and stands_for(content, change.after))
+    return content == file.after or (bool(change.after) and is_placeholder_of(content, change.after))
 
 
 def _blobs(changes: Sequence[Change]) -> list[str]:
@@ -90,7 +90,7 @@ def _delta(
     is_skipped = not change.after and change.path in repository.skipped
     if isinstance(before, _NoText) or isinstance(after, _NoText) or change.has_link or is_skipped:
         cut = TOO_LARGE if is_skipped else _reason(change, before, after)
-        lines = [stand_in(cut, sizes.get(blob, 0), blob) if blob else None for blob in (change.before, change.after)]
+        lines = [placeholder(cut, sizes.get(blob, 0), blob) if blob else None for blob in (change.before, change.after)]
         lines[1] = f"({cut})\n" if is_skipped else lines[1]
         return FileDelta(path=path, before=lines[0], after=lines[1], cut=cut)
     return FileDelta(path=path, before=before, after=after)

@@ -25,7 +25,7 @@ class FileRevert:
     what: str
     verb: str = "Reverted"
     note: str = ""
-    """Why the contents are stand-in lines instead of the file's text; empty if they are its text."""
+    """Why the contents are placeholder lines instead of the file's text; empty if they are its text."""
     version: str = ""
     """The version that may hold the target text; `version_now` may hold the current one."""
     version_now: str = ""

@@ -19,7 +19,7 @@ from workbench.client.client import Client
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import RevertFiles
-from workbench.protocol.stand_ins import READABLE, blob_named
+from workbench.protocol.placeholders import READABLE, blob_in_placeholder
 from workbench.view.diff.rows import Side
 from workbench.view.review.json_file import keep_json, read_json
 from workbench.view.review.reviewed import ReviewedFiles
@@ -287,7 +287,7 @@ def _copies(files: dict[str, FileState]) -> list[FileState]:
 
 def is_stored(file: FileState) -> bool:
     """Return whether the file versions may contain texts that the log lacks."""
-    return file.note in READABLE and any(map(blob_named, (file.before, file.after)))
+    return file.note in READABLE and any(map(blob_in_placeholder, (file.before, file.after)))
 
 
 class Watching(Protocol):

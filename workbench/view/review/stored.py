@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.files.text_file import EditorError, decoded_versions
-from workbench.protocol.stand_ins import blob_named
+from workbench.protocol.placeholders import blob_in_placeholder
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.view.state import FileState
 
@@ -33,6 +33,6 @@ def with_stored_content(file: FileState, workspace: Path) -> FileState:
 
 
 def _raw(repository: SnapshotRepository, content: str | None) -> bytes | None:
-    """Return the bytes of the text that a stand-in line replaces; None if the content is not such a line."""
-    blob = blob_named(content)
+    """Return the bytes of the text that a placeholder line replaces; None if the content is not such a line."""
+    blob = blob_in_placeholder(content)
     return next(iter(repository.contents([blob]).values())) if blob else None

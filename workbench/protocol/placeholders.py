@@ -14,17 +14,17 @@ _ID_LENGTH: Final = 12
 _LINE: Final = lazy_pattern(rf"\([a-z ]+, [0-9,]+ bytes, ([0-9a-f]{{{_ID_LENGTH}}})\)\n")
 
 
-def stand_in(cut: str, size: int, blob: str) -> str:
+def placeholder(cut: str, size: int, blob: str) -> str:
     """Return the placeholder for content that an event does not store; it is different for each content."""
     return f"({cut}, {size:,} bytes, {blob[:_ID_LENGTH]})\n"
 
 
-def stands_for(line: str | None, blob: str) -> bool:
+def is_placeholder_of(line: str | None, blob: str) -> bool:
     """Return whether this line is the placeholder for the content of the blob."""
     return line is not None and line.endswith(f" bytes, {blob[:_ID_LENGTH]})\n")
 
 
-def blob_named(line: str | None) -> str:
+def blob_in_placeholder(line: str | None) -> str:
     """Return the first characters of the blob ID in a placeholder; empty for any other line."""
     match = _LINE.fullmatch(line or "")
     return match[1] if match else ""
