@@ -14,7 +14,7 @@ class BudgetExhausted(WorkbenchError):
 
 
 class Budget:
-    """The part of a session's limits that remains for its sub-agents, which ask from their own threads."""
+    """The part of a session's limits that remains for its sub-agents, which query it from their own threads."""
 
     def __init__(self, limits: Limits, state: State, tokens: TokenCount) -> None:
         self._limits = limits

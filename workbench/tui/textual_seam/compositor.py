@@ -20,9 +20,9 @@ class FrontToBackCompositor(Compositor):
     """A compositor that does not render the covered parts of widgets, and reports every widget that was resized.
 
     Reason: Textual 8.2.8 renders every widget on the changed lines, containers under their content too, and cuts each
-    line at the edges of all of them. Here only the changed spans are filled. And it compares a layout with the last
-    map, which a request for the whole map between a change and its layout has renewed: no resize is reported then, and
-    the timeline no longer follows its end.
+    line at the edges of all of them. Here only the changed spans are filled. It also compares each layout
+    with the last map. If the whole map was requested between a change and its layout, that map is already new: no resize
+    is reported, and the timeline no longer follows its end.
     Upstream: `Compositor.render_partial_update`, `_render_chops` and `reflow`; `_dirty_regions`, `_full_map` and
     `_regions_to_spans` are read.
     Without it: `LowLatencyScreen` keeps Textual's compositor when this module cannot be imported; an override that is
