@@ -21,8 +21,8 @@ class FrontToBackCompositor(Compositor):
 
     Reason: Textual 8.2.8 renders every widget on the changed lines, containers under their content too, and cuts each
     line at the edges of all of them. Here only the changed spans are filled. It also compares each layout
-    with the last map. If the whole map was requested between a change and its layout, that map is already new: no resize
-    is reported, and the timeline no longer follows its end.
+    with the last map. If the whole map was requested between a change and its layout, that map is new already: no
+    resize is reported, and the timeline no longer follows its end.
     Upstream: `Compositor.render_partial_update`, `_render_chops` and `reflow`; `_dirty_regions`, `_full_map` and
     `_regions_to_spans` are read.
     Without it: `LowLatencyScreen` keeps Textual's compositor when this module cannot be imported; an override that is
