@@ -81,12 +81,28 @@ async def test_keys_after_a_panel_key_go_to_the_panel(size):
         await wait_until(pilot, lambda: len(app.state.actions) > 3)
         prompt, timeline = app.screen.query_one(Prompt), app.screen.query_one(Timeline)
         await wait_until(pilot, lambda: timeline.virtual_size.height > 3)
-        burst(app, "h", "f2", "home", "down", "q")
+        burst(app, "h", "f2", "home", "down")
         await wait_until(pilot, lambda: timeline.has_focus)
         await wait_until(pilot, lambda: prompt.text == "h")
         assert timeline.cursor == 1
         burst(app, "f2" if size[0] < 100 else "escape")
         await wait_until(pilot, lambda: prompt.has_focus)
+
+
+@pytest.mark.parametrize("keys", [("f2",), ("f3",), ("f4",), ("tab",), ("tab", "k")])
+async def test_text_typed_or_pasted_into_a_panel_reaches_the_prompt_whole(keys):
+    app = workbench_app(FakeClient(finished()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: len(app.state.actions) > 3)
+        prompt = app.screen.query_one(Prompt)
+        burst(app, *keys, *"nothing, jdg. ")
+        await wait_until(pilot, lambda: prompt.text == "nothing, jdg. ")
+        burst(app, *keys)
+        await wait_until(pilot, lambda: not prompt.has_focus)
+        app.post_message(events.Paste("pasted\nlines"))
+        burst(app, *" j, k")
+        await wait_until(pilot, lambda: prompt.text == "nothing, jdg. pasted\nlines j, k")
+        assert prompt.has_focus
 
 
 async def test_letters_after_escape_and_a_filter_key_go_where_those_lead():

@@ -5,6 +5,7 @@ from textual import events as keys
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
+from tests.tui.test_key_bursts import burst
 from workbench.protocol import events as ev
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.composer import Composer
@@ -48,9 +49,7 @@ async def test_queued_message_is_edited_in_the_prompt_or_dropped():
         assert "linter" not in plain(queue)
         assert prompt.has_focus
         prompt.load_text("")
-        await pilot.press("up")
-        await wait_until(pilot, lambda: queue.has_focus)
-        await pilot.press("delete")
+        burst(app, "up", "delete")
         await wait_until(pilot, lambda: len(client.commands) == 2)
         last = next(event.seq for event in script.events if getattr(event, "text", "") == "then commit")
         assert client.commands[-1] == ("withdraw", last)

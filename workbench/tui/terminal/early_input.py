@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from workbench.tui import keystrokes
-from workbench.tui.textual_seam.screen import binding_owner
+from workbench.tui.textual_seam.screen import binding_owner, own_bindings
 
 _ROUNDS: Final = 2
 """Round trips from the focused widget up to the app: one for the key, one for the messages that its action sent."""
@@ -32,8 +32,8 @@ class EarlyInput:
         self._app = app
         self._deliver = deliver
         self._opening: Screen[Any] | None = None
-        # A key that may move the focus; set until all its effects are done.
-        self._pending: events.Key | None = None
+        # Input that may move the focus; set until all its effects are done.
+        self._pending: events.Key | events.Paste | None = None
         self._held: tuple[events.Key | events.Paste, ...] = ()
 
     def hold_until_painted(self, screen: Screen[Any]) -> None:
@@ -66,8 +66,8 @@ class EarlyInput:
         return self._opening is not None and self._opening is self._app.screen
 
     async def _pass_on(self, event: events.Key | events.Paste) -> None:
-        """Deliver input to the focused widget; if it is a key that may move the focus, hold the input that follows."""
-        if isinstance(event, events.Key) and self._may_move_focus(event):
+        """Deliver input to the focused widget; if it may move the focus, hold the input that follows."""
+        if self._may_move_focus(event):
             self._pending = event
             await self._deliver(event)
             self._app.set_timer(_PATIENCE, partial(self._finish, event))
@@ -75,20 +75,26 @@ class EarlyInput:
         else:
             await self._deliver(event)
 
-    def _may_move_focus(self, event: events.Key) -> bool:
-        """Return whether a key has a binding that runs later, and so could be overtaken by the keys that follow."""
-        focused = self._app.focused
-        if event.is_printable and isinstance(focused, Input | TextArea):
-            return False
-        owner = binding_owner(self._app.screen, event.key)
-        return owner is not None and (owner is not focused or not getattr(focused, "runs_own_bindings", False))
+    def _may_move_focus(self, event: events.Key | events.Paste) -> bool:
+        """Return whether the input is for a binding that runs later, or for the prompt from a panel.
 
-    def _wait_behind(self, key: events.Key, node: DOMNode, rounds: int) -> None:
+        The input that follows could overtake it.
+        """
+        focused = self._app.focused
+        is_field = isinstance(focused, Input | TextArea)
+        if isinstance(event, events.Paste) or (is_field and event.is_printable):
+            return not is_field
+        owner = binding_owner(self._app.screen, event.key)
+        if owner is None:
+            return event.is_printable
+        return owner is not focused or not _runs_at_once(focused, event.key)
+
+    def _wait_behind(self, key: events.Key | events.Paste, node: DOMNode, rounds: int) -> None:
         """Wait until a node has handled its queued messages, then continue with its parent."""
         if not node.call_later(self._climb, key, node, rounds):
             self._climb(key, node, rounds)
 
-    def _climb(self, key: events.Key, node: DOMNode, rounds: int) -> None:
+    def _climb(self, key: events.Key | events.Paste, node: DOMNode, rounds: int) -> None:
         """Wait for the parent; at the top, begin the next round or finish."""
         parent = node.parent
         if parent is not None:
@@ -98,7 +104,7 @@ class EarlyInput:
         else:
             self._app.call_later(self._finish, key)
 
-    async def _finish(self, key: events.Key) -> None:
+    async def _finish(self, key: events.Key | events.Paste) -> None:
         """Deliver the input held after this key, if the key is still pending."""
         if key is self._pending:
             self._pending = None
@@ -112,3 +118,13 @@ class EarlyInput:
         self._opening, held, self._held = None, self._held, ()
         for event in held:
             await self.receive(event)
+
+
+def _runs_at_once(node: DOMNode, key: str) -> bool:
+    """Return whether a node itself runs its binding of a key and keeps the focus.
+
+    A disabled action is left to an ancestor, and the up key in an empty prompt may lead to the queued messages.
+    """
+    actions = [each.action for each in own_bindings(node).get(key, ()) if node.check_action(each.action, ())]
+    leads_away = "cursor_up" in actions and isinstance(node, TextArea) and not node.text
+    return bool(actions) and not leads_away and getattr(node, "runs_own_bindings", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -179,10 +179,30 @@ class Composer(Vertical):
         self.query_one(Prompt).action_complete()
         self.query_one(Prompt).focus()
 
-    @on(QueueList.Exited)
-    def on_queue_list_exited(self, exited: QueueList.Exited) -> None:
-        """Go back to the prompt, and insert the letter that was typed."""
+    def type_in(self, text: str) -> None:
+        """Insert what was typed while a panel had the focus, and focus the prompt at once, for the next key."""
+        prompt = self.query_one(Prompt)
+        prompt.type_in(text)
+        focus_now(prompt)
+
+    def paste(self, text: str) -> None:
+        """Paste what was pasted while a panel had the focus, and focus the prompt at once."""
         prompt = self.query_one(Prompt)
         focus_now(prompt)
-        if exited.typed:
-            prompt.type_in(exited.typed)
+        prompt.post_message(events.Paste(text))
+
+    def on_key(self, event: events.Key) -> None:
+        """Type a character that is no key of the queue into the prompt."""
+        if event.is_printable and event.character:
+            event.stop()
+            self.type_in(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Paste into the prompt what was pasted into the queue."""
+        event.stop()
+        self.paste(event.text)
+
+    @on(QueueList.Exited)
+    def on_queue_list_exited(self) -> None:
+        """Go back to the prompt."""
+        focus_now(self.query_one(Prompt))

@@ -38,11 +38,7 @@ class QueueList(Widget, can_focus=True):
             self.item, self.edit = item, edit
 
     class Exited(Message):
-        """Posted when the focus goes back to the prompt; `typed` is a letter for it."""
-
-        def __init__(self, typed: str = "") -> None:
-            super().__init__()
-            self.typed = typed
+        """Posted when the focus goes back to the prompt."""
 
     def __init__(self) -> None:
         super().__init__(id="queue")
@@ -89,12 +85,6 @@ class QueueList(Widget, can_focus=True):
         if self._items and self._items[self.at].seq not in self._asked:
             self._asked.add(self._items[self.at].seq)
             self.post_message(self.Withdrawn(self._items[self.at], edit=edit))
-
-    def on_key(self, event: events.Key) -> None:
-        """Pass letters on to the prompt."""
-        if event.is_printable and event.character:
-            event.stop()
-            self.post_message(self.Exited(event.character))
 
     def on_focus(self) -> None:
         """Highlight the chosen row."""

@@ -112,12 +112,6 @@ class Welcome(Widget):
         if (number := event.style.meta.get("entry")) is not None:
             await self.action_choose(number)
 
-    def on_key(self, event: events.Key) -> None:
-        """Pass keys that are typed while this widget has the focus to the prompt."""
-        if event.is_printable and event.character:
-            event.stop()
-            self.screen.query_one(Prompt).type_in(event.character)
-
     def action_move(self, by: int) -> None:
         """Move the cursor."""
         self._at = max(0, min(len(self._visible_entries) - 1, self._at + by))

@@ -25,6 +25,7 @@ from workbench.tui.screens.main.borders import PanelBorders
 from workbench.tui.screens.main.event_feed import ALL_EARLIER, SessionFeed
 from workbench.tui.screens.main.search import SessionSearch
 from workbench.tui.widgets.changes_panel import ChangesPanel
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side_panels import PANELS, PanelTabs, SidePanels, panel_titles
@@ -78,7 +79,12 @@ class SessionView(Horizontal):
         self._borders = PanelBorders(self.side)
         self._state = state
         self._feed = SessionFeed(
-            client, state, show, start_worker=self.run_worker, is_behind=self._is_behind, can_drop=self._can_drop
+            client,
+            state,
+            show,
+            start_worker=self.run_worker,
+            is_behind=lambda: self.conversation.is_attached and self.conversation.is_behind,
+            can_drop=self._can_drop,
         )
         self.search = SessionSearch(state, self.conversation, self.side, self._feed.load_until)
         self._show = show
@@ -96,7 +102,7 @@ class SessionView(Horizontal):
             self._show_live(changed)
             return
         self.show_pending(pending)
-        self.conversation.display = self._has_items
+        self.conversation.display = bool(self._state.items or self._state.live)
         self.conversation.show(self._state, changed)
         self.side.show(self._state, changed)
         self.side.entitle(panel_titles(self._state, self.side.query_one(Timeline)))
@@ -111,7 +117,7 @@ class SessionView(Horizontal):
 
     def show_pending(self, pending: Sequence[str]) -> None:
         """Show the welcome text or the pending messages while the conversation is empty."""
-        self._welcome.show(pending, is_needed=not self._has_items)
+        self._welcome.show(pending, is_needed=not (self._state.items or self._state.live))
 
     def start(self) -> None:
         """Begin to follow the session."""
@@ -213,6 +219,21 @@ class SessionView(Horizontal):
         """Unfold the panel whose tab was clicked."""
         self.open_panel(message.panel)
 
+    def on_key(self, event: events.Key) -> None:
+        """Type a character that is no key of the focused panel into the prompt."""
+        active = self.screen.active_bindings.get(event.key)
+        is_key = active is not None and active.enabled
+        if active is not None and active.binding.action.startswith("match("):
+            is_key = bool(self.search.words)
+        if event.is_printable and event.character and not is_key:
+            event.stop()
+            self.screen.query_one(Composer).type_in(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Paste into the prompt what was pasted into a panel."""
+        event.stop()
+        self.screen.query_one(Composer).paste(event.text)
+
     def on_resize(self) -> None:
         """Reset panel sizes that were chosen at another screen size."""
         self._borders.reset_after_resize()
@@ -233,19 +254,11 @@ class SessionView(Horizontal):
             self._borders.release()
             self.screen.clear_selection()
 
-    def _is_behind(self) -> bool:
-        """Return whether the conversation is still mounting or removing widgets; False once it is unmounted."""
-        return self.conversation.is_attached and self.conversation.is_behind
-
     def _can_drop(self, count: int) -> bool:
         """Return whether the first `count` items are out of sight and neither a filter nor a search is active."""
         timeline = self.side.query_one(Timeline)
         is_followed = self.conversation.can_lose(count) and timeline.is_at_end
         return is_followed and not timeline.rows.is_filtered and not self.search.words
-
-    @property
-    def _has_items(self) -> bool:
-        return bool(self._state.items or self._state.live)
 
     def _leave_zoom(self, name: str) -> None:
         """End the zoom unless the panel of this name is the zoomed one."""
