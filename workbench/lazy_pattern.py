@@ -22,6 +22,8 @@ class _LazyPattern:
         return re.compile(self._source, self._flags)
 
     def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):  # asked for by copies, before the instance has its source
+            raise AttributeError(name)
         # A method that was used once is found on the instance from then on, as fast as on the compiled pattern.
         value = getattr(self._compiled, name)
         setattr(self, name, value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
+import pickle
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -44,6 +46,8 @@ def test_a_lazy_pattern_has_what_a_pattern_has():
     assert words.sub("-", "two words") == "- -"
     assert (pairs.groups, pairs.pattern) == (2, rb"(?P<name>\w)=(\w)")
     assert pairs.fullmatch(b"A=b")["name"] == b"A"
+    assert copy.copy(lazy_pattern("a+")).fullmatch("aa")
+    assert pickle.loads(pickle.dumps(lazy_pattern("a+"))).fullmatch("aa")
     with pytest.raises(re.error):
         lazy_pattern("(").match("")
 

@@ -1,7 +1,9 @@
 """Reasons are for the user: what decides anything asks for their traits and never reads their text."""
 
 import ast
+import pickle
 from collections.abc import Iterator
+from copy import copy, deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,6 +109,31 @@ def test_reason_that_says_what_runs_has_the_trait(rate, texts):
     named = [part for part in parts if part.reason.startswith(verbs)]
     assert len(named) > 20
     assert [part.reason for part in named if Trait.RUNS not in part.traits] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("deny in secrets/**", "foobar sync --host 0.0.0.0"),
+        ("deny in secrets/**", "foobar --plugin /tmp/p.so sync"),
+        ("deny in secrets/**", "chezmoi apply --force"),
+        ("deny $ curl *", "gotty -w bash"),
+        ("deny $ curl *", "tar -xPf a.tar --to-command=./x"),
+        ("deny $ curl *", "vim -c '!cu\"\"rl x' /etc/passwd"),
+        ("deny $ curl *", "git push --force --receive-pack=./x o m"),
+    ],
+)
+def test_what_makes_a_command_riskier_hides_no_trait_from_rules(rule, line):
+    assert _line(line)[0].risk == "HIGH"
+    deciding_rule = deciding([parse_rule(rule)], _line(line)[1])
+    assert deciding_rule is not None
+    assert deciding_rule.verdict == "ask"
+
+
+def test_reason_keeps_its_traits_in_copies():
+    reason = Reason("runs another program", Trait.RUNS)
+    for copied in (copy(reason), deepcopy(reason), pickle.loads(pickle.dumps(reason))):
+        assert (copied, copied.traits) == (reason, Trait.RUNS)
 
 
 def test_ratings_are_recorded_with_plain_text():

@@ -167,13 +167,13 @@ def end_running() -> None:
 def end_process(status: int) -> NoReturn:
     """End this process without the interpreter's own end, which frees all objects: up to 0.4 s after a screen.
 
-    Waits for threads that are not daemons, as the interpreter does. Raises OSError if the output cannot be written.
+    Waits up to 5 s for each thread that is not a daemon. Raises OSError if the output cannot be written.
     """
     import threading
 
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+            thread.join(5)  # the idle threads of an executor end only with the interpreter
     end_running()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -48,6 +48,10 @@ class Reason(str):
         reason.traits = traits
         return reason
 
+    def __getnewargs__(self) -> tuple[str, Trait]:  # type: ignore[override]
+        """Return what a copy is made of."""
+        return str(self), self.traits
+
     @property
     def cell(self) -> str:
         """The reason as a cell of a table: `TEXT [TRAIT TRAIT]`; `from_cell` parses it."""
@@ -62,6 +66,12 @@ def traits_of(reason: str) -> Trait:
 def reworded(reason: str, text: str) -> str:
     """Return the reason with another text and the same traits."""
     return Reason(text, reason.traits) if isinstance(reason, Reason) else text
+
+
+def with_traits(reason: str, traits: Trait) -> str:
+    """Return the reason with further traits."""
+    before = traits_of(reason)
+    return reason if traits in before else Reason(reason, before | traits)
 
 
 def from_cell(text: str) -> str:

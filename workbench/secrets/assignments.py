@@ -50,6 +50,8 @@ _READS = lazy_pattern(
 _ROW = lazy_pattern(r"[ \t]*[|│]?[ \t]*\Z")
 _GOES_ON = lazy_pattern(r"[\w(\[{.]")
 _SHORTEST_BARE = 16
+_LONGEST_NAME = 64
+"""Characters from a mark to the end of the name."""
 _SET = lazy_pattern(
     rf"[\w.-]*(?:{_ASSIGN}(?:{_HERE}|{_BRACKET})|{_FIELD}|{_ELSE}|\([ \t]*{_QUOTED}|[\"']?,[ \t]*{_QUOTED}"
     r"|[ \t]*(?:[|│]|\.{3,})[ \t]*[^\s|]|(?:[\"']?|[ \t][^<>\n]{1,120})>\s{0,40}(?:<!\[|[^\s<])"
@@ -158,11 +160,24 @@ def marks_in(lowered: str) -> list[str]:
 def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list[Assignment]:
     """Return the assignments of secrets, in order; `lowered` is the text in lower case with the same length."""
     settings: list[Assignment] = []
-    offsets = {offset for mark in marks for offset in _occurrences(lowered, mark) if _SET.match(lowered, offset)}
-    for offset in sorted(offsets):
+    for offset in _assigned(lowered, marks):
         if (not settings or offset >= settings[-1].end) and (setting := _setting_at(text, offset)):
             settings += [setting, *_next_items(text, setting)]
     return settings
+
+
+def _assigned(lowered: str, marks: Collection[str]) -> Iterator[int]:
+    """Yield the offsets of marks in names to which a value is assigned, in order.
+
+    In a name of thousands of characters, such as encoded data, only the marks near its end are tried: to try each one
+    would take time quadratic in its length.
+    """
+    end = 0
+    for offset in sorted({offset for mark in marks for offset in _occurrences(lowered, mark)}):
+        if offset >= end and (name := _NAME_END.match(lowered, offset)):
+            end = name.end()
+        if end - offset <= _LONGEST_NAME and _SET.match(lowered, offset):
+            yield offset
 
 
 def lower_case(text: str) -> str:
@@ -174,7 +189,7 @@ def lower_case(text: str) -> str:
 def begins_a_setting(line: str) -> bool:
     """Return whether an incomplete line may assign a secret, so the rest of the line must be awaited."""
     lowered = lower_case(line)
-    return any(_SET.match(lowered, offset) for mark in MARKS for offset in _occurrences(lowered, mark))
+    return next(_assigned(lowered, MARKS), None) is not None
 
 
 def names_what_follows(line: str) -> bool:

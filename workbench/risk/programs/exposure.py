@@ -9,7 +9,7 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import within, words
-from workbench.risk.reason import Reason, Trait
+from workbench.risk.reason import Reason, Trait, traits_of, with_traits
 from workbench.risk.shell.call import Call
 from workbench.risk.word import UNKNOWN, Word
 
@@ -66,9 +66,11 @@ def raise_by_exposure(call: Call, original: list[Word]) -> None:
     """
     if call.risk != "MEDIUM":
         return
+    # What was not known about the command is still unknown to the rules.
+    unknown = traits_of(call.reason) & (Trait.UNCERTAIN | Trait.UNRECOGNIZED | Trait.DOWNLOADS)
     for at, word in enumerate(original):
         if word.text in _ALL or _DEBUGGER.match(word.text[:_LONGEST]):
-            call.raise_to("HIGH", OPEN_PORT)
+            call.raise_to("HIGH", with_traits(OPEN_PORT, unknown))
         if not word.text.startswith("-"):
             continue
         attached = _ATTACHED.fullmatch(word.text[:_LONGEST])
@@ -76,9 +78,9 @@ def raise_by_exposure(call: Call, original: list[Word]) -> None:
         if not attached and at + 1 < len(original):
             value = original[at + 1].text
         if _OPENS.fullmatch(flag) and _EVERYWHERE.match(value) and call.name not in _CLIENTS:
-            call.raise_to("HIGH", OPEN_PORT)
+            call.raise_to("HIGH", with_traits(OPEN_PORT, unknown))
         if any(_loads_shared(call, word, flag, part) for part in _paths(value)):
-            call.raise_to("HIGH", _SHARED_CODE)
+            call.raise_to("HIGH", with_traits(_SHARED_CODE, unknown))
 
 
 def anybody_writes(call: Call, path: str) -> bool:

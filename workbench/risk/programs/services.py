@@ -9,9 +9,11 @@ from workbench.risk.programs.cloud import or_status
 from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.exposure import OPEN_PORT
 from workbench.risk.programs.rule import Rule, subcommands, words
+from workbench.risk.reason import Reason, Trait
 from workbench.risk.shell.call import Call, Spec
 
-_FOR_USER: Final = "changes the settings of this user, which other programs run"
+_FOR_USER: Final = Reason("changes the settings of this user, which other programs run", Trait.RUNS | Trait.UNCERTAIN)
+_OPEN_SHELL: Final = Reason(OPEN_PORT, Trait.RUNS)
 _CHANGES: Final = Spec("HIGH", _FOR_USER, operands="text")
 _SHOWS: Final = Spec("MEDIUM", "works on the user's collection of settings", operands="text")
 _NOT_DONE: Final = words("-n --no --simulate --dry-run -h --help --version")
@@ -80,5 +82,5 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         words("redis-server valkey-server keydb-server memcached mongod mysqld mariadbd postgres etcd"), _server
     ),
-    **dict.fromkeys(words("ttyd gotty wetty"), Spec("HIGH", OPEN_PORT, operands="text")),
+    **dict.fromkeys(words("ttyd gotty wetty"), Spec("HIGH", _OPEN_SHELL, operands="text")),
 }

@@ -21,6 +21,7 @@ from workbench.risk.reason import (
     Reason,
     Trait,
     traits_of,
+    with_traits,
 )
 from workbench.risk.shell.control import MOVES_CALLER
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -67,9 +68,8 @@ def guard_words(call: Call) -> None:
     if _installs_hooks(call):
         call.protected.append(f"{call.scan.directory or call.scan.context.workspace}/.git/hooks")
         call.raise_to("HIGH", FOR_GIT)
-    if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
-        return
-    if Trait.READS in traits_of(call.reason):
+    is_reading = Trait.READS in traits_of(call.reason) or (call.name == "git" and _verb(call) in _GIT_READS)
+    if is_reading or call.risk == "LOW":
         return
     changed = {*call.changes, *call.deletes}
     for text in _values(call):
@@ -269,16 +269,17 @@ class Call:
         self.spares: Spares = ""
         self.unplaced = False
         self.opaque = self.program = ""
-        """The same as in Part."""
         self.base: Word | None = None
         """The directory in which it works, and runs commands, if a flag sets it."""
         self.keeps = False
         """Whether the files that it writes keep their content: only names, dates or permissions change."""
 
     def raise_to(self, risk: Risk, reason: str) -> None:
-        """Raise the risk to at least `risk`, preserving the reason for the highest risk."""
+        """Raise the risk to at least `risk`, preserving the first reason for the highest risk; it RUNS if any does."""
         if not self.reason or higher(self.risk, risk) != self.risk:
             self.reason = reason if risk != "LOW" else self.reason
+        elif risk == self.risk == "HIGH":
+            self.reason = with_traits(self.reason, traits_of(reason) & Trait.RUNS)
         self.risk = higher(self.risk, risk)
 
     def includes(self, findings: Findings) -> None:
@@ -293,7 +294,6 @@ class Call:
         paths, deletes = tuple(dict.fromkeys((*self.paths, *listed))), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         directory, base = self.scan.directory or self.scan.context.workspace, self.base.text if self.base else ""
-        is_base_certain = UNKNOWN not in base
         is_harmless = self.risk == "LOW" or self.keeps
         words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
         return Part(
@@ -307,8 +307,8 @@ class Call:
             deletes,
             changes,
             mentions=words,
-            directories=(directory, _joined(directory, base)) if base and is_base_certain else (directory,),
-            is_lost=self.scan.directory is None or not is_base_certain,
+            directories=(directory, _joined(directory, base)) if base and UNKNOWN not in base else (directory,),
+            is_lost=self.scan.directory is None or UNKNOWN in base,
             protected=tuple(self.protected),
             opaque=self.opaque,
             unplaced=self.unplaced or is_unplaced,

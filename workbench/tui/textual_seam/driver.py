@@ -45,31 +45,27 @@ class TerminalDriver(LinuxDriver):
 
     _owned_modes: list[Any] | None = None
     """The modes that we set on the terminal; None while we do not own it."""
-    _stops: int | None = None
-    """The end of a pipe; when it is closed, the input thread looks whether it should stop."""
+    _wake_pipe: int | None = None
+    """One end of a pipe; when it is closed, the input thread looks whether it should stop."""
 
     def run_input_thread(self) -> None:
         """Read keys until the driver stops; a byte that is not UTF-8 arrives as U+FFFD."""
         # Textual decodes strictly: one such byte, as in a paste from a Latin-1 program, would end the app.
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         linux_driver.__dict__["getincrementaldecoder"] = lambda _encoding: lenient
-        stopped, self._stops = os.pipe()
-        linux_driver.__dict__["selectors"] = _Selectors(stopped)
+        woken, self._wake_pipe = os.pipe()
+        linux_driver.__dict__["selectors"] = _Selectors(woken)
         try:
             super().run_input_thread()
         finally:
-            self._wake_input_thread()
-            os.close(stopped)
+            os.close(woken)
 
     def disable_input(self) -> None:
         """Stop reading keys; return once the input thread has ended."""
-        self._wake_input_thread()
+        pipe, self._wake_pipe = self._wake_pipe, None
+        if pipe is not None:
+            os.close(pipe)
         super().disable_input()
-
-    def _wake_input_thread(self) -> None:
-        stops, self._stops = self._stops, None
-        if stops is not None:
-            os.close(stops)
 
     def start_application_mode(self) -> None:
         """Take over the terminal; if we own it already, only set its modes again."""
@@ -131,23 +127,23 @@ class _Selectors:
 
     EVENT_READ = selectors.EVENT_READ
 
-    def __init__(self, stopped: int) -> None:
-        self._stopped = stopped
+    def __init__(self, woken: int) -> None:
+        self._woken = woken
 
     def SelectSelector(self) -> selectors.SelectSelector:
-        """Return a selector that returns at once, without this event, when the pipe `stopped` is closed."""
-        return _InputSelector(self._stopped)
+        """Return a selector that returns at once, without this event, when the pipe is closed."""
+        return _InputSelector(self._woken)
 
 
 class _InputSelector(selectors.SelectSelector):
-    def __init__(self, stopped: int) -> None:
+    def __init__(self, woken: int) -> None:
         super().__init__()
-        self._stopped = stopped
-        self.register(stopped, selectors.EVENT_READ)
+        self._woken = woken
+        self.register(woken, selectors.EVENT_READ)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return the events of the input; none if the input ends first."""
-        return [event for event in super().select(timeout) if event[0].fd != self._stopped]
+        return [event for event in super().select(timeout) if event[0].fd != self._woken]
 
 
 def _modes(descriptor: int) -> list[Any] | None:
