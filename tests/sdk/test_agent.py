@@ -339,7 +339,9 @@ def test_every_event_reaches_the_callbacks_in_order_and_in_the_callers_thread(ag
     agent.send("before it runs")
     agent.run_sync()
     assert threads == {threading.current_thread()}
-    assert kinds == later == [event.kind for event in agent.events()]
+    recorded = [event.kind for event in agent.events()]
+    assert kinds == later == recorded[: len(kinds)]
+    assert {*recorded[len(kinds) :]} <= {"version_taken"}  # the last one may be taken after the run
     assert kinds.index("user_message") < kinds.index("action_started") < kinds.index("action_observed")
     assert kinds.index("action_observed") < kinds.index("run_ended")
 
