@@ -6,7 +6,6 @@ import os
 import re
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
 from workbench.files.root_directory import real_path
@@ -77,7 +76,7 @@ def add_user_settings(finder: Finder, program: str, bases: Bases, depth: int) ->
     if (f"~{program}", bases[0]) in finder.searched:
         return
     finder.searched.add((f"~{program}", bases[0]))
-    home = str(Path.home())
+    home = os.path.expanduser("~")  # noqa: PTH111 - once for each command
     config = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
     for name in _names_in_home(program):
         path = name.replace("~config", config, 1) if name.startswith("~config/") else f"{home}/{name}"
