@@ -333,12 +333,7 @@ class SnapshotRecorder:
             return True
         with self._changed:
             self._changed.wait_for(lambda: self._pending > 1 or self._waiting or self._is_closing, _GATHERING)
-            return not self._is_followed()
-
-    def _is_followed(self) -> bool:
-        """Return whether the snapshot of an action, or another requested one, follows the present one."""
-        with self._changed:
-            return self._pending > 1 or self._is_writing()
+            return self._pending == 1 and not self._is_writing()
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
         try:
@@ -369,9 +364,6 @@ class SnapshotRecorder:
             return []
         version = self.repository.snapshot(paths, timeout=_TIMEOUT)
         self._cost = self.repository.listing_seconds
-        if request.cause == "other" and self._is_followed():
-            # An action started during the scan, which may have seen its changes: its own snapshot has all of them.
-            return []
         if version == before:
             notice = self._notice()
             return [VersionTaken(version=version, notice=notice)] if notice else []
