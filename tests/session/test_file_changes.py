@@ -12,7 +12,7 @@ from tests.session.fake_agent import calls, says
 from workbench.config.locations import Locations
 from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
-from workbench.session.workspace import snapshots
+from workbench.session.workspace import files, snapshots
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tools import BashTool
 
@@ -96,7 +96,8 @@ def test_changes_in_the_result_are_not_reported_twice(recorded):
     assert versions(one)[1].files == ()
 
 
-def test_next_writing_action_waits_for_the_version_before_it(recorded):
+def test_next_writing_action_waits_for_the_version_before_it(recorded, monkeypatch):
+    monkeypatch.setattr(files, "_PATIENCE", 60.0)  # on a busy machine a version may take longer than an action waits
     one = recorded()
     one.agent.script += [write(one, "a.txt", "1"), write(one, "a.txt", "2"), write(one, "a.txt", "3"), says("done")]
     one.session.send("go")
