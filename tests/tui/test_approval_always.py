@@ -10,7 +10,7 @@ from tests.tui.decision_files import keep_all_kinds
 from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
 from workbench.tui.screens.always import AlwaysScreen
-from workbench.tui.widgets.rule_lab import RuleLab
+from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_preview import RulePreview, try_rule
 from workbench.view.state import SessionState
@@ -85,11 +85,11 @@ async def test_decisions_of_all_sessions_are_searched_for_the_current_choice(tmp
     app, clock = ask(TESTS)
     async with app.run_test(size=(100, 40)) as pilot:
         await opened(pilot, app, clock)
-        lab = app.screen.query_one(RuleLab)
-        await until(pilot, lambda: "it fits no action" in str(lab.render()), "the search for the first choice")
+        dry_run = app.screen.query_one(RuleDryRun)
+        await until(pilot, lambda: "it fits no action" in str(dry_run.render()), "the search for the first choice")
         await pilot.press("2")
-        await until(pilot, lambda: "would run" in str(lab.render()), "the search for the second choice")
-        assert "In all sessions (2 sessions" in str(lab.render())
+        await until(pilot, lambda: "would run" in str(dry_run.render()), "the search for the second choice")
+        assert "In all sessions (2 sessions" in str(dry_run.render())
 
 
 async def test_escape_saves_nothing_and_returns_to_the_question() -> None:

@@ -90,13 +90,13 @@ async def test_rule_is_tried_on_all_sessions_too_until_the_trial_ends(file, tmp_
     app = workbench_app(session())
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        lab = app.screen.query_one("#rules-lab")
-        assert not lab.display
+        dry_run = app.screen.query_one("#rules-dry-run")
+        assert not dry_run.display
         await type_in(pilot, "deny $ pytest *")
         await wait_until(pilot, lambda: "(2 sessions, 15 decisions): 2 would be denied (2 ran then)" in text_on(app))
         await wait_until(pilot, lambda: app.screen.query_one("#rules-scopes").has_focus)
         await pilot.press("escape")
-        await wait_until(pilot, lambda: not lab.display)
+        await wait_until(pilot, lambda: not dry_run.display)
         await type_in(pilot, "allow $ make check")
         await wait_until(pilot, lambda: "(2 sessions, 15 decisions): 1 would run" in text_on(app))
         assert "would be denied" not in text_on(app)

@@ -31,7 +31,7 @@ from workbench.tools.registry import list_registered_tools
 from workbench.tools.selection import select_tools
 from workbench.tools.str_replace_editor import NAME as EDITOR
 from workbench.tools.trust import is_trusted
-from workbench.view.approval.rule_lab import report_lines, try_on_all
+from workbench.view.approval.rule_dry_run import report_lines, try_on_all
 
 _NONE = "No rules yet. Write some to {file}, or answer an approval with `always`."
 _DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}

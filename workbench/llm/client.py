@@ -25,10 +25,10 @@ from workbench.llm.errors import Fault, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.pieces import BrokenStream
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.signatures import signed_for, unsigned
 from workbench.llm.stream import Joiner
+from workbench.llm.stream_decoder import BrokenStream
 
 _PRICES = {
     "input": "input_cost_per_token",

@@ -20,7 +20,7 @@ from workbench.config.settings import NO_MODEL, Profile
 from workbench.llm.compatible import own_server
 from workbench.llm.exchange import limit_body, owned_call, record_response, stay_here, watch_request
 from workbench.llm.model import ModelError
-from workbench.llm.whole_bodies import check_body
+from workbench.llm.stream_check import check_body
 from workbench.secrets.secret_names import OWN_VARIABLES
 
 _import_lock = threading.Lock()

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.llm.errors import Fault, fault_from_text
-from workbench.llm.pieces import BROKEN, DONE, BrokenStream, events_of, parsed, text_of
 from workbench.llm.stream import choice_of
+from workbench.llm.stream_decoder import BROKEN, DONE, BrokenStream, events_of, parsed, text_of
 
 _FAILED = ("error", "network_error")
 """Finish reasons of a response that the provider failed to complete: OpenRouter's and Zhipu's."""

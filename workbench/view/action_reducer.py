@@ -15,7 +15,7 @@ from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import counted, first_line, visible
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.manifest import ToolKind, kind_of
-from workbench.view.reads import join_reads
+from workbench.view.read_groups import join_reads
 from workbench.view.state import (
     CHANGED_BACK,
     ActionItem,

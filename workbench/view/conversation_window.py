@@ -15,7 +15,7 @@ from msgspec import Struct
 from workbench.lazy_pattern import lazy_pattern
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.cards import card
-from workbench.view.reads import is_hidden
+from workbench.view.read_groups import is_hidden
 from workbench.view.state import ActionItem, AgentItem, Item, UserItem
 
 MAX_NODES: Final = 320

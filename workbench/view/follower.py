@@ -15,7 +15,7 @@ from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged
 from workbench.session.storage.paging import DigestStep
 from workbench.view.action_reducer import apply_step
 from workbench.view.notices import join_runs
-from workbench.view.reads import leave_reads
+from workbench.view.read_groups import leave_reads
 from workbench.view.reducer import apply
 from workbench.view.state import ActionItem, Changed, SessionState
 

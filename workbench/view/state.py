@@ -59,7 +59,7 @@ class AgentItem(Struct):
 
 
 class Reads:
-    """Reads of files by one agent that follow each other; see `view.reads`."""
+    """Reads of files by one agent that follow each other; see `view.read_groups`."""
 
     def __init__(self) -> None:
         self.items: list[ActionItem] = []

@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolCall
-from workbench.llm.text_tools.asides import is_quoted
 from workbench.llm.text_tools.calls import (
     STOP_WORD,
     FunctionCallConversionError,
     FunctionCallValidationError,
     convert_fncall_messages_to_non_fncall_messages,
 )
+from workbench.llm.text_tools.ignored_text import is_quoted
 from workbench.llm.text_tools.parser import TextCall, read_calls
 from workbench.llm.text_tools.values import Parameters, ToolParameter, as_json, parameters_of
 

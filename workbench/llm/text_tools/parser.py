@@ -22,14 +22,14 @@ from typing import Any, Final
 import msgspec
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.llm.text_tools.asides import (
-    ASIDE,
+from workbench.llm.text_tools.ignored_text import (
     CLOSING_TAG,
     ESCAPABLE,
-    ends_aside,
+    IGNORED,
     examples_in,
     has_fence,
     has_other_brackets,
+    is_closing_tag,
     is_quoted,
     span_end,
 )
@@ -47,7 +47,7 @@ _OPENING: Final = (
 )
 _STRICT: Final = lazy_pattern(r"<function=([^<>\n]+)>")
 _OPENED_NAME: Final = lazy_pattern(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
-_CALL_OR_ASIDE: Final = lazy_pattern(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{ASIDE}", re.IGNORECASE)
+_CALL_OR_IGNORED: Final = lazy_pattern(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{IGNORED}", re.IGNORECASE)
 """The beginning of a call, or the beginning or end of a part in which nothing is a call."""
 _REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
 _REGULAR: Final = lazy_pattern(
@@ -230,10 +230,10 @@ class _Parser:
         self._has_other_brackets = has_other_brackets(text)
 
     def _openings(self, at: int) -> Iterator[re.Match[str]]:
-        """Yield the beginnings of calls and of asides from `at` on."""
+        """Yield the beginnings of calls and of ignored text from `at` on."""
         if self._has_other_brackets:
-            return _CALL_OR_ASIDE.finditer(self._text, at)
-        return _tags(_CALL_OR_ASIDE, self._text, at, len(self._text))
+            return _CALL_OR_IGNORED.finditer(self._text, at)
+        return _tags(_CALL_OR_IGNORED, self._text, at, len(self._text))
 
     def calls(self) -> list[TextCall]:
         """Return the calls outside the model's thinking. Raises FunctionCallConversionError if one is malformed."""
@@ -246,7 +246,7 @@ class _Parser:
         return [call for at, call in enumerate(calls) if at not in examples]
 
     def _next_call(self, at: int) -> TextCall | None:
-        """Return the next call from `at` on that is not inside an aside."""
+        """Return the next call from `at` on that is not inside ignored text."""
         depth = skipped = 0
         for match in self._openings(at):
             if match.start() < skipped:
@@ -273,7 +273,7 @@ class _Parser:
         """Return how many tags of thinking are open after this one."""
         if self._is_quoted(tag):
             return depth
-        return max(0, depth - 1) if ends_aside(tag) else depth + 1
+        return max(0, depth - 1) if is_closing_tag(tag) else depth + 1
 
     def _end_of_reasoning(self) -> int:
         """Return the end of the last closing tag without an opening one, outside calls; 0 if there is none.
@@ -290,7 +290,7 @@ class _Parser:
                 at = at if depth else self._end_of_call(match)
             elif match["span"] is not None:
                 at = at if depth or self._is_quoted(match) else max(at, self._span_end(match))
-            elif not depth and ends_aside(match) and not self._is_quoted(match):
+            elif not depth and is_closing_tag(match) and not self._is_quoted(match):
                 end = at
             else:
                 depth = self._depth_after(match, depth)

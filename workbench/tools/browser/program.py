@@ -76,11 +76,11 @@ async def _loaded(tabs: Tabs) -> None:
 async def _goto(tabs: Tabs, arguments: Mapping[str, Any]) -> None:
     url = arguments["url"]
     try:
-        with tabs.gate.going(url):
+        with tabs.proxy.going(url):
             response = await tabs.front.goto(url, wait_until="commit", timeout=tabs.seconds * 1000)
     except Error as error:
-        raise Failed(tabs.gate.refusal_of(url) or _why(str(error), url)) from None
-    if refusal := tabs.gate.refusal_of(response.url if response is not None else url):
+        raise Failed(tabs.proxy.refusal_of(url) or _why(str(error), url)) from None
+    if refusal := tabs.proxy.refusal_of(response.url if response is not None else url):
         raise Failed(refusal)
 
 
@@ -104,7 +104,7 @@ def _code(message: str) -> str:
 
 async def _go(tabs: Tabs, *, back: bool) -> None:
     page = tabs.front
-    with tabs.gate.going():
+    with tabs.proxy.going():
         went = await (page.go_back if back else page.go_forward)(wait_until="commit", timeout=tabs.seconds * 1000)
     if went is None and page.url == "about:blank":
         tabs.note(f"there is no page to go {'back' if back else 'forward'} to")

@@ -13,7 +13,7 @@ from playwright.async_api import BrowserContext, Dialog, Download, Error, Page, 
 
 from workbench.files.root_directory import Root
 from workbench.tools.browser.downloads import safe_name, save_download
-from workbench.tools.browser.gate import Gate
+from workbench.tools.browser.proxy import BrowserProxy
 
 _MOST_TABS = 10
 _MOST_NOTES = 10
@@ -30,8 +30,8 @@ _FLAGS = (
 
 async def opened(request: dict[str, Any]) -> Tabs:
     """Start the browser with its profile, its proxy and one empty tab."""
-    gate = Gate(request["private"])
-    proxy_url, playwright = await asyncio.gather(gate.open(), async_playwright().start())
+    proxy = BrowserProxy(request["private"])
+    proxy_url, playwright = await asyncio.gather(proxy.open(), async_playwright().start())
     context = await playwright.chromium.launch_persistent_context(
         request["profile"],
         executable_path=request["executable"],
@@ -45,18 +45,18 @@ async def opened(request: dict[str, Any]) -> Tabs:
         service_workers="block",
         timeout=_START,
     )
-    return Tabs(context, gate, Path(request["workspace"]) / "downloads", request["seconds"])
+    return Tabs(context, proxy, Path(request["workspace"]) / "downloads", request["seconds"])
 
 
 class Tabs:
     """The open tabs, the active one, and notes on events."""
 
-    def __init__(self, context: BrowserContext, gate: Gate, downloads: Path, seconds: float) -> None:
+    def __init__(self, context: BrowserContext, proxy: BrowserProxy, downloads: Path, seconds: float) -> None:
         """`seconds` limits the loading of a page."""
         self.context = context
         self.seconds = seconds
-        self.gate = gate
-        gate.pages = lambda: [page.url for page in context.pages]
+        self.proxy = proxy
+        proxy.pages = lambda: [page.url for page in context.pages]
         self._directory, self._root = downloads, Root.at(downloads.parent)
         self._notes: dict[str, None] = {}
         self._saved: list[str] = []
@@ -103,9 +103,9 @@ class Tabs:
 
     def notes(self) -> dict[str, Any]:
         """Return the events since the last answer."""
-        events = {"notes": [*self._notes, *self.gate.refused], "downloads": self._saved}
+        events = {"notes": [*self._notes, *self.proxy.refused], "downloads": self._saved}
         self._notes, self._saved = {}, []
-        self.gate.refused = {}
+        self.proxy.refused = {}
         return events
 
     async def quiet(self, seconds: float) -> None:
@@ -118,7 +118,7 @@ class Tabs:
             await asyncio.sleep(0.02)
 
     def _begins(self, request: Request) -> None:
-        self.gate.expect(request.url)
+        self.proxy.expect(request.url)
         self._loading[request] = time.monotonic()
 
     def _ends(self, request: Request) -> None:
@@ -135,7 +135,7 @@ class Tabs:
     def _watch(self, page: Page) -> None:
         page.on("dialog", self._answer)
         page.on("download", self._download)
-        page.on("websocket", lambda socket: self.gate.expect(socket.url))
+        page.on("websocket", lambda socket: self.proxy.expect(socket.url))
         page.on("close", self._closed)
         page.on("crash", lambda _: self.note("the page crashed"))
 

@@ -20,8 +20,8 @@ from workbench.tools.openapi.operations import Body, Operation, Parameter, Schem
 from workbench.tools.openapi.source import Source
 from workbench.tools.schema import Action, Observation
 from workbench.tools.web_read.pages import charset_of, decoded, kind_of
-from workbench.web.calls import Calls, Interrupted, OutOfTime
 from workbench.web.fetch import BadBody, BodyReader, certificate_fault, port_of
+from workbench.web.interruptible_calls import Calls, Interrupted, OutOfTime
 from workbench.web.network import HostRefused, NetworkPolicy, Unresolved, proxy_of
 
 _SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}

@@ -266,8 +266,8 @@ def _remote(source: Source) -> Loaded:
 
 
 def _fetched(url: str) -> bytes:
-    from workbench.web.calls import Calls, OutOfTime
     from workbench.web.fetch import FetchLimits, Unreachable, fetch
+    from workbench.web.interruptible_calls import Calls, OutOfTime
     from workbench.web.network import HostRefused, NetworkPolicy
 
     limits = FetchLimits(MOST_BYTES, _SECONDS)

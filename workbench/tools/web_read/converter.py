@@ -38,13 +38,13 @@ def html_text(content: bytes, part: str, charset: str, url: str) -> dict[str, An
     """Return the title, Markdown and notes of a page."""
     from bs4 import BeautifulSoup
 
-    from workbench.tools.web_read.main_part import main_part, without_unseen
+    from workbench.tools.web_read.main_content import main_content, without_unseen
 
     soup = BeautifulSoup(content[:_HTML], "html.parser", from_encoding=charset or None)
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     _resolve_urls(soup, url)
     body = without_unseen(soup)
-    chosen = main_part(body) if part == "main" else body
+    chosen = main_content(body) if part == "main" else body
     notes = ["only the start of its source was read"] if len(content) > _HTML else []
     return {"title": title, "text": _markdown(chosen), "notes": notes}
 

@@ -15,8 +15,8 @@ from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
 from workbench.tools.web_read.pages import Document, DocumentStore, charset_of, decoded, kind_of, parts_of
-from workbench.web.calls import Calls, Interrupted, OutOfTime
 from workbench.web.fetch import Fetched, FetchLimits, Unreachable, fetch
+from workbench.web.interruptible_calls import Calls, Interrupted, OutOfTime
 from workbench.web.network import HostRefused, NetworkPolicy
 
 _SECONDS = 40.0

@@ -18,7 +18,7 @@ from workbench.rules.rule import parse_rule
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.dock import DockedPanel, hint_line
-from workbench.tui.widgets.rule_lab import RuleLab
+from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope
 from workbench.view.approval.rule_preview import RulePreview
@@ -77,7 +77,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         self._scope = 0
         self._box = DockedPanel(id="box")
         self._summary = Static(id="said")
-        self._lab = RuleLab(Locations.from_environment(), id="lab")
+        self._dry_run = RuleDryRun(Locations.from_environment(), id="dry-run")
         self._keys = Static(id="keys")
 
     def compose(self) -> ComposeResult:
@@ -85,7 +85,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         with self._box:
             yield Static(Content.styled("Always allow", "bold"), id="title")
             yield self._summary
-            yield self._lab
+            yield self._dry_run
             yield self._keys
 
     def on_mount(self) -> None:
@@ -115,9 +115,9 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
 
     def _search(self) -> None:
         """Try the rules of the current choice on all sessions, if there is room to show the result."""
-        self._lab.end()
+        self._dry_run.end()
         if self._choices and self.app.size.height >= _TALL:
-            self._lab.begin(*map(parse_rule, self._choices[self._current].rules))
+            self._dry_run.begin(*map(parse_rule, self._choices[self._current].rules))
 
     def on_key(self, event: events.Key) -> None:
         """Stop `y` during the quiet time, which every key restarts."""

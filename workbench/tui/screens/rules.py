@@ -27,7 +27,7 @@ from workbench.rules.rule_files import add_rule, checked, drop_rule
 from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.rule_lab import RuleLab
+from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.approval.rule_preview import fitting
@@ -59,7 +59,7 @@ class RulesScreen(ModalScreen[None]):
         self, state: SessionState, rule_set: RuleSet, send: Callable[[Command], None], locations: Locations
     ) -> None:
         super().__init__(id="rules")
-        self._lab = RuleLab(locations, id="rules-lab")
+        self._dry_run = RuleDryRun(locations, id="rules-dry-run")
         self._state = state
         self._rule_set = rule_set
         self._send = send
@@ -77,8 +77,8 @@ class RulesScreen(ModalScreen[None]):
             box.border_subtitle = f"Enter Try   {drop} Delete   {close} Close"
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
-            yield self._lab
-            yield Static(Content("Try a rule on this session and on all others"), id="rules-label")
+            yield self._dry_run
+            yield Static(Content("Try a rule on this session and on all others"), id="rules-dry-runel")
             yield Input(placeholder="allow $ pytest *     deny in secrets     ask TOOL", id="rules-new")
             scopes = OptionList(*(Option(Content(f"Save it {label}")) for _, label in _SCOPES), id="rules-scopes")
             scopes.display = False
@@ -153,7 +153,7 @@ class RulesScreen(ModalScreen[None]):
             rule = checked(parse_rule(event.value))
         except RuleError as error:
             self._tried = None
-            self._lab.end()
+            self._dry_run.end()
             self._show_note(str(error))
             return
         await self._match_rules([rule])
@@ -162,7 +162,7 @@ class RulesScreen(ModalScreen[None]):
         self._tried = rule
         self.confirmation.ask(rule)
         self._show(rule)
-        self._lab.begin(rule)
+        self._dry_run.begin(rule)
         self.query_one("#rules-list").display = bool(self._rules) and self.size.height >= _TALL
         scopes = self.query_one("#rules-scopes", OptionList)
         scopes.display, scopes.highlighted = True, 0
@@ -212,7 +212,7 @@ class RulesScreen(ModalScreen[None]):
 
     def _end_trial(self) -> None:
         self._tried = None
-        self._lab.end()
+        self._dry_run.end()
         self.confirmation.forget()
         self.query_one("#rules-list").display = bool(self._rules)
         self.query_one("#rules-scopes").display = False

@@ -16,7 +16,7 @@ from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
 from workbench.view.formatting.actions import copied
 from workbench.view.formatting.cards import card, copyable_rows, printed_output
-from workbench.view.reads import is_folded, toggle
+from workbench.view.read_groups import is_folded, toggle
 from workbench.view.state import ActionItem
 
 

@@ -21,7 +21,7 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass, anchor_when_scro
 from workbench.tui.textual_seam.memory import drop_painted_lines
 from workbench.tui.textual_seam.screen import widgets_in_sight
 from workbench.view.conversation_window import CHUNK, MAX_ITEMS, Window, WindowStep, least_rows, mounted_rows, nodes_of
-from workbench.view.reads import is_hidden, line_item_of
+from workbench.view.read_groups import is_hidden, line_item_of
 from workbench.view.state import ActionItem, AgentItem, Changed, Item, NoticeItem, SessionState, UserItem
 
 if TYPE_CHECKING:  # Markdown is not needed before the first message

@@ -15,7 +15,7 @@ from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.ticker import SecondTicker, scroll_hint
 from workbench.view import clock
 from workbench.view.formatting.timeline_rows import has_row, row
-from workbench.view.reads import is_folded, is_hidden, line_item_of, toggle
+from workbench.view.read_groups import is_folded, is_hidden, line_item_of, toggle
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
 from workbench.view.timeline_filter import Filter
 from workbench.view.wrapping import Line, Piece

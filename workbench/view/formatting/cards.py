@@ -25,7 +25,7 @@ from workbench.view.formatting.actions import (
     reads_title,
     title_of,
 )
-from workbench.view.reads import group_of, is_folded
+from workbench.view.read_groups import group_of, is_folded
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip, pad, spread, trim_common
 

@@ -14,7 +14,7 @@ from typing import Final
 from workbench.text import first_line
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import duration_text, group_sign, outcome_pieces, reads_title, title_of
-from workbench.view.reads import group_of, is_folded, is_plan_change
+from workbench.view.read_groups import group_of, is_folded, is_plan_change
 from workbench.view.state import ActionItem, FileState, Hand, Item, NoticeItem, UserItem
 from workbench.view.wrapping import Line, Piece, pad, spread
 

@@ -362,9 +362,9 @@ class Review:
 
     def with_content(self, file: FileState) -> FileState:
         """Return the file with the texts from the file versions, or unchanged; blocks while git runs."""
-        from workbench.view.review.stored import with_stored_content
+        from workbench.view.review.snapshot_content import with_snapshot_content
 
-        return with_stored_content(file, self.directory)
+        return with_snapshot_content(file, self.directory)
 
     def update(self, changed: Changed | None) -> None:
         """Report a change of the session to an open viewer."""

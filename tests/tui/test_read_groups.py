@@ -11,7 +11,7 @@ from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.formatting.actions import reads_title, title_of
 from workbench.view.formatting.cards import card
-from workbench.view.reads import group_of, is_hidden, line_item_of
+from workbench.view.read_groups import group_of, is_hidden, line_item_of
 from workbench.view.state import ActionItem
 
 
@@ -57,7 +57,7 @@ def test_anything_between_reads_divides_them(between: str):
     if between == "a read of a sub-agent":
         state.actions["a3"].agent = "reviewer"
         state.actions["a3"].call_id = "a0"
-        from workbench.view.reads import join_reads
+        from workbench.view.read_groups import join_reads
 
         join_reads(state.items, state.actions["a3"])
     reads = [item for item in state.items if isinstance(item, ActionItem) and item.phase == "done" and item.reads]

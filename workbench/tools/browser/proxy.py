@@ -36,7 +36,7 @@ Endpoint: TypeAlias = tuple[str, int]
 """A host and a port."""
 
 
-class Gate:
+class BrowserProxy:
     """The proxy; `refused` lists what it blocked since the list was last reset."""
 
     def __init__(self, private: bool | list[str]) -> None:

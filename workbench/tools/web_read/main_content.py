@@ -36,7 +36,7 @@ def without_unseen(soup: BeautifulSoup) -> Tag:
     return soup.body or soup
 
 
-def main_part(body: Tag) -> Tag:
+def main_content(body: Tag) -> Tag:
     """Return the element with the main text; if none is recognized, the body without navigation and the like."""
     for marks in _MARKED:
         element = _longest(body.select(marks))

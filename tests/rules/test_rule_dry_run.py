@@ -16,7 +16,7 @@ from workbench.config.modes import MODES
 from workbench.protocol.events import ActionProposed
 from workbench.rules.policy import PROTECTED, mode_label
 from workbench.rules.rule import parse_rule
-from workbench.view.approval.rule_lab import LabReport, report_lines, try_on_all
+from workbench.view.approval.rule_dry_run import DryRunReport, report_lines, try_on_all
 
 ASK_ALL = 'mode "Ask every time"'
 
@@ -27,7 +27,7 @@ def where(tmp_path, monkeypatch):
     return Locations.from_environment()
 
 
-def tried(where: Locations, rule: str) -> LabReport:
+def tried(where: Locations, rule: str) -> DryRunReport:
     return try_on_all([parse_rule(rule)], where, lambda _: None, lambda: False)
 
 
@@ -134,7 +134,7 @@ def test_a_report_grows_and_a_trial_that_is_stopped_says_that_it_is_not_complete
 def test_trial_that_is_stopped_at_any_decision_is_not_complete(where, monkeypatch, after):
     for number in range(2):
         keep(f"s{number}", "x", *(event for at in range(60) for event in push(f"a{at}", "LOW", "mode", MODE)))
-    monkeypatch.setattr("workbench.view.approval.rule_lab._EVERY", 0)
+    monkeypatch.setattr("workbench.view.approval.rule_dry_run._EVERY", 0)
     sizes: list[int] = []
     rules = [parse_rule("deny $ git push *")]
     report = try_on_all(

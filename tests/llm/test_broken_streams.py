@@ -19,9 +19,9 @@ from tests.llm.test_endless_responses import HEAD, answered, serving
 from tests.llm.test_provider_streams import ROUTE, ROUTES, TEXT, Route, _accounts, ask, asking, calls, google
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.llm.pieces import BrokenStream, events_of, lines_of
 from workbench.llm.retry import Patience
-from workbench.llm.whole_bodies import whole_events
+from workbench.llm.stream_check import whole_events
+from workbench.llm.stream_decoder import BrokenStream, events_of, lines_of
 
 __all__ = ["_accounts", "google"]
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated

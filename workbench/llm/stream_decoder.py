@@ -1,4 +1,4 @@
-"""Reads the pieces of a streamed body: server-sent events and lines of JSON; used by `sse` and `whole_bodies`.
+"""Decodes streamed bodies: server-sent events and lines of JSON; used by `sse` and `stream_check`.
 
 A piece that is not JSON, or whose UTF-8 is cut, shows that bytes are missing: the stream is broken. Bytes that are
 never valid in UTF-8 are an error of the provider and become U+FFFD.

@@ -16,7 +16,7 @@ from workbench.view.state import FileState
 _READER = "viewer"
 
 
-def with_stored_content(file: FileState, workspace: Path) -> FileState:
+def with_snapshot_content(file: FileState, workspace: Path) -> FileState:
     """Return the file with its texts from the versions, or unchanged if these cannot be read; blocks while git runs."""
     repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
     try:

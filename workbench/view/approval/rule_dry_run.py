@@ -1,7 +1,7 @@
-"""Tries a rule on the decisions of all sessions before it is saved: what it would have allowed, asked about and denied.
+"""The dry run of a rule on the decisions of all sessions: what it would have allowed, asked about and denied.
 
-The risk of an action is the one recorded then. Where the log does not record everything that influenced a decision, an
-`allow` rule is assumed to change nothing, so that the trial never promises more than the rule does.
+The risk of an action is the one that was recorded. Where the log does not record everything that influenced a decision,
+an `allow` rule is assumed to change nothing, so the dry run never promises more than the rule does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EVERY: Final = 0.2
 
 @dataclass(frozen=True)
 class ChangedOutcome:
-    """A decision that the rule would have made otherwise."""
+    """A decision on which the rule would have had another outcome."""
 
     row: DecisionRow
     before: Outcome
@@ -47,7 +47,7 @@ class ChangedOutcome:
 
 
 @dataclass
-class LabReport:
+class DryRunReport:
     """What a rule would have done to the decisions read so far."""
 
     rules: tuple[Rule, ...]
@@ -55,11 +55,11 @@ class LabReport:
     sessions: int = 0
     decisions: int = 0
     counts: Counter[tuple[Outcome, Outcome]] = field(default_factory=Counter)
-    """How many decisions that the rule fits were made one way, and would be made another."""
+    """How many matching decisions had the first outcome and would have the second."""
     against_you: int = 0
-    """How many actions would run that the user denied."""
+    """How many actions that the user denied would run."""
     changed: list[ChangedOutcome] = field(default_factory=list)
-    """The latest of those that would change, the ones against the user's answer first."""
+    """The latest decisions that would change; those against the user's answer come first."""
     is_complete: bool = False
 
     def after(self, outcome: Outcome) -> int:
@@ -68,13 +68,13 @@ class LabReport:
 
 
 def try_on_all(
-    rules: Sequence[Rule], locations: Locations, on_report: Callable[[LabReport], None], stopped: Callable[[], bool]
-) -> LabReport:
+    rules: Sequence[Rule], locations: Locations, on_report: Callable[[DryRunReport], None], stopped: Callable[[], bool]
+) -> DryRunReport:
     """Try rules that apply together on the decisions of all sessions; `on_report` gets the report a few times a second.
 
-    `stopped` ends the trial by returning True.
+    The dry run ends once `stopped` returns True.
     """
-    report, last, session = LabReport(tuple(rules)), time.monotonic(), ""
+    report, last, session = DryRunReport(tuple(rules)), time.monotonic(), ""
     for decision in _readable(all_decisions(locations, stopped)):
         if stopped():
             return report
@@ -92,7 +92,7 @@ def _readable(decisions: Iterator[RecordedDecision | Unreadable]) -> Iterator[Re
     return (each for each in decisions if isinstance(each, RecordedDecision) and each.tool)
 
 
-def _add(report: LabReport, decision: RecordedDecision) -> None:
+def _add(report: DryRunReport, decision: RecordedDecision) -> None:
     report.decisions += 1
     rules = report.rules
     is_near = any(may_fit(rule, decision.tool, decision.arguments) for rule in rules)
@@ -134,7 +134,7 @@ def outcome_with(rule: Rule, decision: RecordedDecision) -> Outcome:
     return "allow" if before == "allow" or is_answered else "ask"
 
 
-def report_lines(report: LabReport, most: int = 4) -> list[str]:
+def report_lines(report: DryRunReport, most: int = 4) -> list[str]:
     """Return the report as lines that are safe to show, with at most this many of the decisions that would change."""
     reach = f"{counted(report.sessions, 'session')}, {counted(report.decisions, 'decision')}"
     head = f"In all sessions ({reach}{'' if report.is_complete else ' so far …'}): "
@@ -148,8 +148,8 @@ def report_lines(report: LabReport, most: int = 4) -> list[str]:
     return [*lines, *([f"  and {more:,} more that would change"] if more > 0 else [])]
 
 
-def _count_line(report: LabReport, after: Outcome) -> str:
-    """Return how many actions end one way, and how many of these did not then."""
+def _count_line(report: DryRunReport, after: Outcome) -> str:
+    """Return how many actions would have this outcome, and how many of them had another one."""
     count = report.after(after)
     then = [
         f"{changed:,} {_PAST[before]} then"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from workbench.llm.pieces import BROKEN, DONE, BrokenStream, events_of, lines_of, parsed
+from workbench.llm.stream_decoder import BROKEN, DONE, BrokenStream, events_of, lines_of, parsed
 
 _EVENTS = ("text/event-stream", "text/plain", "")
 _JSON_LINES = (

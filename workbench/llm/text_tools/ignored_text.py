@@ -1,4 +1,4 @@
-r"""The parts of a response in which nothing is a call: the model's thinking, comments, folded text, and examples.
+r"""The parts of a response that are not searched for calls: the model's thinking, comments, folded text, and examples.
 
 Thinking is between tags whose names vary, or in the channel `analysis` of the gpt-oss models. All patterns are bounded,
 so that the search takes linear time.
@@ -23,7 +23,7 @@ _TOKEN: Final = rf"\|{_TOKEN_END}?(?:(?:begin|start)_(?:of_)?)?{_REASONING}\|>"
 """A special token for the beginning or end of thinking, after its `<`."""
 _CHANNEL: Final = r"\|channel\|?>\s{0,9}(?:analysis|thought)\b"
 _SPAN: Final = rf"<!--|(?<![^\n>])<details\b[^<>\n]{{0,200}}>|<{_CHANNEL}"
-ASIDE: Final = (
+IGNORED: Final = (
     rf"(?P<span>{_SPAN})|[<◁](?P<closing>\s{{0,9}}/?)\s{{0,9}}{_REASONING}[^<>◁▷\n]*[>▷]"
     rf"|<(?=\|(?P<ending>{_TOKEN_END})?){_TOKEN}|\[(?P<bracket>/?)THINK\]"
 )
@@ -53,8 +53,8 @@ def has_fence(text: str) -> bool:
     return "```" in text or "~~~" in text
 
 
-def ends_aside(tag: re.Match[str]) -> bool:
-    """Return whether a tag around thinking, a match of `ASIDE`, is a closing one."""
+def is_closing_tag(tag: re.Match[str]) -> bool:
+    """Return whether a tag around thinking, a match of `IGNORED`, is a closing one."""
     return "/" in (tag["closing"] or "") or bool(tag["ending"] or tag["bracket"])
 
 
@@ -64,7 +64,7 @@ def is_quoted(before: str, after: str) -> bool:
 
 
 def span_end(text: str, opening: re.Match[str]) -> int:
-    """Return where a `span` of `ASIDE` ends, or -1 if it is not closed."""
+    """Return where a `span` of `IGNORED` ends, or -1 if it is not closed."""
     start, kind = opening.end(), opening["span"][:2]
     if kind == "<!":
         end = _COMMENT_END.search(text, start)

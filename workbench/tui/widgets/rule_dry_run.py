@@ -1,6 +1,4 @@
-"""The decisions of all sessions to which a rule would apply: read in a thread while the Rules screen asks for its
-scope.
-"""
+"""The dry run of a rule as a widget: reads the decisions of all sessions in a thread while the rule is being chosen."""
 
 from __future__ import annotations
 
@@ -18,19 +16,19 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.rules.rule import Rule
 from workbench.text import visible
-from workbench.view.approval.rule_lab import LabReport, report_lines, try_on_all
+from workbench.view.approval.rule_dry_run import DryRunReport, report_lines, try_on_all
 
 _LOW: Final = 30
 """Rows of a terminal below which fewer examples are shown."""
 
 
-class RuleLab(Static):
+class RuleDryRun(Static):
     """Shows the report on one rule, which grows while the sessions are read; hidden if there is none."""
 
     class Reported(Message):
         """Posted when the thread has read more decisions."""
 
-        def __init__(self, number: int, report: LabReport, problem: str = "") -> None:
+        def __init__(self, number: int, report: DryRunReport, problem: str = "") -> None:
             super().__init__()
             self.number, self.report, self.problem = number, report, problem
 
@@ -38,16 +36,16 @@ class RuleLab(Static):
         super().__init__(id=id)
         self._locations = locations
         self._number = 0
-        """Counts the trials, so that the thread of an earlier one stops."""
+        """Counts the dry runs, so that the thread of an earlier one stops."""
         self.display = False
 
     def begin(self, *rules: Rule) -> None:
-        """Try rules that apply together, and stop an earlier trial."""
+        """Start a dry run of rules that apply together, and stop an earlier one."""
         self.end()
         self.run_worker(in_daemon(partial(self._try, rules, self._number)))
 
     def end(self) -> None:
-        """Stop a trial and hide its report."""
+        """Stop the dry run and hide its report."""
         self._number += 1
         self.display = False
 
@@ -58,7 +56,7 @@ class RuleLab(Static):
     def _try(self, rules: tuple[Rule, ...], number: int) -> None:
         """Read the sessions and post reports; called in a thread."""
 
-        def post(report: LabReport, problem: str = "") -> None:
+        def post(report: DryRunReport, problem: str = "") -> None:
             if self.is_running and number == self._number:
                 copy = replace(report, counts=report.counts.copy(), changed=report.changed[:_LOW])
                 self.post_message(self.Reported(number, copy, problem))
@@ -66,7 +64,7 @@ class RuleLab(Static):
         try:
             post(try_on_all(rules, self._locations, post, lambda: number != self._number))
         except WorkbenchError as error:
-            post(LabReport(rules), str(error))
+            post(DryRunReport(rules), str(error))
 
     @on(Reported)
     def on_reported(self, event: Reported) -> None:
