@@ -1,11 +1,11 @@
 """ohw: a terminal workbench for coding agents.
 
-A program gets the agent from here, and its tools from `workbench.tools`: `from workbench import Agent, tool`. Names
+A program imports the agent from here, and its tools from `workbench.tools`: `from workbench import Agent, tool`. Names
 load on first use; `workbench.sdk` has the same ones for type checkers.
 """
 
-# Nothing is imported here: this runs before `python -m workbench` has taken the start directory out of the path, where
-# modules of these names may be anybody's.
+# Nothing is imported here: this runs before `python -m workbench` has removed the start directory from the path, and
+# that directory may hold anybody's modules of the same names.
 
 __version__ = "0.1.0"
 _SDK = (

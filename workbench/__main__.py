@@ -28,7 +28,7 @@ def main() -> int:
         if not (isinstance(error, MemoryError) or is_refused):
             raise
         os.write(2, _NO_MEMORY)
-        os._exit(1)  # the end of the interpreter needs memory too, and writes that it has none
+        os._exit(1)  # the interpreter's shutdown needs memory too, and would print that there is none
 
 
 def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:

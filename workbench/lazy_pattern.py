@@ -22,7 +22,7 @@ class _LazyPattern:
         return re.compile(self._source, self._flags)
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("_"):  # asked for by copies, before the instance has its source
+        if name.startswith("_"):  # copying reads attributes before the instance has its source
             raise AttributeError(name)
         # A method that was used once is found on the instance from then on, as fast as on the compiled pattern.
         value = getattr(self._compiled, name)
@@ -33,7 +33,7 @@ class _LazyPattern:
 def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return the pattern as `re.compile` does, but compile it on first use; an error in it is raised only then.
 
-    A start loads about 600 patterns and uses few of them; compiling all of them took a fifth of the start. The result
+    The start loads about 600 patterns and uses few of them; compiling all of them took a fifth of the start. The result
     has the methods and attributes of a compiled pattern, but the functions of `re` do not accept it.
     """
     return _LazyPattern(source, flags)  # type: ignore[return-value]

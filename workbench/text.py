@@ -256,7 +256,7 @@ def _symbol(match: re.Match[str]) -> str:
     sign = match.group()
     if _pattern(SYMBOLS).match(sign) and not sign.isalpha():
         before = match.string[match.start() - 1 : match.start()]
-        # punctuation of the script around it, but not a second sign like this one
+        # punctuation of the surrounding script, but not after another character of this kind
         is_own = before >= "\x80" and before.isalpha() and _script(before) == _script(sign)
         return sign if is_own else _code(sign)
     return _code(sign) if _deceives(sign) else sign
@@ -302,7 +302,7 @@ def cut_exactly(text: str, limit: int) -> str:
     if not limit or len(text) <= limit:
         return text
     notice = _omission(text, 0, len(text))
-    for _ in range(4):  # the number in the note changes its length, and that the number
+    for _ in range(4):  # the note's length depends on the number in it, and the number on that length
         rest = limit - len(notice)
         if rest < 2:
             return text[:limit]

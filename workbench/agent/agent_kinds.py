@@ -51,7 +51,7 @@ _KEYS: Final = frozenset(
     {"name", "description", "tools", FILTER, "model", "prompt", "permission", *_READ_ONLY, *_STEPS, *_EXCEPT, *_MODES}
     | {"color", "version", "author", "license", "tags", "category", "icon", "metadata", "triggers"}
 )
-"""The keys that are used, and those that only other programs show."""
+"""The keys that are used, and those that only matter to other programs."""
 
 _KEYS_BY_CASE: Final = {key.lower(): key for key in _KEYS}
 
@@ -76,11 +76,11 @@ class AgentKind:
     """The most model calls of a run; 0 if only the tool `delegate` limits it."""
     only_reads: bool = False
     problems: tuple[str, ...] = ()
-    """What in its definition is not used, and why."""
+    """The parts of its definition that are not used, and why."""
 
     @property
     def facts(self) -> str:
-        """What a sub-agent of this kind has, in a few words."""
+        """The tools and limits of a sub-agent of this kind, in a few words."""
         tools = f"tools: {', '.join(self.tools) or 'none'}" if self.tools is not None else "all tools of the session"
         parts = [
             "read-only" if self.only_reads else "",
@@ -142,7 +142,7 @@ class AgentKinds:
     """The kinds of sub-agents of a session; a name stands for the same kind in any spelling."""
 
     def __init__(self, kinds: Iterable[AgentKind] = (), problems: Sequence[str] = ()) -> None:
-        """Of several kinds with the same name, the first is used; `problems` are about definitions omitted."""
+        """Of several kinds with the same name, the first is used; `problems` are about omitted definitions."""
         self.problems = tuple(problems)
         self._kinds: dict[str, AgentKind] = {}
         for kind in kinds:
@@ -236,11 +236,11 @@ class _Entries(msgspec.Struct):
     problems: list[str] = msgspec.field(default_factory=list)
 
     def value(self, *names: str) -> tuple[str, Any]:
-        """Return the first of these entries that is there, with its name."""
+        """Return the first of these entries that exists, with its name."""
         return next(((name, self.values[name]) for name in names if self.values.get(name) is not None), ("", None))
 
     def text(self, name: str) -> str:
-        """Return a text, which is empty if the entry is missing or something else."""
+        """Return an entry that is text; empty if it is missing or of another type."""
         value = self.values.get(name)
         if value is not None and not isinstance(value, str):
             self.problems.append(f"{name} must be text")
@@ -271,7 +271,9 @@ class _Entries(msgspec.Struct):
         return tuple(name for name in names if name and name not in patterns)
 
     def pattern(self, key: str) -> str | None:
-        """Return a regular expression, or None for one that cannot be compiled: it may exclude, so nothing passes."""
+        """Return a regular expression; None if it cannot be compiled. Then no tool is given: it may have excluded
+        any.
+        """
         pattern = self.values.get(key) or ""
         try:
             re.compile(pattern if isinstance(pattern, str) else "*")
@@ -282,7 +284,7 @@ class _Entries(msgspec.Struct):
 
 
 def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
-    """Return the kind that a table defines; what cannot be used is in its `problems`."""
+    """Return the kind that a table defines; the parts that cannot be used are in its `problems`."""
     values = {_key_named(str(key)): value for key, value in values.items()}
     entries = _Entries(values)
     prompt, description = entries.text("prompt"), " ".join(entries.text("description").split())
@@ -308,12 +310,12 @@ def _kind(name: str, values: Mapping[str, Any], source: str) -> AgentKind:
 
 
 def _key_named(key: str) -> str:
-    """Return the known key that this one is in another case; a `Tools` that went unread would give all tools."""
+    """Return the known key that differs from this one only in case; ignoring `Tools` would give the kind all tools."""
     return key if key in _KEYS else _KEYS_BY_CASE.get(key.lower(), key)
 
 
 def _tools_of(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the tools that are given and those that are not; OpenCode has a table with true or false for each."""
+    """Return the included and the excluded tools; OpenCode has a table with true or false for each."""
     table = entries.values.get("tools")
     if not isinstance(table, Mapping) or not all(isinstance(each, bool) for each in table.values()):
         return entries.names("tools"), ()
@@ -323,7 +325,7 @@ def _tools_of(entries: _Entries) -> tuple[tuple[str, ...] | None, tuple[str, ...
 
 
 def _denied(entries: _Entries) -> tuple[str, ...]:
-    """Return the tools that a table of permissions denies, also those that it denies in part, as OpenCode has it."""
+    """Return the tools that a table of permissions, as in OpenCode, denies completely or in part."""
     table = entries.values.get("permission")
     if table is None:
         return ()
@@ -355,7 +357,7 @@ def _steps(entries: _Entries) -> int:
 
 
 def _only_reads(entries: _Entries) -> bool:
-    """Return whether the definition says so; a value that is neither yes nor no counts as yes."""
+    """Return whether the definition says that the kind only reads; a value that is neither yes nor no counts as yes."""
     key, mode = entries.value(*_MODES)
     name, value = entries.value(*_READ_ONLY)
     if value is not None and str(value).lower() not in ("true", "false", "yes", "no"):

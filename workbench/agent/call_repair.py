@@ -81,7 +81,7 @@ def repaired_names(
 
 
 def _renamed(arguments: dict[str, Any], name: str, meant: str, *, is_extra: bool) -> tuple[dict[str, Any], str]:
-    """Return the arguments with the right name of one, and a note; a rating below HIGH counts under its own name."""
+    """Return the arguments with one name corrected, and a note; of misspelled risks only HIGH is kept."""
     note = f"`{name[:40]}` as `{meant}`"
     if is_extra and meant == "security_risk" and risk_of(arguments[name])[0] != "HIGH":
         rest = {key: value for key, value in arguments.items() if key != name}
@@ -97,7 +97,7 @@ def _parameter(name: str, parameters: Collection[str]) -> str:
 
 
 def _unwrapped(arguments: dict[str, Any], parameters: Collection[str], tool: str) -> dict[str, Any]:
-    """Return the object in a single wrapper such as `arguments`; beside it only risk, summary and the tool's name."""
+    """Return the object in a single wrapper such as `arguments`; only risk, summary and tool name may be beside it."""
     rest = {name: value for name, value in arguments.items() if name not in _EXTRAS or name in parameters}
     if rest.get("name") == tool and "name" not in parameters:
         del rest["name"]
@@ -117,7 +117,7 @@ def _extra(name: str) -> str:
 
 
 def risk_of(value: object) -> tuple[Risk, list[str]]:
-    """Return the risk that a model means, and a note if it wrote it in another way; UNKNOWN if that is not clear.
+    """Return the risk that a model means, and a note if it is spelled in another way; UNKNOWN if it is unclear.
 
     Only HIGH is recognized in other spellings. Anything else becomes UNKNOWN, which asks the user more often than LOW
     or MEDIUM.

@@ -126,7 +126,7 @@ class CustomCommands:
                     try:
                         files[name] = _read(path, root, name, origin)
                     except InvalidCommand:
-                        continue  # said when it is used
+                        continue  # reported when the command is used
         self._files = files
 
     def message(self, line: str) -> CommandMessage | None:
@@ -157,7 +157,7 @@ class CustomCommands:
         )
 
     def _times(self) -> Sequence[int]:
-        """Return when each directory was changed last; 0 for one that is not there."""
+        """Return when each directory was changed last; 0 for one that does not exist."""
         times = []
         for directory in (
             self._locations.commands,
@@ -171,7 +171,7 @@ class CustomCommands:
         return times
 
     def _directories(self) -> Iterator[tuple[Path, Path, str]]:
-        """Yield each directory, the one that its files must be in, and whose it is."""
+        """Yield each directory, the directory that its files may not be outside of, and its origin."""
         locations = self._locations
         yield locations.commands, locations.commands, "yours"
         yield Path.home() / _CLAUDE, Path.home() / _CLAUDE, "yours"
@@ -188,7 +188,7 @@ def _paths(directory: Path) -> list[Path]:
 
 
 def _name(path: Path, directory: Path) -> str:
-    """Return the name of the command in a file: `git:commit` for `git/commit.md`; empty if it cannot be one."""
+    """Return the name of the command in a file: `git:commit` for `git/commit.md`; empty if this cannot be a name."""
     parts = path.relative_to(directory).with_suffix("").parts
     return ":".join(parts) if all(map(_NAME.fullmatch, parts)) else ""
 
@@ -224,7 +224,7 @@ def _text(entries: Mapping[str, Any], name: str) -> str:
 
 
 def _tools(entries: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the names of tools, from a list or a text with commas; something else allows none."""
+    """Return the names of tools, from a list or a text with commas; any other value allows none."""
     value = entries.get("allowed-tools", entries.get("allowed_tools"))
     if value is None:
         return None

@@ -16,7 +16,7 @@ def read_inside(path: Path, directory: Path, most: int) -> bytes | None:
     """Return up to `most` bytes of a file; None if it cannot be read, or is a link that leads out of `directory`."""
     try:
         real = path.resolve()
-        if not real.is_file() or not real.is_relative_to(directory.resolve()):  # never a secret behind a link
+        if not real.is_file() or not real.is_relative_to(directory.resolve()):  # a link could lead to a secret
             return None
         with real.open("rb") as file:
             return file.read(most)
@@ -35,7 +35,7 @@ def split_front_matter(text: str, *, is_lenient: bool = False) -> tuple[dict[str
     if begin.strip() or not line or not closing:
         return None
     head, body = f"\n{rest}"[: closing.start()], f"\n{rest}"[closing.end() :]
-    import yaml  # not needed where there is no such file
+    import yaml  # not needed without such a file
 
     try:
         entries = yaml.safe_load(head)

@@ -84,7 +84,7 @@ def _content(path: Path) -> bytes | None:
     """
     try:
         real = path.resolve()
-        if not real.is_file() or not real.is_relative_to(path.parent.resolve()):  # never a secret behind a link
+        if not real.is_file() or not real.is_relative_to(path.parent.resolve()):  # a link could lead to a secret
             return None
         with real.open("rb") as file:
             return file.read(MAX_GUIDE + 1)

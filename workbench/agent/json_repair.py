@@ -62,7 +62,7 @@ def _unwrapped(text: str) -> tuple[str, str]:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the readings of the text, the nearest to it first."""
+    """Yield the readings of the text, the closest to it first."""
     yield text, "line breaks and tabs in strings kept unchanged" if _has_control(text) else ""
     escaped = _with_doubled_backslashes(text)
     if escaped != text:
@@ -85,7 +85,7 @@ def _with_doubled_backslashes(text: str) -> str:
 
 
 def _several(text: str, parse: Parse) -> tuple[Any, str] | None:
-    """Return the object that is in the text more than once, or after empty ones."""
+    """Return the object of a text that repeats it, perhaps after empty objects."""
     decoder, parts = json.JSONDecoder(strict=False), []
     position = _skip_spaces(text, 0)
     while position < len(text):

@@ -163,7 +163,7 @@ def _failing(moves: Sequence[Move]) -> Loop | None:
 def _failing_between_looks(moves: Sequence[Move]) -> Loop | None:
     """Find errors between calls that succeed and show the same each time, such as edits and views of one file.
 
-    A command's exit code is not such an error: the tests may fail otherwise after each of the same steps.
+    A command's exit code is not such an error: tests may fail in a new way after each round of the same steps.
     """
     failed = [at for at, move in enumerate(moves) if move.is_error][-_ANY_FAILED:]
     if len(failed) < _ANY_FAILED or not moves[-1].is_error:
@@ -182,7 +182,7 @@ def _labels(moves: Sequence[Move]) -> str:
 
 
 def _condensing(moves: Sequence[Move]) -> Loop | None:
-    done = [move for move in moves if move.kind != "words"]  # words are nothing that was done
+    done = [move for move in moves if move.kind != "words"]  # a text alone does nothing
     if moves and moves[-1].kind == "condensed" and _last(done, _CONDENSED, "condensed"):
         evidence = f"the history was compacted {_CONDENSED} times and nothing was done in between"
         return Loop(frozenset({"condensed"}), evidence)

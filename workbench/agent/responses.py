@@ -188,7 +188,7 @@ class ReadCall:
     presentation: Presentation | None = None
     rendering: str = ""
     repairs: tuple[str, ...] = ()
-    """What was read in another way than the model wrote it."""
+    """A line for each thing that was not read as the model wrote it."""
 
 
 def read_response(

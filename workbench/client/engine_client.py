@@ -347,6 +347,6 @@ class EngineClient:
         try:
             connection.send_command(self._parting)
         except EngineGone:
-            pass  # the engine left first
+            pass  # the engine disconnected first
         finally:
             connection.close()

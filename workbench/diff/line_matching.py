@@ -63,14 +63,16 @@ class _Matcher:
 
     def _inner(self, part: _Range, *, anchored: bool) -> Iterator[Block]:
         sizes = part.old_end - part.old, part.new_end - part.new
-        if not min(sizes) or sizes == (1, 1):  # two single lines that were the same would be in the head
+        if not min(sizes) or sizes == (1, 1):  # two equal single lines would be part of the head
             return
         olds, news = self.old[part.old : part.old_end], self.new[part.new : part.new_end]
         common = len(set(olds).intersection(news))
         if not common:
             return
         most = min(_GAP_COST, self.budget)
-        cost = most + 1 if (len(olds) + common) * (common + 1) > most else _cost(olds, news)  # there are more pairs
+        cost = (
+            most + 1 if (len(olds) + common) * (common + 1) > most else _cost(olds, news)
+        )  # the first value is a lower bound of the cost
         if cost <= most:
             self.budget -= cost
             for match in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks()[:-1]:
@@ -88,7 +90,9 @@ class _Matcher:
             old, new = anchor_old + 1, anchor_new + 1
 
     def _is_one_changed(self, old: int, old_end: int, new: int, new_end: int) -> bool:
-        """Whether one line was replaced with another: the most frequent case, with nothing to search for."""
+        """Return whether one line was replaced with another: the most frequent case, in which there is nothing to
+        search.
+        """
         return old_end - old == new_end - new == 1 and self.old[old] != self.new[new]
 
     def _same_head(self, part: _Range) -> int:

@@ -24,7 +24,7 @@ def chosen_of_each(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[f
 def contents_with(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[str | None]:
     """Return each file's content with the chosen hunks (numbered over all files); `None` if the file does not exist.
 
-    All hunks give the proposal; no hunks give the files as they are. A file that is created or deleted empty has no
+    All hunks give the proposal; no hunks give the files as they are. An empty file that is created or deleted has no
     hunk: it changes only if all hunks of the other files are chosen.
     """
     count = sum(len(diff.hunks) for diff in diffs)

@@ -68,8 +68,8 @@ class FrontEnds:
         if screen in self._screens:
             self._screens.remove(screen)
 
-    def has_pen(self, screen: FrontEnd) -> bool:
-        """Return whether this front end may send commands."""
+    def may_send_commands(self, screen: FrontEnd) -> bool:
+        """Return whether this front end is the one that may send commands."""
         return bool(self._screens) and self._screens[0] is screen
 
     def forward(self, messages: Sequence[Outgoing]) -> None:

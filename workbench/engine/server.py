@@ -143,7 +143,7 @@ class Server:
             self._screens.remove(screen)
 
     def _obey(self, screen: FrontEnd, line: bytes) -> bool:
-        """Carry out one line from a front end; return whether the connection stays open."""
+        """Carry out the command in a line from a front end; return whether the connection stays open."""
         try:
             command = decode_command(line)
         except ValueError as error:
@@ -154,7 +154,7 @@ class Server:
             return False
         try:
             # any screen of the user may change the user's settings
-            if not (self._screens.has_pen(screen) or isinstance(command, NoteWritten)):
+            if not (self._screens.may_send_commands(screen) or isinstance(command, NoteWritten)):
                 raise WorkbenchError("another window controls this session; close it first")
             handle(command, Context(self._opened, screen))
         except WorkbenchError as error:

@@ -27,7 +27,7 @@ _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 """The level and options of macOS that Python does not name, see unix(4)."""
 _XUCRED_BYTES = 76
 _PROC_PIDTBSDINFO, _BSDINFO_BYTES, _STATUS_OFFSET, _PPID_OFFSET, _STOPPED = 3, 136, 4, 16, 4
-"""A flavor of proc_pidinfo, the size of its result, where in it the state and the parent's pid are, and SSTOP."""
+"""A flavor of proc_pidinfo, the size of its result, the offsets of the state and the parent's pid in it, and SSTOP."""
 
 
 def forbid_tracing() -> None:
@@ -63,7 +63,7 @@ def is_of_an_agent(pid: int) -> bool:
 def _descends_from_us_on_macos(pid: int) -> bool:
     """Return whether this process started the process or an ancestor of it; True if one has already ended.
 
-    A process that has detached from all its parents is not known as ours: macOS has no mark like that on Linux.
+    A process that has detached from all its parents is not recognized: macOS has no mark like the one on Linux.
     """
     for _ in range(_MOST_ANCESTORS):
         if pid == os.getpid():
@@ -80,7 +80,7 @@ def _parent_on_macos(pid: int) -> int:
 
 
 def _bsdinfo(pid: int) -> bytes:
-    """Return what macOS tells about a process (libproc.h: struct proc_bsdinfo), empty if it has ended."""
+    """Return the information of macOS about a process (libproc.h: struct proc_bsdinfo); empty if it has ended."""
     buffer = ctypes.create_string_buffer(_BSDINFO_BYTES)
     size = ctypes.CDLL("/usr/lib/libproc.dylib").proc_pidinfo(
         pid, _PROC_PIDTBSDINFO, ctypes.c_uint64(0), buffer, _BSDINFO_BYTES
@@ -143,8 +143,8 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
 def _is_in_the_way(connection: socket.socket) -> bool:
     """Return whether an agent's process listens instead of an engine.
 
-    Such a process could listen on the path of an engine that has ended. An engine has one mark, each process that it
-    starts has one more.
+    Such a process could listen on the path of an engine that has ended. An engine has one mark, and each process that
+    it starts has one more.
     """
     peer = _peer(connection)
     if peer is None or peer[0] <= 0 or sys.platform != "linux":
@@ -215,6 +215,6 @@ def _peer_on_macos(connection: socket.socket) -> tuple[int, int]:
         credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
         version, uid = struct.unpack_from("=II", credentials)
     except (OSError, struct.error):
-        # The peer has left; unlike Linux, macOS keeps no credentials of it then.
+        # The peer has disconnected; unlike Linux, macOS does not keep its credentials.
         return 0, -1
     return pid, uid if version == 0 else -1

@@ -28,7 +28,7 @@ _C1: Final = bytes(range(0x80, 0xA0))
 _SAMPLE = 1_200
 """The maximum number of bytes, in non-ASCII lines, on which possible encodings are compared."""
 _BEGINNING = 512
-"""The number of bytes that are compared before all of a text is."""
+"""The number of bytes that are compared first, before the whole text."""
 _CLEAR = 2.0
 """The plausibility of a text whose script is beyond doubt."""
 _FEWEST = 3
@@ -118,7 +118,7 @@ def _of_ascii(raw: bytes) -> Iterator[Coding]:
         yield Coding(declared, source="declared")
 
 
-# Declarations.
+# Encodings that a text declares.
 
 _NAME = rb"[ \t]*[\"']?([A-Za-z][\w.:-]{1,30})"
 _HEAD, _TAIL = 1_024, 512
@@ -153,7 +153,7 @@ _SUPERSETS: Final = {
 def _declared(raw: bytes) -> str:
     """Return the encoding that the text declares in its first or last lines, or an empty string.
 
-    A declaration that the encoding itself does not read as that text is wrong: UTF-16 in bytes that are ASCII.
+    A declaration is wrong if decoding with it does not give the same declaration, such as UTF-16 in ASCII bytes.
     """
     head = raw if len(raw) <= _HEAD + _TAIL else raw[:_HEAD] + b"\n" + raw[-_TAIL:]
     for pattern in _DECLARATIONS:
@@ -167,7 +167,7 @@ def _declared(raw: bytes) -> str:
 
 
 def _codec(name: str) -> str:
-    """Return the codec of a declared name; empty for one that is unknown, no superset of ASCII, or UTF-8."""
+    """Return the codec of a declared name; empty if it is unknown, not a superset of ASCII, or UTF-8."""
     for label in (name, name.removesuffix("-unix").removesuffix("-dos"), _TEX_NAMES.get(name, "")):
         try:
             codec = codecs.lookup(label) if label else None
@@ -215,11 +215,11 @@ def _is_text(text: str) -> bool:
 
 
 def _is_no_text(character: str) -> bool:
-    """Return whether an unprintable character is one that no text has: a control, or one that is not assigned."""
+    """Return whether an unprintable character never occurs in text: a control character, or an unassigned one."""
     return character not in "\t\n\v\f\r\b\x1b" and unicodedata.category(character) in {"Cc", "Cn", "Co", "Cs"}
 
 
-# Guesses.
+# Guesses by plausibility.
 
 _ENCODINGS: Final = {
     "cp1252": ("western", 0.6),
@@ -257,7 +257,7 @@ _CLOSE = 0.03
 
 
 def _guessed(raw: bytes) -> Iterator[Coding]:
-    """Yield the encodings that decode the bytes, the most plausible first; Western ones end the list."""
+    """Yield the encodings that decode the bytes, the most plausible first; Western ones come last."""
     scores = dict(_scores(_sample(raw)))
     if _is_damaged_utf8(raw) and max(scores.values(), default=0.0) < _CLEAR:
         return
@@ -271,7 +271,7 @@ def _western(raw: bytes) -> str:
 
 
 def _sample(raw: bytes) -> bytes:
-    """Return the first lines that are not ASCII; no character of an encoding of two bytes contains a newline."""
+    """Return the first lines that are not ASCII; in two-byte encodings, no character contains a newline."""
     if len(raw) <= _SAMPLE:
         return raw
     lines, size = [], 0

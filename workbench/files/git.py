@@ -83,7 +83,7 @@ _SETTINGS: Mapping[str, str] = {
     "submodule.recurse": "false",
 }
 _WRITES = lazy_pattern(r"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=|$)")
-"""Matches `--output` and its abbreviations: no caller needs the option, and an argument from elsewhere may be one."""
+"""Matches `--output` and its abbreviations: no caller needs the option, and an argument of unknown origin may be it."""
 _PROGRAMS = ("clean", "smudge", "process", "textconv", "command", "driver")
 _DRIVERS = ("filter", "diff", "merge")
 _OFF: Mapping[tuple[str, str], Mapping[str, str]] = {

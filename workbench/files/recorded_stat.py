@@ -44,7 +44,7 @@ _RECORDING: ContextVar[RecordedAnswers | None] = ContextVar("facts", default=Non
 
 @contextmanager
 def recording() -> Iterator[RecordedAnswers]:
-    """Record the answers given in this block, in this thread."""
+    """Within the block, record the answers in this thread."""
     answers = RecordedAnswers()
     token = _RECORDING.set(answers)
     try:
@@ -101,9 +101,9 @@ def is_empty(path: str) -> bool | None:
 
 
 _MOST_ENTRIES: Final = 100_000
-"""How many files and directories are looked at below a directory, which takes about as long as `find`."""
+"""The most files and directories examined below a directory; this takes about as long as `find`."""
 _TOO_MANY: Final = "/"
-"""The answer about a directory with more entries."""
+"""The answer for a directory with more entries."""
 
 
 def list_symlinks(directory: str) -> Sequence[str] | None:
@@ -193,7 +193,7 @@ class DirectoryReader:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not make it wait
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a pipe must not block
 
 
 MOST_TEXT: Final = 200_000
@@ -242,18 +242,18 @@ def _size(path: str) -> int:
 
 
 class _Listing(NamedTuple):
-    """What one directory contains, and its stat at that time."""
+    """The contents of one directory, and its stat when they were listed."""
 
     key: StatKey
     entries: int
-    """How many entries it has; more than `_MOST_ENTRIES` if they were not all looked at."""
+    """The number of its entries; more than `_MOST_ENTRIES` if not all of them were examined."""
     symlinks: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
 
 
 _MOST_LISTINGS: Final = 20_000
 _listings: dict[str, _Listing] = {}
-"""What the directories searched for links contain; one is listed again only if its stat differs."""
+"""The contents of the directories searched for links; a directory is listed again only if its stat differs."""
 
 
 def _list_symlinks(directory: str) -> str:
@@ -271,7 +271,7 @@ def _list_symlinks(directory: str) -> str:
 
 
 def _list_directory(directory: str) -> _Listing:
-    """Return what a directory contains; nothing if it cannot be read."""
+    """Return the contents of a directory; empty if it cannot be read."""
     try:
         info = os.stat(directory)  # noqa: PTH116 - a Path costs more than the call
         listing = _listings.get(directory)

@@ -88,7 +88,9 @@ def most_plausible_script(text: str) -> float:
 
 
 def _latin(before: str, character: str, behind: str) -> float:
-    """Accented letters occur beside ASCII letters; a run of them is another script in the wrong encoding."""
+    """Weigh a Latin letter: accented letters occur beside ASCII letters; a run of them is another script in the wrong
+    encoding.
+    """
     if not character.isalpha():
         is_inside = before.isalpha() and behind.isalpha() and character not in _INSIDE_WORDS
         return -4.0 if is_inside else 1.9 if character in _TYPOGRAPHIC else 0.0
@@ -99,7 +101,7 @@ def _latin(before: str, character: str, behind: str) -> float:
 
 
 def _alphabetic(before: str, character: str, behind: str) -> float:
-    """A word is in one script, and no capital letter follows a small one."""
+    """Weigh a letter of another alphabet: a word is in one script, and no capital letter follows a small one."""
     if not character.isalpha():
         return 0.0
     mixed = _is_ascii_letter(before) + _is_ascii_letter(behind)
@@ -109,7 +111,7 @@ def _alphabetic(before: str, character: str, behind: str) -> float:
 
 
 def _ideographic(before: str, _: str, behind: str) -> float:
-    """An ideograph between ASCII letters is rather an accented letter with the letter after it."""
+    """Weigh an ideograph: between ASCII letters it is more likely an accented letter and the letter after it."""
     beside = _is_ascii_letter(before) + _is_ascii_letter(behind)
     return -1.0 * beside - 1.0 * (beside == 2)
 

@@ -3,7 +3,7 @@
 No program can set a ctime, but the same ctime does not always mean the same content. Two writes within one tick of the
 clock leave the same ctime. A write through a memory map updates the ctime only once per write-back of its page (within
 35 s by default: `vm.dirty_expire_centisecs`, `dirty_writeback_centisecs`); further writes before the next write-back
-leave the stat unchanged. A file system in memory never writes back, so there no further write changes it.
+leave the stat unchanged. A file system in memory never writes back, so further writes there never change it.
 """
 
 from __future__ import annotations

@@ -23,7 +23,9 @@ def ancestors(pid: int) -> Iterator[int]:
 
 
 def lock_holders(path: Path) -> list[int]:
-    """Return the pids of the processes that hold a flock on the file, see proc_locks(5); empty if none is known."""
+    """Return the pids of the processes that hold a flock on the file, see proc_locks(5); empty if there are none or
+    this is unknown.
+    """
     try:
         info = path.stat()
         lines = Path(_LOCKS).read_text(encoding="ascii").splitlines()

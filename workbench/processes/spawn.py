@@ -80,7 +80,7 @@ def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def python_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that `clean_environment` removes, for the user's own programs, which get them back."""
+    """Return the variables that `clean_environment` removes, for the user's own programs, which receive them."""
     return {name: value for name, value in env.items() if name.startswith("PYTHON")}
 
 
@@ -165,7 +165,8 @@ def end_running() -> None:
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process without the interpreter's own end, which frees all objects: up to 0.4 s after a screen.
+    """End this process without the interpreter's shutdown, which frees all objects and takes up to 0.4 s after a
+    screen.
 
     Waits up to 5 s for each thread that is not a daemon. Raises OSError if the output cannot be written.
     """
@@ -210,9 +211,9 @@ def _resolved_command(command: Sequence[str]) -> list[str]:
 
 
 def _is_inside(path: str, directories: Set[str]) -> bool:
-    """Return whether a path lies in one of these real directories, or is one; the time does not grow with their number.
+    """Return whether a path is one of these real directories or inside one; the time does not grow with their number.
 
-    A process may open thousands of workspaces, and every start of a program asks this for each entry of PATH.
+    A process may open thousands of workspaces, and every start of a program checks this for each entry of PATH.
     """
     real = os.path.realpath(path)
     while real not in directories:

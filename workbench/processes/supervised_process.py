@@ -105,7 +105,7 @@ class SupervisedProcess:
 
     @property
     def status(self) -> int | None:
-        """The exit status, negative for a signal; None while the program runs, and if it was ended from here."""
+        """The exit status, negative for a signal; None while the program runs, or if this object ended it."""
         return self._reported(b"E")
 
     def fileno(self) -> int:

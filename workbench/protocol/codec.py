@@ -27,7 +27,7 @@ def snake_case(name: str) -> str:
 
 
 class _DataType(msgspec.StructMeta):
-    """Makes every subclass of `Data` frozen and keyword-only, which msgspec does not inherit."""
+    """Makes every subclass of `Data` frozen and keyword-only, because msgspec does not inherit these options."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> _DataType:
         config = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, **config}

@@ -8,15 +8,15 @@ from typing import Final
 from workbench.protocol.codec import Data
 
 MOST_LISTED: Final = 50
-"""The most places that one list names."""
+"""The most paths that one list contains."""
 
 
 class DeletedPath(Data):
     """A file or directory that an action deletes or overwrites: the number of files, their size in bytes, and whether
     they can be restored.
 
-    `path` is safe to show and relative to the workspace if it is inside. `files` is None if only the run shows which
-    ones are affected.
+    `path` is safe to show and relative to the workspace if it is inside. `files` is None if the affected files are
+    known only once it runs.
     """
 
     path: str
@@ -46,5 +46,5 @@ class DeletionList(Data):
 
 
 def brief(reason: str, lists: Sequence[DeletionList]) -> str:
-    """Return the summary of a reason that one of the lists shows in full; any other reason unchanged."""
+    """Return the summary of a reason if one of the lists shows it in full; otherwise the reason unchanged."""
     return next((each.summary for each in lists if each.reason == reason), reason)

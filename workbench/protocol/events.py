@@ -214,8 +214,8 @@ class ActionProposed(EventBase):
 
     `function` is the tool's name exactly as the model wrote it, `batch` the number of calls in the response.
     `presentation` is set only for tools that are not built in, `rendering` only for those that show the call
-    themselves, as text. `repairs` says what was read in another way than the model wrote it; the model gets it with the
-    result.
+    themselves, as text. `repairs` has a line for each thing that was not read as the model wrote it; the model gets it
+    with the result.
     """
 
     action_id: str
@@ -324,7 +324,7 @@ class ActionAbandoned(EventBase):
     action_id: str
     reason: str = ""
     known: str = ""
-    """A sentence about what is known of the outcome nevertheless, for example a sub-agent's; may be empty."""
+    """A sentence about the part of the outcome that is known, such as a sub-agent's; may be empty."""
 
 
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
@@ -345,7 +345,7 @@ class SessionStarted(EventBase):
     parent: str = ""
     """The session whose agent started this one as a sub-agent."""
     agent: str = ""
-    """The kind of the sub-agent; empty for one without a kind."""
+    """The kind of the sub-agent; empty if it has none."""
 
 
 class ModelResponded(EventBase):
