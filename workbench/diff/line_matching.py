@@ -70,9 +70,9 @@ class _Matcher:
         if not common:
             return
         most = min(_GAP_COST, self.budget)
-        cost = (
-            most + 1 if (len(olds) + common) * (common + 1) > most else _cost(olds, news)
-        )  # the first value is a lower bound of the cost
+        # The product is a lower bound of the cost, which takes long to compute.
+        is_costly = (len(olds) + common) * (common + 1) > most
+        cost = most + 1 if is_costly else _cost(olds, news)
         if cost <= most:
             self.budget -= cost
             for match in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks()[:-1]:

@@ -156,8 +156,8 @@ def _gemini_reason(answer: dict[str, Any] | None) -> str:
 
 
 def _complete_gemini(answer: dict[str, Any]) -> bool:
-    """Add what Gemini may omit of an answer and litellm needs: the arguments of a call and the parts of a content.
-    Drop token counts that are none. Return whether the answer has been changed.
+    """Add what litellm needs and Gemini may omit: the arguments of a call and the parts of a content. Drop invalid
+    token counts. Return whether the answer has been changed.
     """
     contents = [content for content in _gemini_contents(answer) if isinstance(content.get("parts", []), list)]
     parts = [part for content in contents for part in content.get("parts", ()) if isinstance(part, dict)]
@@ -183,7 +183,7 @@ def _gemini_contents(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _are_counts(usage: Any) -> bool:
-    """Return whether every token count of Gemini's usage object is one."""
+    """Return whether every token count in Gemini's usage object is a valid number."""
     counts = [usage[name] for name in usage if name.endswith("TokenCount")] if isinstance(usage, dict) else [None]
     return all(type(count) is int and count >= 0 for count in counts)
 

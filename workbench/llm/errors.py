@@ -345,7 +345,7 @@ def _by_status(names: list[str], status: int | None, text: str) -> Kind:
 
 _UNNAMED = lazy_pattern(r"\W")
 _PACKAGES = {"google": "google-auth[requests]"}
-"""What to install where a module of this name is missing and no package is called so."""
+"""The package to install if the module of this name is missing, where the two names differ."""
 
 
 def _how_to_install(text: str) -> str:
@@ -387,7 +387,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
 
 
 def _fallback_reason(fault: Fault) -> str:
-    """Return why another model may be called instead; empty if none may, as once a part of the response arrived."""
+    """Return why another model may be called instead; empty if none may, for example after a part of the response."""
     if fault.has_begun:
         return ""
     if fault.kind == "busy" and fault.status not in _OVERLOADED:

@@ -24,7 +24,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     signature: str = ""
     """The provider's signature of the call, to be sent back with it."""
     repairs: tuple[str, ...] = ()
-    """What was read in another way than it was written; empty for native calls."""
+    """A line for each thing that was not read as it was written; empty for native calls."""
     error: str = ""
     """What is wrong with a call that could not be read, with what to send; empty for native calls."""
 

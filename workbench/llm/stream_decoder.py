@@ -49,7 +49,7 @@ def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _line(waiting: list[bytes]) -> str:
-    """Return the line whose parts these are, and clear them."""
+    """Return the line that consists of these parts, and clear them."""
     raw = b"".join(waiting).rstrip(b"\r\n")
     waiting.clear()
     return text_of(raw)

@@ -34,7 +34,7 @@ _NOT_IDENTITY = {
     *("is_on", "source", "oauth", "uses_oauth", "sampling", "elicitation"),
     *("workspace", "problem", "notices", "hidden_tools", "only_tools", "tries_sse"),
 }
-"""Fields that do not make another server: approvals are stored under the hash of the others."""
+"""Fields that do not identify a server; its approvals are stored under the hash of all other fields."""
 _NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 _VARIABLE = lazy_pattern(r"\$\{(?:env:|input:)?([\w./-]+)(?::-([^}]*))?\}")
 """A variable as shells write it, or as Cursor and VS Code do: `${env:NAME}`, `${input:name}`, `${workspaceFolder}`."""
@@ -77,7 +77,7 @@ class ServerConfig:
     problem: str = ""
     """Why the server is off although it is configured; empty if it can be used."""
     notices: tuple[str, ...] = ()
-    """What the configuration says and has no effect."""
+    """A line for each part of the configuration that has no effect."""
     hidden_tools: frozenset[str] = frozenset()
     only_tools: frozenset[str] = frozenset()
     """The only tools that are offered; empty if all are."""

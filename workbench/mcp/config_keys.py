@@ -49,7 +49,7 @@ _NEEDLESS: Final = {
     *("$schema", "_comment", "comment", "//", "name", "title", "displayName", "display_name"),
     *("keep_alive", "alwaysLoad", "sse_read_timeout", "bundled", "source"),
 }
-"""Keys that say nothing, or what is so anyway: a server is kept running, and all of its tools are offered."""
+"""Keys that say nothing, or only what is true anyway: a server is kept running, and all of its tools are offered."""
 _APPROVALS: Final = {
     *("autoApprove", "alwaysAllow", "trust", "autoStart", "auto_approve", "always_allow", "autoApproveAll", "yolo"),
     *("allowedTools", "allow", "permissions", "approval", "approval_mode", "default_tools_approval_mode", "trusted"),
@@ -453,7 +453,7 @@ def _tools(key: str, part: Any, result: Normalized) -> None:
 
 
 def _no_op(_: str, __: Any, ___: Normalized) -> None:
-    """The type is read last, because it depends on the other keys."""
+    """Do nothing: the type is read last, because it depends on the other keys."""
 
 
 _READERS: Final[dict[str, Reader]] = {
@@ -476,7 +476,7 @@ _READERS: Final[dict[str, Reader]] = {
 
 
 def _read_type(entries: Mapping[str, Any], result: Normalized) -> None:
-    """Determine the transport: the type if there is one, else a command starts a program and a URL is reached.
+    """Determine the transport from the type or, without a usable type, from the command or URL.
 
     A server whose type is not supported stays in the list, switched off with the reason.
     """

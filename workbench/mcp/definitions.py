@@ -66,7 +66,7 @@ def _cut(name: str, definition: Definition) -> tuple[Definition | None, str]:
 
 
 def _checked_schema(schema: Any) -> tuple[list[str], str]:
-    """Return what is omitted of a schema, and why no argument model can be built from it, if so."""
+    """Return notices about omitted parts of a schema, and why no argument model can be built from it (or "")."""
     from workbench.mcp.tool import MCPToolAction
 
     try:

@@ -26,7 +26,7 @@ FETCHES: Final = _NODE | {"corepack"}
 """Launchers that prefer installed Node.js packages to a download."""
 _LAUNCHERS: Final = words("uv uvx pipx deno hatch poetry pdm rye pixi cargo go") | _NODE
 _VERBS: Final = words("run x exec dlx tool -- create task start serve")
-"""Words between a launcher and what it runs."""
+"""Words between a launcher and the program or package that it runs."""
 _PACKAGE: Final = words("--from --with --with-editable --editable --spec --package -p -w -e")
 """Options of launchers whose value is a package to run or to import from."""
 _LIST: Final = words(
@@ -157,7 +157,7 @@ def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
         return ()
     named = launch.values(_SOURCES[launch.name in ("uv", "uvx")], own=True)
     lists = (each for each in launch.values(_LIST, own=True) if "://" in each)
-    # what `uv run` names is a script or a program of the project, unless it is a URL
+    # the operand of `uv run` is a script or a program of the project, unless it is a URL
     is_own = (launch.name, launch.verb) == ("uv", "run") and "://" not in launch.operand
     packages = [*(named or [launch.operand] * (not is_own)), *launch.values(_BESIDE, own=True), *lists]
     is_open = (each for each in packages if _is_fetched(each, launch.name) and not _is_exact(each, launch.name))
@@ -165,7 +165,7 @@ def unpinned(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def unpinned_notice(server: ServerConfig) -> str:
-    """Return a line about what the server's command downloads without naming a version; empty if there is nothing."""
+    """Return a line about the packages that the server's command downloads without naming a version; empty if none."""
     argv = (server.command, *server.args)
     missing = ((unpinned(argv), "downloaded without a version"), (unpinned_images(argv), "run without a digest"))
     lacking = "; ".join(

@@ -129,7 +129,7 @@ class Narrator:
         self._write("".join(f"  {each}\n" for each in lines))
 
     def _ended(self, event: RunEnded) -> None:
-        """Write how the run ended, with the whole final message; not with a result that the line above has."""
+        """Write how the run ended, with the whole final message unless it is the result in the line above."""
         is_written = event.reason == "finished" and event.detail == self._last_result
         detail = self._message if event.reason == "finished" and self._message else first_line(event.detail, 500)
         self._print(f"{event.reason}: {detail}" if detail and not is_written else event.reason, _DIM)
@@ -143,7 +143,7 @@ class Narrator:
             self._note_fallback(event.event)
 
     def _decided(self, event: ActionDecided, start: str = "  ") -> None:
-        """Write who or what allowed or denied an action; that the run may end is not worth a line."""
+        """Write who or what allowed or denied an action; permission to end the run is not written."""
         is_denied = event.verdict == "rejected"
         if is_denied or event.action_id not in self._final:
             line = decision_text("denied" if is_denied else "allowed", event.by, event.rule)

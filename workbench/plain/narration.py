@@ -21,7 +21,7 @@ from workbench.view.wrapping import count_lines
 LINES: Final = 10
 """How many of the last lines of an output are printed; `/show` prints all."""
 RENDERED_LINES: Final = 40
-"""How many of the first lines of what a tool itself shows are printed."""
+"""How many lines of a tool's own rendering are printed, from its beginning."""
 _ENDED: Final = {"skipped": "skipped", "lost": "its outcome is unknown"}
 _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
 """Kinds of tools whose result is not printed: the user has seen it, or sees it elsewhere."""
@@ -157,7 +157,7 @@ def _output(item: ActionItem) -> Iterator[str]:
 
 
 def _head(rendering: str, item: ActionItem) -> Iterator[str]:
-    """Yield the first lines of what a tool itself shows."""
+    """Yield the first lines of a tool's own rendering."""
     lines = rendering.split("\n") if rendering else []
     yield from (f"  {line}" for line in lines[:RENDERED_LINES])
     if len(lines) > RENDERED_LINES:

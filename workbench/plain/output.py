@@ -13,12 +13,12 @@ from typing import IO, BinaryIO, Final
 
 READER_GONE: Final = "its reader has gone"
 WIDTH: Final = 200
-"""Columns off a terminal."""
+"""The number of columns if the stream is not a terminal."""
 _BLOCKED: Final = "it is not read"
 _AT_ONCE: Final = 4_096
 """How many bytes a ready pipe takes without blocking (PIPE_BUF of Linux)."""
 _PATIENCE: Final = 300.0
-"""How many seconds a reader, such as a pager, may take nothing before it counts as gone."""
+"""How many seconds a reader, such as a pager, may read nothing before it is treated as gone."""
 _CHECK_INTERVAL = 100
 """Milliseconds after which a blocked write checks whether it may wait any longer."""
 
@@ -59,7 +59,7 @@ class OutputChannel:
     def _write(self, data: bytes) -> None:
         """Write the data in pieces, each once the reader has room, because a blocked write cannot be canceled.
 
-        Raises TimeoutError if the reader takes nothing for too long.
+        Raises TimeoutError if the reader reads nothing for too long.
         """
         self._stream.flush()
         descriptor = self._stream.fileno()

@@ -99,7 +99,7 @@ _GNU: Final = frozenset(
     )
 )
 _PYTHONS: Final = words("python pip pypy")
-"""Programs of which the name with a 3 is another name for the same one."""
+"""Programs that are also known by their name with a 3 at the end."""
 _ALSO_NAMED: Final = {"nodejs": "node", "mawk": "awk", "nawk": "awk", "bsdtar": "tar", "py": "python"}
 
 

@@ -285,7 +285,7 @@ def _operands(part: Part) -> list[str]:
 
 
 def _in_input(part: Part) -> list[str]:
-    """Return what may be a path in the text that a command reads; words with a slash come first."""
+    """Return the words that may be paths in the text that a command reads; those with a slash come first."""
     names = words_in(part.input)[:_MOST_ENTRIES] if part.risk == "HIGH" else string_literals(part.input)
     return candidates(part, sorted(dict.fromkeys(names), key=lambda name: "/" not in name))
 

@@ -16,7 +16,7 @@ _PROGRAMS: Final[Mapping[str, str]] = dict.fromkeys(
     ),
     "git",
 )
-"""Programs that run another one as their user types, or as their settings say."""
+"""Programs that run another one on their user's input, or because of their settings."""
 _VERBS: Final[Mapping[str, tuple[str, str]]] = {
     "mkdocs": ("gh-deploy", "git"),
     "cargo": ("release smart-release", "git"),

@@ -161,7 +161,7 @@ class CallerModels(SessionModels):
 
 
 def _restore_keys(settings: Settings) -> None:
-    """Put back the keys that an earlier agent of this process took out of the environment."""
+    """Restore the keys that an earlier agent of this process removed from the environment."""
     variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
     for name in filter(None, variables):
         if name in os.environ:

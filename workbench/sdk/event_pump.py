@@ -40,6 +40,6 @@ class EventPump:
 
     async def drain(self) -> None:
         """Deliver everything that has been put."""
-        await asyncio.sleep(0)  # what other threads put before has arrived then
+        await asyncio.sleep(0)  # items that other threads put earlier have arrived by then
         while self._items:
             await self._deliver(self._items.popleft())

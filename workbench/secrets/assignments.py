@@ -22,9 +22,9 @@ _LONGEST_HEAD = 400
 _LONGEST_NAME = 100
 _QUOTED = r"(?=(?:[rbfu@$]{0,2}|&)[\"'`])"
 _HERE = r"<<[-~]?[\"']?\w{1,30}[\"']?[ \t]*\r?\n[ \t]*|(?:\"\"\"|''')\\?\s{0,20}|\\\r?\n[ \t]*"
-"""What opens a value that begins on the next line: a here-document, a long string, a continued line."""
+"""The text that opens a value on the next line: a here-document, a long string, a continued line."""
 _BRACKET = rf"[\[({{]\s{{0,40}}{_QUOTED}|(?:new[ \t]+)?[\w.:]{{1,40}}[(\[]{_QUOTED}"
-"""What opens a list, or the call of a constructor."""
+"""The text that opens a list or the call of a constructor."""
 _FIELD = r"[\"']?[ \t]*[:=]?[ \t]*\{[^{}]{0,300}?\b(?:default|value|plaintext|result)[\"']?[ \t]*[:=][ \t]*(?=[\"'])"
 """The text between a name and the field of its block that holds the value, as in Terraform."""
 _ASSIGN = r"\\?[\"'`]?\]?[ \t]*(?:(?:=>|:=|:-|<-|->|=|:)(?!=)[ \t]*(?:&\w+[ \t]+)?|={2,3}[ \t]*(?=[\"'`]))"
@@ -111,7 +111,7 @@ _OPEN = lazy_pattern(
 _UNFINISHED = lazy_pattern(
     r"[\w.-]*[\"']?(?:[ \t]*[:=]?[ \t]*\{[^{}]{0,300}|>\s{0,40}[^\s<]{0,200}\s{0,40}(?:</?[\w.:-]*)?)\Z"
 )
-"""A name that opens a block or an element, and what the text has of it."""
+"""A name that opens a block or an element, and the part of it that the text contains."""
 _PAIR_HEAD = lazy_pattern(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
 """The text before a name whose value follows in a separate `value` field, as in Kubernetes lists and XML."""
 _DEFINES = lazy_pattern(r"\bdefine\([ \t]*[\"']\Z")

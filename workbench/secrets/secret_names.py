@@ -96,7 +96,9 @@ PASSED_ON = PassedOn()
 
 
 OWN_VARIABLES: dict[str, str] = {}
-"""What this process added to its environment for libraries of its own; programs of the user do not get it."""
+"""The variables that this process added to its environment for its own libraries; the user's programs do not get
+them.
+"""
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -30,7 +30,7 @@ def keyring_is_usable(patience: float = 5.0) -> bool:
         priority = _limited(lambda keyring: float(keyring.get_keyring().priority), patience)
     except WorkbenchError:
         return False
-    # The backends that refuse and that discard everything have priorities of 0 and -1.
+    # The backend that refuses everything has the priority 0, and the one that discards everything -1.
     return priority > 0
 
 

@@ -30,7 +30,7 @@ _HUMAN = PHRASES | {"pass", "pw"}
 """Names of secrets that people choose, which may be short, plain, or only digits."""
 _OPEN = r"(?:\.\.\.|…|\*\*\*|xxxx|\{\{|\$\{|%\(|\{\w*\}|(?<![a-z0-9])example|placeholder|change_?me|redacted|your[-_])"
 _TEMPLATE = lazy_pattern(_OPEN, re.IGNORECASE)
-"""A part of a value that something else is to replace."""
+"""A part of a value that is meant to be replaced."""
 _PLACEHOLDER = lazy_pattern(
     r"(?:your|my|the|an?|some|change|replace|insert|enter|put|use|set|new|old|same|no|not|is|has|get|example|sample|dummy"
     r"|fake|test|mock|foo|bar|baz|todo|none|null|nil|true|false|yes|default|optional|required|invalid|valid|missing"
@@ -129,7 +129,7 @@ def is_chosen(value: str, word: str) -> bool:
 
 
 def names_itself(value: str, word: str) -> bool:
-    """Return whether the value is an identifier that contains the word by which the name is that of a secret."""
+    """Return whether the value is an identifier that contains the word that makes the name a secret's."""
     return bool(_QUALIFIED.match(value)) and word in (part.lower() for part in _PARTS.findall(value))
 
 

@@ -221,7 +221,7 @@ def _assistant_text(message: Message, calls: Sequence[Mapping[str, Any]], table:
 
 
 def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
-    """Return the message with its calls; text around them stays in the part that it is in."""
+    """Return the message with its calls; the text around them stays in its part of the content."""
     content = message.get("content")
     calls = find_calls(content if isinstance(content, str) else "".join(text_parts(message)), table)
     for call in calls:

@@ -65,7 +65,7 @@ _EXTRAS: Final = frozenset({"security_risk", "summary"})
 _INNER: Final = frozenset(
     {"properties", "items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf", "$ref"}
 )
-"""What a schema with parts has."""
+"""The keys of a schema that describe its parts."""
 _MAX_ROWS: Final = 40
 _MAX_LEVELS: Final = 4
 _VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
@@ -111,7 +111,7 @@ def _allowed(values: Iterable[Any], indent: str) -> list[str]:
 
 
 class _NestedRows:
-    """Rows about what is inside the parameters of one tool: names, types, descriptions and allowed values."""
+    """Rows that describe the inside of one tool's parameters: names, types, descriptions and allowed values."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root

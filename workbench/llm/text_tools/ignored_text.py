@@ -27,14 +27,14 @@ IGNORED: Final = (
     rf"(?P<span>{_SPAN})|[<◁](?P<closing>\s{{0,9}}/?)\s{{0,9}}{_REASONING}[^<>◁▷\n]*[>▷]"
     rf"|<(?=\|(?P<ending>{_TOKEN_END})?){_TOKEN}|\[(?P<bracket>/?)THINK\]"
 )
-"""A pattern for the beginning of such a part (a `span`, whose end `span_end` finds), or a tag around thinking."""
+"""A pattern for the beginning of ignored text (a `span`, whose end `span_end` finds), or a tag around thinking."""
 CLOSING_TAG: Final = lazy_pattern(
     rf"[<◁]\s{{0,9}}/\s{{0,9}}{_REASONING}|<\|{_TOKEN_END}{_REASONING}|\[/THINK\]", re.IGNORECASE
 )
 ESCAPABLE: Final = (
     rf"\s{{0,9}}/?\s{{0,9}}{_REASONING}|{_TOKEN}|{_CHANNEL}|\|start\|>assistant|\|channel\|>commentary|!--|details\b"
 )
-"""A pattern for what makes such a part of a text, after its `<`."""
+"""A pattern for tags of ignored text, after their `<`."""
 _COMMENT_END: Final = lazy_pattern("-->")
 _MESSAGE_END: Final = lazy_pattern(r"(?=<\|(?:end|return|call|start|channel)\|>)|<channel\|>", re.IGNORECASE)
 _DETAILS: Final = lazy_pattern(r"<(/?)details\b[^<>\n]{0,200}>", re.IGNORECASE)

@@ -1,4 +1,6 @@
-"""Calls whose arguments are JSON, which some models are trained on: in `<tool_call>`, or as the gpt-oss models call."""
+"""Calls whose arguments are JSON, which some models are trained on: in `<tool_call>`, or in the format of the gpt-oss
+models.
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,9 @@ r"""Writes and parses the plain-text form of a tool call; `text_tools.calls` con
 The format comes from OpenHands (CodeAct). One newline after an opening tag and one before a closing tag belong to the
 tag. Tags of the form in a value, and in the text around a call, are escaped with a backslash (`<\/parameter`).
 
-What models get wrong is read where it has one meaning: other ways to write a tag, closing tags that are missing or name
-what they close, JSON in place of parameters. All patterns are bounded, so that parsing takes linear time.
+Mistakes of models are accepted if they can mean only one thing: other spellings of a tag, closing tags that are missing
+or that repeat the name of the opening one, JSON in place of parameters. All patterns are bounded, so that parsing takes
+linear time.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _OPENING: Final = (
 _STRICT: Final = lazy_pattern(r"<function=([^<>\n]+)>")
 _OPENED_NAME: Final = lazy_pattern(rf"(?:[=:])\s{{0,9}}[\"']?({_NAME}|[^<>\n]{{1,128}})[\"']?\s{{0,9}}>?\Z")
 _CALL_OR_IGNORED: Final = lazy_pattern(rf"(?P<call>{_OPENING}|{JSON_OPENING})|{IGNORED}", re.IGNORECASE)
-"""The beginning of a call, or the beginning or end of a part in which nothing is a call."""
+"""The beginning of a call, or the beginning or end of ignored text."""
 _REGULAR_NAME: Final = r"[^<>\n\"'=:]{1,128}"
 _REGULAR: Final = lazy_pattern(
     rf"<function=({_REGULAR_NAME})>\n((?:<parameter={_REGULAR_NAME}>[^<]*</parameter>\n)*)</function>(?![^\n])"
@@ -65,7 +66,7 @@ _SPACE: Final = lazy_pattern(r"\s*")
 _END_OF_PARAMETER: Final = r"<\s{0,9}/\s{0,9}parameter(?:\s{0,9}=[^<>\n]{0,200})?\s{0,9}>"
 _ENDED: Final = lazy_pattern(_END_OF_PARAMETER, re.IGNORECASE)
 _BROKEN_END: Final = lazy_pattern(r"</([^<>\n]{1,200}?)\s{0,99}>?\s{0,99}\Z")
-"""What stands in place of `</parameter>` at the end of a value: without its `>`, or with another name."""
+"""A wrong closing tag in place of `</parameter>` at the end of a value: without its `>`, or with another name."""
 _END_OF_VALUE: Final = lazy_pattern(
     rf"{_END_OF_PARAMETER}(?=\s*(?:{_LT}(?:parameter|function|invoke)\b|{_LT_END}(?:function|invoke)|</?tool_call>|</?\Z|\Z))",
     re.IGNORECASE,
@@ -150,8 +151,8 @@ def read_calls(text: str, table: Table | None = None) -> tuple[str, list[TextCal
     malformed. With a `table` of tools, mistakes that can be corrected by the names of tools and parameters are accepted
     too.
 
-    What a model writes while it thinks is text: nothing between its tags is a call, nor what precedes a closing tag
-    without an opening one, nor what follows an opening tag that is never closed. So are comments and examples.
+    The model's thinking, comments and examples contain no calls. Thinking is the text between its tags, before a
+    closing tag without an opening one, and after an opening tag that is never closed.
     """
     calls = find_calls(text, table)
     return (without_calls(text, calls) if calls else read_words(text)), calls
@@ -184,7 +185,7 @@ def _twice(call: str, parameter: str) -> FunctionCallConversionError:
 
 
 def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
-    """Return what is written around the calls in a text, which begins at `offset` of the message."""
+    """Return the text around the calls in a text that begins at `offset` in the message."""
     if len(calls) == 1 and not offset and calls[0].end == len(text):
         return read_words(_before(text[: calls[0].start], "")[0])
     spans = [(max(0, call.start - offset), min(len(text), call.end - offset)) for call in calls]
@@ -201,7 +202,7 @@ def without_calls(text: str, calls: Sequence[TextCall], offset: int = 0) -> str:
 
 
 def _before(text: str, after: str) -> tuple[str, bool]:
-    """Return the text before a call without what wraps the call, and whether that is a code fence."""
+    """Return the text before a call without the wrapper of the call, and whether the wrapper is a code fence."""
     has_fence, end = False, text[-120:]
     if ">" in end and (wrappers := _WRAPPERS_BEFORE.search(text, max(0, len(text) - 99))):
         text = text[: wrappers.start()]
@@ -338,7 +339,9 @@ class _Parser:
         return TextCall(read.name, values, repairs=repairs, start=opening.start(), end=read.end)
 
     def _read_parameters(self, call: TextCall, at: int) -> None:
-        """Add the values and the end of a call. Raises FunctionCallConversionError for what belongs to no value."""
+        """Add the values and the end of a call. Raises FunctionCallConversionError for text that belongs to no
+        value.
+        """
         parameters = (self._table or {}).get(call.name)
         while opening := self._parameter_at(call, parameters, at):
             name, start = opening
@@ -379,9 +382,10 @@ class _Parser:
         return (name, tag.end()) if tag else None
 
     def _missing_end(self, call: TextCall, parameters: Parameters | None, name: str, start: int, stop: int) -> int:
-        """Return where a value ends whose closing tag is missing, so that it seems to hold what follows; else -1.
+        """Return the end of a value that lacks its closing tag and so seems to contain the following parameter; else
+        -1.
 
-        Raises FunctionCallConversionError if it may hold what follows.
+        Raises FunctionCallConversionError if that tag may really belong to the value.
         """
         if self._text.find("<", start, stop) < 0:
             return -1
@@ -446,7 +450,7 @@ def _name_of(tag: re.Match[str]) -> str:
 
 
 def _end_of_broken(value: str, name: str) -> int:
-    """Return where a value ends that has no closing tag: before a closing tag without its `>` or with another name."""
+    """Return the end of a value that has a wrong closing tag: one without its `>` or with another name."""
     broken = _BROKEN_END.search(value, max(0, len(value) - 300))
     word = broken[1].lower() if broken else ""
     is_end = word in ("parameter", "param") or (word == name.lower() and f"<{name}" not in value)

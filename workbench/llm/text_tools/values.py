@@ -164,7 +164,7 @@ def parameters_of(tool: Schema) -> Parameters:
     required, properties = schema.get("required"), schema.get("properties")
     names = [each for each in required if isinstance(each, str)] if isinstance(required, list | tuple) else []
     parts = properties if isinstance(properties, Mapping) else {}
-    # What the schema false describes takes no value.
+    # A parameter with the schema `false` accepts no value.
     parts = {name: part for name, part in parts.items() if part is not False}
     parameters = Parameters({name: _parameter(name, part, schema, name in names) for name, part in parts.items()})
     parameters.required = tuple(each.name for each in parameters.values() if each.is_required)
