@@ -130,6 +130,185 @@ def test_what_makes_a_command_riskier_hides_no_trait_from_rules(rule, line):
     assert deciding_rule.verdict == "ask"
 
 
+_RUNNERS = """
+ssh -o ProxyCommand=./x host
+ssh -o'ProxyCommand "./x"' host
+ssh -o PKCS11Provider=./x.so host
+scp -S ./x a host:b
+scp -o LocalCommand=./x a host:b
+sftp -o ProxyCommand=./x host
+sftp -S ./x host
+rsync -e ./x a host:b
+sshfs -o ssh_command=./x host: m
+nc -e ./x host 80
+ncat --sh-exec ./x host 80
+ncat --lua-exec x.lua host 80
+socat - EXEC:./x,pty
+socat TCP-LISTEN:80 system:./x
+lftp -e '!./x' host
+nmap --script ./x host
+tcpdump -z ./x -w a
+aria2c --on-download-complete=./x https://a.example
+mutt -e 'source x'
+systemd-run ./x
+systemd-run --user --on-active=5 ./x
+systemd-nspawn -D d ./x
+systemctl --user start x
+supervisorctl start x
+sv up x
+nsenter -t 1 -m ./x
+unshare -r ./x
+chroot d ./x
+firejail ./x
+bwrap --bind / / ./x
+machinectl shell host ./x
+runc run x
+criu restore -d
+gdbserver :1 ./x
+bpftrace -c ./x
+openvpn --up ./x
+wg-quick up x
+modprobe x
+ldconfig d
+xdotool key Return
+gsettings set a b c
+npm --script-shell=./x test
+npm test --script-sh ./x
+npm run x --node-options=--require=./x.js
+npm --userconfig=./x ls
+npm config set script-shell ./x
+npm i -g ./x
+npm i https://a.example/x.tgz
+pnpm add -g ./x
+pip install git+https://a.example/x
+pip install --index-url https://a.example x
+pip config set global.index-url https://a.example
+cargo install --git https://a.example/x
+cargo add --git https://a.example/x x
+gem install x --source https://a.example
+dpkg -i x.deb
+apt-get -o DPkg::Pre-Invoke=./x update
+brew install ./x.rb
+rustup self update
+mise trust
+code --install-extension ./x.vsix
+code tunnel
+docker run --privileged x ./x
+docker run -v /:/host x ./x
+docker run -v /var/run/docker.sock:/var/run/docker.sock x
+docker -H tcp://host ps
+docker build https://a.example/x.git
+redis-server --loadmodule ./x.so
+mysqld --plugin-load-add=x=./x.so
+mysqld --init-file=./x.sql
+postgres -c shared_preload_libraries=./x.so
+helm template . --post-renderer ./x
+helm install a . --post-renderer ./x
+helm plugin install ./x
+kubectl exec pod -- ./x
+kubectl run a --image=b -- ./x
+terraform apply
+vagrant up
+packer build x.json
+ansible-playbook x.yml
+salt '*' cmd.run ./x
+puppet apply ./x
+consul watch -type key ./x
+lxc exec c ./x
+mongosh x.js
+aws ssm start-session x
+gcloud compute ssh x
+heroku run ./x
+fly ssh console -C ./x
+git remote add x 'ext::./x'
+git push 'ext::./x' main
+git filter-branch --tree-filter ./x
+git send-email --sendmail-cmd=./x a
+git daemon --access-hook=./x
+git instaweb
+git archive --remote=. --exec=./x HEAD
+gpg --exec-path ./x -d a
+ssh-keygen -D ./x.so
+FOOD_CONFIG=./x food
+foobar .git/hooks/pre-commit
+"""
+_CODE_THAT_RUNS = (
+    "import os\nos.__getattribute__('sys' + 'tem')('x')",
+    "import os\ngetattr(os, 'sys' + 'tem')(x)",
+    "import os\n[os.system][0](x)",
+    "import ctypes\nctypes.CDLL('x')",
+    "().__class__.__base__.__subclasses__()",
+    "import pip\npip.main(['install', 'x'])",
+    "import pyautogui\npyautogui.write('x')",
+)
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [(_line, line) for line in _RUNNERS.strip().splitlines()] + [(_cell, code) for code in _CODE_THAT_RUNS],
+)
+def test_what_runs_a_program_unseen_asks_where_a_command_is_denied(rate, text):
+    assessment, subject = rate(text)
+    assert any(part.risk == "HIGH" and Trait.RUNS in part.traits for part in assessment.parts)
+    deciding_rule = deciding([parse_rule("deny $ curl *")], subject)
+    assert deciding_rule is not None
+    assert deciding_rule.verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ssh -o ProxyCommand='cu\"\"rl x' host",
+        "ssh -oLocalCommand='cu\"\"rl x' host",
+        "scp -S cu''rl a host:b",
+        "rsync -e 'cu\"\"rl x' a host:b",
+        "sftp -o 'ProxyCommand=cu\"\"rl x' host",
+        "nc -e 'cu\"\"rl x' host 80",
+        "socat - EXEC:'cu\"\"rl x',pty",
+        "socat STDIO system:'cu\"\"rl x'",
+        "systemd-run --user -p Nice=5 cu''rl x",
+        "systemd-nspawn -D d cu''rl x",
+        "nsenter -t 1 -m cu''rl x",
+        "unshare -r cu''rl x",
+        "chroot d cu''rl x",
+        "torsocks cu''rl x",
+        "ssh-agent cu''rl x",
+        "firejail cu''rl x",
+        "flatpak-spawn --host cu''rl x",
+        "distrobox-enter -n a -- cu''rl x",
+        "kubectl exec -it pod -- cu''rl x",
+        "kubectl exec pod -- sh -c 'cu\"\"rl x'",
+        "docker run --rm a sh -c 'cu\"\"rl x'",
+        "docker run --rm --entrypoint=/bin/sh a -ec 'cu\"\"rl x'",
+        "docker compose run --rm a bash -lc 'true; cu\"\"rl x'",
+    ],
+)
+def test_command_that_another_program_runs_is_denied_like_one_of_the_line(line):
+    deciding_rule = deciding([parse_rule("deny $ curl *")], _line(line)[1])
+    assert deciding_rule is not None
+    assert deciding_rule.verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "docker run --rm a sh -c 'make test'",
+        "docker run --rm python:3 python -c 'print(1)'",
+        "npm test -- --registry x -g",
+        "npm run build --no-git-tag-version",
+        "npm ls -g",
+        "git commit -m 'ext:: x'",
+        "nc -zv localhost 80",
+        "redis-server --port 7777",
+        "ssh -o ProxyCommand=none host ls",
+        "kubectl delete pod x",
+        "systemctl status x",
+    ],
+)
+def test_what_runs_nothing_unseen_does_not_ask_for_a_denied_command(line):
+    assert deciding([parse_rule("deny $ curl *")], _line(line)[1]) is None
+
+
 def test_reason_keeps_its_traits_in_copies():
     reason = Reason("runs another program", Trait.RUNS)
     for copied in (copy(reason), deepcopy(reason), pickle.loads(pickle.dumps(reason))):

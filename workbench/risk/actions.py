@@ -102,7 +102,7 @@ def _rated(described: Mapping[str, Any]) -> Assessment:
         return one("HIGH", hidden, tool)
     for value in _strings(described.get("args", {})):
         if _URL.match(value) or METADATA.search(value):
-            return one("HIGH", "a URL that runs code or reads files", tool)
+            return one("HIGH", Reason("a URL that runs code or reads files", Trait.RUNS), tool)
         if value.startswith(("/", "~")) and is_secret(value):
             return one("HIGH", "names a file that may contain secrets", tool)
     return _by_annotations(tool, described.get("annotations") or {}, bool(described.get("pinned")))

@@ -155,7 +155,7 @@ def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]
     if result:
         return result
     if _is_setting_of(name, value, command):
-        return "HIGH", f"changes the settings of {command[:40]}"
+        return "HIGH", Reason(f"changes the settings of {command[:40]}", Trait.RUNS)
     if (
         name == "IFS"
         or name.lower() in _PROXIES

@@ -112,7 +112,11 @@ STARTS_SHELL: Final = Reason("starts a shell", Trait.RUNS)
 STARTS_SHELL_UNSEEN: Final = Reason("starts a shell unseen", Trait.RUNS)
 RUNS_OUTSIDE_SCRIPT: Final = Reason("runs a script from outside the workspace", Trait.RUNS)
 RUNS_LATER: Final = Reason("runs a command later", Trait.RUNS)
+CONNECTS_AND_RUNS: Final = Reason("connects to any host", Trait.RUNS)
+"""For programs with options, settings or typed commands that run programs."""
 MOUNTS: Final = Reason("changes what is mounted", Trait.RUNS)
+BY_SERVICE: Final = Reason("has a service that runs already start programs", Trait.RUNS)
+LEAVES_SANDBOX: Final = Reason("leaves its sandbox or container", Trait.RUNS)
 SCHEDULES: Final = Reason("changes what runs on a schedule", Trait.RUNS)
 OTHER_RIGHTS: Final = Reason("acts with the rights of another user", Trait.RUNS)
 
@@ -128,8 +132,9 @@ IN_DIRECTORY: Final = Reason("runs when the directory is entered", Trait.RUNS)
 
 RUNS_URL: Final = Reason("runs code from a URL", Trait.RUNS | Trait.DOWNLOADS)
 RUNS_PACKAGE: Final = Reason("runs a package that is not installed", Trait.RUNS | Trait.DOWNLOADS)
-INSTALLS_URL: Final = Reason("installs code from a URL", Trait.DOWNLOADS)
-INSTALLS_ELSEWHERE: Final = Reason("installs from another source, or to another place", Trait.DOWNLOADS)
+INSTALLS_URL: Final = Reason("installs code from a URL", Trait.RUNS | Trait.DOWNLOADS)
+INSTALLS_ELSEWHERE: Final = Reason("installs from another source, or to another place", Trait.RUNS | Trait.DOWNLOADS)
+CHANGES_SOURCES: Final = Reason("changes where packages come from", Trait.RUNS)
 
 REPEATS_COMMAND: Final = Reason("runs a command again and again", Trait.RUNS | Trait.REPEATS)
 PRINTS_SURROUNDINGS: Final = Reason("prints the environment variables, including secrets", Trait.PRINTS_VARIABLES)

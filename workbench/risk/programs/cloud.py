@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.risk.assessment import Part
 from workbench.risk.code import REDIS_READS
 from workbench.risk.programs.escalation import asks_help, changes_data, destroys
 from workbench.risk.programs.rule import Rule, named, subcommands, words
@@ -15,6 +16,8 @@ from workbench.risk.word import UNKNOWN, Word
 _READS = Spec("MEDIUM", "asks a service", operands="text")
 _LOCAL_READS = Spec(operands="text")
 _HIGH = Spec("HIGH", "changes a service", operands="text")
+_CHANGES_OR_RUNS = Reason("changes a service, or runs what its files name", Trait.RUNS)
+_ACTS = Spec("HIGH", _CHANGES_OR_RUNS, operands="text")
 _RUNS = Spec("MEDIUM", "runs or builds containers", operands="text")
 _OPENS = words(
     "--privileged --pid --ipc --uts --cap-add --security-opt --device --userns --network=host --net=host --cgroupns "
@@ -66,9 +69,9 @@ _docker_verb = subcommands(_DOCKER, _RUNS, "-H --host -c --context --config -f -
 def _docker(call: Call) -> None:
     strings = [word.text for word in call.words]
     if any(text in _OPENS or text.partition("=")[0] in _OPENS for text in strings) or "host" in strings:
-        call.raise_to("HIGH", "lets the container access this machine")
+        call.raise_to("HIGH", _OPENS_MACHINE)
     if {"-H", "--host"} & set(strings[:1]):
-        call.raise_to("HIGH", "works on another machine")
+        call.raise_to("HIGH", Reason("works on another machine", Trait.RUNS))
     for at, text in enumerate(strings):
         flag, _, value = text.partition("=")
         if flag in {"-v", "--volume", "--mount"} and (value or at + 1 < len(strings)):
@@ -83,6 +86,7 @@ def _docker(call: Call) -> None:
         deletes = (composes or _gives_files(strings)) and any(map(_DELETES.match, strings))
         deletes |= changes_data(call.words)
         call.raise_to(*(("HIGH", _MOUNTED_FILES) if deletes else ("MEDIUM", "runs a program in a container")))
+        _shell_in_container(call, strings)
         return
     if "inspect" in strings[:2] and not any(_INSPECTS.fullmatch(text) for text in strings):
         call.raise_to("MEDIUM", Reason("prints the environment variables of a container", Trait.PRINTS_VARIABLES))
@@ -95,7 +99,8 @@ _INSPECTS = lazy_pattern(
 """Formats that do not print a container's environment variables."""
 
 
-_MOUNTED_FILES = "deletes files that are mounted in a container"
+_OPENS_MACHINE = Reason("lets the container access this machine", Trait.RUNS)
+_MOUNTED_FILES = Reason("deletes files that are mounted in a container", Trait.RUNS)
 _DELETES = lazy_pattern(
     r"(?:\S*/)?(?:rm|shred|unlink)\Z|(?:.*[\s;&|(])?(?:rm|shred)\s+-|.*-exec(?:dir)?\s+rm\s|.*\s-delete\b|-delete\Z",
     re.DOTALL,
@@ -119,13 +124,35 @@ def _in_container(call: Call, at: int) -> None:
         flag = rest.pop(0).text
         if flag in _EXEC_VALUES and rest:
             rest.pop(0)
-    parts = call.inner
-    before = len(parts)
     call.raise_to("MEDIUM", "runs a program in a container that is in use")
-    call.run_words(rest[1:])
-    if any(part.deletes or part.changes for part in parts[before:]) or not rest[1:]:
+    if _run_elsewhere(call, rest[1:]) or not rest[1:]:
         call.raise_to("HIGH", "changes a container that is in use, which cannot be undone")
+
+
+def _run_elsewhere(call: Call, command: list[Word]) -> bool:
+    """Rate a command that runs in a container, without its paths; return whether it deletes or changes files there."""
+    parts, before = call.inner, len(call.inner)
+    call.run_words(command)
+    changes = any(part.deletes or part.changes for part in parts[before:])
     parts[before:] = [part._replace(deletes=(), changes=(), paths=(), protected=()) for part in parts[before:]]
+    return changes
+
+
+_SHELL = lazy_pattern(r"(?:--entrypoint=)?(?:\S*/)?(?:ba|da|z|k|a)?sh")
+_SHELL_CODE = lazy_pattern(r"-[a-z]*c")
+
+
+def _shell_in_container(call: Call, strings: list[str]) -> None:
+    """Let rules apply to the line that a shell runs in a new container, whose files are not those of this machine."""
+    first = next((at for at, text in enumerate(strings) if _SHELL.fullmatch(text)), len(strings))
+    at = next((at for at in range(first + 1, len(strings) - 1) if _SHELL_CODE.fullmatch(strings[at])), None)
+    if at is None:
+        return
+    line = call.words[at + 1]
+    for part in call.scan.inner(line.text).parts if UNKNOWN not in line.text else ():
+        is_hidden = Trait.UNREAD in part.traits or (Trait.RUNS in part.traits and part.risk == "HIGH")
+        opaque = "*" if is_hidden else part.opaque
+        call.inner.append(Part(part.text, "MEDIUM", words=part.words, depth=part.depth, opaque=opaque))
 
 
 _EXEC_VALUES = words("-e --env --env-file -u --user -w --workdir --index --detach-keys")
@@ -135,7 +162,7 @@ def _mounted(call: Call, mount: str) -> None:
     fields = dict(part.partition("=")[::2] for part in mount.split(","))
     source = fields.get("source") or fields.get("src") or mount.partition(":")[0]
     if "docker.sock" in mount:
-        call.raise_to("HIGH", "lets the container access this machine")
+        call.raise_to("HIGH", _OPENS_MACHINE)
     elif source.startswith(("/", ".", "~")) or "\0" in source:
         word = Word(source, source)
         call.use(word, "deep")
@@ -143,7 +170,7 @@ def _mounted(call: Call, mount: str) -> None:
         reads = path is None or call.scan.rating(path, "deep")[0] == "LOW"
         writes = path is not None and not mount.endswith(":ro") and call.scan.rating(path, "write")[0] == "HIGH"
         if writes or not reads:
-            call.raise_to("HIGH", "opens files outside the workspace to the container")
+            call.raise_to("HIGH", Reason("opens files outside the workspace to the container", Trait.RUNS))
 
 
 _KUBE = subcommands(
@@ -175,7 +202,14 @@ def _kubectl(call: Call) -> None:
         call.raise_to("HIGH", Reason("reads secrets", Trait.READS))
     if strings[:2] == ["config", "view"] and "--raw" in strings:
         call.raise_to("HIGH", Reason("reads secrets", Trait.READS))
+    if not _IN_PODS.isdisjoint(strings[:_FIRST_VERBS]):
+        call.raise_to("HIGH", Reason("changes a service, or runs a program there", Trait.RUNS))
+        _run_elsewhere(call, call.words[strings.index("--") + 1 :] if "--" in strings else [])
     _KUBE(call)
+
+
+_IN_PODS = words("exec run debug attach plugin krew")
+_FIRST_VERBS = 4
 
 
 _TERRAFORM = subcommands(
@@ -186,7 +220,7 @@ _TERRAFORM = subcommands(
             ("init", "plan", "get", "preview"), Spec("MEDIUM", "asks services and loads plugins", operands="text")
         ),
     },
-    _HIGH,
+    _ACTS,
 )
 _DUMP = Spec(
     "MEDIUM",
@@ -266,7 +300,7 @@ def _ansible(call: Call) -> None:
     """Rate Ansible: MEDIUM if it only checks or lists plays, otherwise HIGH."""
     looks = words("--syntax-check --list-tasks --list-hosts --list-tags --graph")
     if looks.isdisjoint(word.text for word in call.words):
-        call.apply(_HIGH)
+        call.apply(_ACTS)
     else:
         call.raise_to("MEDIUM", "looks at what a play would do")
 
@@ -292,6 +326,12 @@ def _aws(call: Call) -> None:
         call.raise_to("MEDIUM", "asks a service")
     else:
         call.raise_to("HIGH", Reason("reads secrets", Trait.READS) if secret else "changes a service")
+    if not _ON_MACHINES.isdisjoint(rest):
+        call.raise_to("HIGH", _CHANGES_OR_RUNS)
+
+
+_ON_MACHINES = words("ssh scp start-session send-command execute-command run-command invoke exec")
+"""Verbs with which the clients of clouds run a command on another machine, or start ssh on this one."""
 
 
 _LOOKS_AT = words(
@@ -316,7 +356,11 @@ def _deploys(call: Call) -> None:
     elif looks and not any(map(_HIDDEN.search, strings)) and not destroys(call.words):
         call.raise_to("MEDIUM", "shows what is deployed, or runs or builds the project here")
     else:
-        call.raise_to("HIGH", "publishes or deploys")
+        runs = not _REMOTE_VERBS.isdisjoint(operands[:2])
+        call.raise_to("HIGH", Reason("publishes or deploys", Trait.RUNS if runs else Trait.NONE))
+
+
+_REMOTE_VERBS = words("run ssh exec console sh shell proxy execute plugins plugin")
 
 
 RULES: dict[str, Rule] = {
@@ -328,11 +372,13 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(words("terraform tofu terragrunt pulumi"), or_status(_TERRAFORM)),
     **dict.fromkeys(words("aws gcloud az gsutil doctl linode-cli ibmcloud oci s3cmd mc bq eksctl"), _aws),
     **dict.fromkeys(
-        words("vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"), or_status(_HIGH)
+        words("vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"), or_status(_ACTS)
     ),
     **dict.fromkeys(("op", "bw", "lpass"), or_status(Spec("HIGH", "reads or changes stored secrets", operands="text"))),
     **dict.fromkeys(("ansible", "ansible-playbook"), or_status(_ansible)),
-    **named(_HIGH, "mongo mongosh dropdb pg_restore mysqladmin mongorestore"),
+    "mongo": _ACTS,
+    "mongosh": _ACTS,
+    **named(_HIGH, "dropdb pg_restore mysqladmin mongorestore"),
     "createdb": Spec("MEDIUM", "creates a database", operands="text"),
     **named(_DUMP, "pg_dump pg_dumpall mysqldump mongodump"),
     "redis-cli": _redis,

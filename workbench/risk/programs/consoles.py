@@ -71,7 +71,7 @@ _EDITOR_RUNS = lazy_pattern(
 def _editor(call: Call) -> None:
     call.apply(Spec("MEDIUM", "opens an editor", operands="write"))
     if call.name == "code" and any(word.text in {"tunnel", "serve-web"} for word in call.words[:1]):
-        call.raise_to("HIGH", "opens a port to other machines")
+        call.raise_to("HIGH", Reason("opens a port to other machines", Trait.RUNS))
     if any(_EDITOR_FLAG.match(word.text) for word in call.words) and call.name not in {"code", "subl", "nano"}:
         call.raise_to("HIGH", Reason("gives the editor commands to run", Trait.RUNS))
     if call.piped or (call.has_input and (call.stdin is None or _EDITOR_RUNS.search(call.stdin))):

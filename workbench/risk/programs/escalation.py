@@ -52,11 +52,11 @@ def _rows() -> Iterator[Reach]:
         yield Reach(words(programs), words(verbs), words(flags), how, from_cell(reason))  # type: ignore[arg-type]
 
 
-_NOT_DECLARED: Final = "takes code from a place that is not declared"
+_NOT_DECLARED: Final = Reason("takes code from a place that is not declared", Trait.RUNS)
 _NOT_CONFIGURED: Final = "takes code from a place that is not configured"
-_FOR_USER: Final = Reason("installs a program for this user", Trait.DOWNLOADS)
+_FOR_USER: Final = Reason("installs a program for this user", Trait.RUNS | Trait.DOWNLOADS)
 _STEERS: Final = Reason("steers other programs", Trait.RUNS)
-_SOURCES: Final = "changes where packages come from"
+_SOURCES: Final = "changes where packages come from [RUNS]"
 _SERVERS: Final = (
     "flask uvicorn gunicorn hypercorn vite next nuxt jekyll hugo mkdocs jupyter streamlit rails http-server ng caddy "
     "twistd manage.py django-admin artisan symfony python node npm pnpm yarn bun npx deno ruby webpack parcel wrangler "
@@ -76,7 +76,7 @@ just task rake ant invoke inv | | -f --justfile -d --working-directory -c --task
 tox nox | | -c -f --noxfile | run |
 cargo | | --manifest-path -C --path | run |
 cargo | | --config | high | changes what cargo runs [RUNS]
-cargo | add install | --git --registry --index | high | {_NOT_DECLARED}
+cargo | add install | --git --registry --index | high | {_NOT_DECLARED.cell}
 go | | -C -vettool | run |
 gcc g++ cc c++ clang clang++ | | -wrapper | high | {RUNS_PROGRAM.cell}
 gcc g++ cc c++ clang clang++ | | -fplugin -fpass-plugin -specs --specs -B -fuse-ld -load -Xclang | run |
@@ -93,11 +93,11 @@ crystal | eval | * | code |
 swipl sbcl ecl clisp gforth | | -g -t --eval -eval -x -e | code |
 matlab scilab dtrace | | -r -batch -e -n | code |
 blender | | --python-expr | python |
-helm | template install upgrade | --post-renderer | run |
+helm | | --post-renderer | high | {RUNS_PROGRAM.cell}
 terraform tofu | init | -plugin-dir -from-module | run |
 nvcc | | -ccbin --compiler-bindir | run |
 openssl | | -engine -provider -provider-path | run |
-zig | fetch | * | address | {_NOT_DECLARED}
+zig | fetch | * | address | {_NOT_DECLARED.cell}
 php | | --execute | code |
 rails mix | runner r run | 1 -e --eval | code |
 pytest py.test | | -c --rootdir --confcutdir | run |
@@ -111,7 +111,7 @@ deno | run install x serve test eval bench cache | * | address | {_AT_URL.cell}
 deno | install | -g --global -gf -gA | high | {_FOR_USER.cell}
 deno bun | | --import-map --config -c --preload -r | run |
 poetry pdm uv pipenv hatch rye pixi pip conda mamba | add install | * -e --editable -r | address | {_AT_URL.cell}
-poetry pdm uv pipenv rye | add install | --git --source --index --index-url -i | high | {_NOT_DECLARED}
+poetry pdm uv pipenv rye | add install | --git --source --index --index-url -i | high | {_NOT_DECLARED.cell}
 poetry | source config | * | high | {_SOURCES}
 pip | install | * -e --editable | run |
 uv | venv | * | into |
@@ -125,13 +125,13 @@ virtualenv | | * | into |
 conda mamba micromamba | create install | -c --channel | address | {_AT_URL.cell}
 conda mamba micromamba | | -p --prefix | into |
 conda mamba micromamba | remove uninstall | --all | high | deletes an environment
-gem | install | -s --source --clear-sources | high | {_NOT_DECLARED}
+gem | install | -s --source --clear-sources | high | {_NOT_DECLARED.cell}
 gem | push yank owner signin | ! | high | publishes something
 composer | global | ! | high | {_FOR_USER.cell}
 composer | config | repositories repo | high | {_SOURCES}
 cpan cpanm luarocks raco opam | install | ! | high | {_FOR_USER.cell}
 vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send --remote-expr | high | {_STEERS.cell}
-code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what the editor runs
+code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what editors run [RUNS]
 git | clone | -c --config | setting | changes what git runs [RUNS]
 git | clone init | --template | run |
 git | clone | --separate-git-dir | into |
@@ -140,12 +140,12 @@ git | clone | 2 | into |
 git | clone | -u --upload-pack | high | {RUNS_PROGRAM.cell}
 git | fetch | 1 | remote | {_NOT_CONFIGURED}
 git | init | 1 | into |
-git | archive | --remote --exec | high | works on another machine
+git | archive | --remote --exec | high | works on another machine [RUNS]
 git | archive | -o --output | write |
 git | format-patch | -o --output-directory | into |
-git | send-pack http-push imap-send svn p4 cvsserver instaweb shell | ! | high | {_TO_ANYWHERE}
-git | credential-store credential-cache credential-osxkeychain | ! | high | exposes credentials
-docker podman nerdctl | build buildx | 1 | address | builds code from a URL
+git | send-pack http-push imap-send svn p4 cvsserver instaweb shell | ! | high | {_TO_ANYWHERE} [RUNS]
+git | credential-store credential-cache credential-osxkeychain | ! | high | exposes credentials [RUNS]
+docker podman nerdctl | build buildx | 1 | address | builds code from a URL [RUNS]
 docker podman nerdctl | build buildx compose docker-compose | -f --file --build-context | run |
 docker podman nerdctl | build buildx | -o --output --metadata-file | into |
 docker-compose podman-compose | | -f --file | run |
@@ -163,7 +163,7 @@ fwupdmgr | update install reinstall downgrade | ! | high | writes firmware
 tailscale | up | --ssh | high | {OPEN_PORT}
 tailscale | funnel serve | ! | high | {OPEN_PORT}
 mise rtx asdf | use global | -g --global | high | {_FOR_USER.cell}
-mise rtx | trust | ! | high | lets the settings of a directory run programs
+mise rtx | trust | ! | high | lets the settings of a directory run programs [RUNS]
 pixi | global | ! | high | {_FOR_USER.cell}
 bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER.cell}
 gh glab | release | create upload | high | sends files to another machine
@@ -283,7 +283,7 @@ _OF_GIT: Final = {
 }
 
 
-_RATED_VERBS: Final = frozenset({*_OF_GIT, "worktree", "bundle", "ls-remote", "clone"})
+_RATED_VERBS: Final = frozenset({*_OF_GIT, "worktree", "bundle", "ls-remote"})
 _OVERWRITES: Final = lazy_pattern(r"\+[^:]*:(?!refs/(?:remotes|tags|notes|pull)/).")
 """Matches a refspec that replaces a local branch whatever it holds."""
 _BRANCH: Final = lazy_pattern(r"[^:/][^:]*:(?!refs/(?:remotes|tags|notes|pull)/|//).")
@@ -315,8 +315,6 @@ def _git_verb(call: Call, original: list[Word], operands: list[Word], verb: str,
         call.use(operands[2], "write")
     elif verb == "ls-remote":
         call.raise_to("MEDIUM", "asks another machine")
-    elif verb == "clone" and any(word.text.startswith("ext::") for word in operands):
-        call.raise_to("HIGH", RUNS_PROGRAM)
 
 
 _EXPORTS_TO: Final = lazy_pattern(r"(?:\A|=)type=(?:local|tar|oci|docker|cacheonly)\b[^ ]*?\bdest=([^,]+)")

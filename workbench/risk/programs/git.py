@@ -213,14 +213,14 @@ _TABLE: dict[str, Spec] = {
     "submodule status": _READS,
     "submodule foreach": Spec("HIGH", Reason("runs a command in each submodule", Trait.RUNS), operands="text"),
     "for-each-repo": Spec("HIGH", Reason("runs a command in each repository", Trait.RUNS), operands="text"),
-    "filter-branch": Spec("HIGH", "rewrites all commits", operands="text"),
-    "filter-repo": Spec("HIGH", "rewrites all commits", operands="text"),
+    "filter-branch": Spec("HIGH", Reason("rewrites all commits", Trait.RUNS), operands="text"),
+    "filter-repo": Spec("HIGH", Reason("rewrites all commits", Trait.RUNS), operands="text"),
     "update-ref": Spec("HIGH", "moves a branch without a check", operands="text"),
     "difftool": Spec("HIGH", RUNS_PROGRAM, operands="text"),
     "mergetool": Spec("HIGH", RUNS_PROGRAM, operands="text"),
-    "send-email": Spec("HIGH", "sends code out", operands="text"),
-    "daemon": Spec("HIGH", "serves the repository", operands="text"),
-    "credential": Spec("HIGH", "exposes credentials", operands="text"),
+    "send-email": Spec("HIGH", Reason("sends code out", Trait.RUNS), operands="text"),
+    "daemon": Spec("HIGH", Reason("serves the repository", Trait.RUNS), operands="text"),
+    "credential": Spec("HIGH", Reason("exposes credentials", Trait.RUNS), operands="text"),
     "switch": Spec(
         "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
     ),
@@ -253,6 +253,7 @@ def _git(call: Call) -> None:
         _before(call)
     if not call.words:
         return
+    _rate_remote_commands(call)
     verb = call.words[0].text
     if verb not in _WITHOUT and is_other_repository(call):
         call.raise_to("MEDIUM", OTHER_REPOSITORY)
@@ -273,6 +274,15 @@ def _git(call: Call) -> None:
     if inner := destroys(call.words[1:]) if call.opaque else "":
         call.raise_to("HIGH", Reason(f"unknown git command, run with {inner.lstrip('-')[:20]}", Trait.UNCERTAIN))
     _by_verb(call)
+
+
+_COMMAND_AS_URL = lazy_pattern(r"(?:--?[\w-]+=)?ext::\S")
+"""Matches the URL of a remote that is a command, which git runs to reach it."""
+
+
+def _rate_remote_commands(call: Call) -> None:
+    if any(_COMMAND_AS_URL.match(word.text) for word in call.words):
+        call.raise_to("HIGH", RUNS_PROGRAM)
 
 
 def rate_repository(call: Call, original: list[Word]) -> None:
@@ -407,9 +417,7 @@ def _from_remote(call: Call, verb: str) -> None:
         return
     operands = [word for word in call.words[1:] if not word.text.startswith("-")]
     for word in operands:
-        if word.text.startswith("ext::") or word.text.startswith("-"):
-            call.raise_to("HIGH", RUNS_PROGRAM)
-        elif _REMOTE.match(word.text) and call.words[0].text == "pull":
+        if _REMOTE.match(word.text) and call.words[0].text == "pull":
             call.raise_to("HIGH", "takes code from a place that is not configured")
 
 

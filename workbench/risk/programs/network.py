@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import METADATA
 from workbench.risk.hg_settings import program_named
 from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
-from workbench.risk.programs.rule import Rule, always, flag_names, named, subcommands, words
+from workbench.risk.programs.rule import Rule, flag_names, named, subcommands, words
 from workbench.risk.reason import READS_OPTIONS, RUNS_PROGRAM, Reason, Trait
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -82,6 +81,8 @@ def _curl(call: Call) -> None:
     _asked(call, methods[-1] if methods else "", local=local)
     call.raise_to("MEDIUM", "downloads")
     call.apply(_CURL)
+    if not {"-K", "--config"}.isdisjoint(flag_names(options)):
+        call.opaque = "curl"
     _hidden_words(call)
     for option in options:
         _curl_option(call, option, local=local)
@@ -191,65 +192,6 @@ def _httpie(call: Call) -> None:
         call.raise_to("HIGH", Reason("sends to a place only known at run time", Trait.UNCERTAIN))
 
 
-_SSH = Spec(
-    values=words("-p -l -b -c -D -e -J -L -m -O -o -Q -R -S -W -w -B"),
-    paths=uses("read", "-F -i -I") | uses("write", "-E"),
-    flags=flags("HIGH", "opens a way into or out of this machine", "-L -R -D -W -w -J")
-    | flags("HIGH", Reason("reads options that may run programs", Trait.RUNS), "-F -I"),
-)
-
-
-def _ssh(call: Call) -> None:
-    if [word.text for word in call.words] in (["-V"], []):
-        return
-    options, operands = call.options(replace(_SSH, operands="text"))
-    call.raise_to("HIGH", "works on another machine")
-    for option in options:
-        value = option.value.text if option.value else ""
-        if option.flag == "-o" and re.match(
-            r"\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand|PermitLocal)", value, re.I
-        ):
-            call.raise_to("HIGH", RUNS_PROGRAM)
-    if len(operands) > 1:
-        call.run_text(Word(" ".join(word.text for word in operands[1:]), operands[1].raw))
-    elif call.stdin is not None:
-        call.run_text(Word(call.stdin, call.stdin))
-    elif call.piped or call.has_input:
-        call.opaque = "*"
-
-
-def _copies_out(call: Call) -> None:
-    """Rate scp, rsync and similar programs: HIGH if they use another machine or run another program."""
-    spec = Spec(
-        values=words("-P -c -o -l --exclude --include --filter -f --chmod --port --bwlimit"),
-        paths=uses("read", "-i -F --files-from --exclude-from --password-file")
-        | uses("write", "--log-file --backup-dir"),
-        flags=flags("HIGH", RUNS_PROGRAM, "-e --rsh --rsync-path -S -o -F --daemon"),
-    )
-    options, operands = call.options(replace(spec, values=spec.values | {"-e", "--rsh", "--rsync-path", "-S"}))
-    call.raise_to("MEDIUM", "copies files")
-    for option in options:
-        if option.flag in spec.flags and not (call.name == "rsync" and option.flag in {"-o", "-S", "-F"}):
-            call.raise_to("HIGH", RUNS_PROGRAM)
-    following = {"-L", "--copy-links", "--copy-unsafe-links", "-k", "--copy-dirlinks"} & flag_names(options)
-    for at, word in enumerate(operands):
-        if re.match(r"[^/]*:", word.text) or "://" in word.text:
-            call.raise_to("HIGH", "copies to or from another machine")
-        else:
-            call.use(word, "write" if at == len(operands) - 1 and at else "follow" if following else "deep")
-    _lost_while_copying(call, flag_names(options), operands)
-    if len(operands) > 1 and ":" not in operands[-1].text:
-        call.writes_inside(operands[-1])
-
-
-def _lost_while_copying(call: Call, names: set[str], operands: list[Word]) -> None:
-    there, here = any(flag.startswith("--del") for flag in names), "--remove-source-files" in names
-    if there or here:
-        call.raise_to("HIGH", "deletes files while copying")
-    for word in [*(operands[-1:] if there else ()), *(operands[:-1] if here else ())]:
-        call.takes_away(word)
-
-
 _NO_FILES = Spec()
 _OF_NAMES = {
     "dig": Spec(paths=uses("read", "-f -k"), values=words("-b -c -m -p -q -t -x -y")),
@@ -272,7 +214,17 @@ def _asks_names(call: Call) -> None:
         call.raise_to("HIGH", Reason("sends data only known at run time to another machine", Trait.UNCERTAIN))
 
 
-_KEYS = Spec("HIGH", "makes or reads keys", operands="text")
+_KEYS = Spec(
+    "HIGH",
+    "makes or reads keys",
+    operands="text",
+    flags=flags(
+        "HIGH",
+        RUNS_PROGRAM,
+        "-D -w --exec-path --photo-viewer --agent-program --dirmngr-program --keyboxd-program --gpgconf-file --options "
+        "--load-extension --plugin -j --pinentry-program",
+    ),
+)
 _PRINTS = Spec(
     "MEDIUM", "shows the fingerprint of a key", operands="text", paths=uses("read", "-f"), values=words("-E")
 )
@@ -288,22 +240,8 @@ def _keygen(call: Call) -> None:
 _NETWORK: dict[str, Rule] = {
     "curl": _curl,
     "wget": _wget,
-    "ssh": _ssh,
-    "autossh": _ssh,
-    "mosh": _ssh,
     **dict.fromkeys(words("http https xh xhs httpie"), _httpie),
-    **dict.fromkeys(("scp", "rsync", "rclone"), _copies_out),
     **dict.fromkeys(words("ping ping6 dig delv nslookup host traceroute mtr whois drill getent"), _asks_names),
-    **always(
-        "HIGH",
-        "connects to any host",
-        "socat telnet ftp sftp lftp tftp openssl-s_client websocat ngrok cloudflared chisel nmap "
-        "lt localtunnel bore zerotier-cli "
-        "masscan tcpdump wireshark tshark ssh-copy-id ssh-add ssh-agent sshfs sendmail mailx mutt swaks "
-        "aria2c "
-        "httpd darkhttpd miniserve simple-http-server b2 pastebinit ffsend transfer "
-        "croc magic-wormhole wormhole ipfs torsocks tor proxychains bore localtunnel",
-    ),
     "ssh-keygen": _keygen,
     **named(_KEYS, "gpg gpg2 gpgsm age pass"),
     "openssl": Spec(
@@ -453,20 +391,6 @@ _HOSTS: dict[str, Rule] = {
 }
 
 
-_LOCAL_HOST = lazy_pattern(r"localhost|127(?:\.\d+){1,3}|::1|0\.0\.0\.0")
-_FLAGS = lazy_pattern(r"-[zvnw46\d]+")
-
-
-def _nc(call: Call) -> None:
-    options, operands = call.options(Spec(values=words("-w -i")))
-    asks = any(option.flag == "-z" for option in options) and all(_FLAGS.fullmatch(option.flag) for option in options)
-    if asks and operands and not call.piped and not call.has_input and all(word.is_literal for word in operands):
-        local = bool(_LOCAL_HOST.fullmatch(operands[0].text))
-        call.raise_to("MEDIUM", "asks whether a port of this machine answers" if local else "asks another machine")
-    else:
-        call.raise_to("HIGH", "connects to any host")
-
-
 _SETS = words(
     "up down add del delete change replace set flush netmask mtu hw promisc -K --kill -d -s -f kill restart -b -batch"
 )
@@ -484,7 +408,6 @@ def _network(call: Call) -> None:
 
 
 _PORTS: dict[str, Rule] = {
-    **dict.fromkeys(words("nc ncat netcat"), _nc),
     **dict.fromkeys(words("ip ifconfig route arp ss"), _network),
 }
 

@@ -8,6 +8,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.go_toolchain import downloaded_release
 from workbench.risk.programs.rule import Rule, subcommands, words
 from workbench.risk.reason import (
+    CHANGES_SOURCES,
     INSTALLS_ELSEWHERE,
     INSTALLS_URL,
     LOADS_CODE,
@@ -29,7 +30,7 @@ DECLARED = Spec("MEDIUM", Reason("installs declared packages", Trait.DOWNLOADS),
 NEW = Reason("installs a new package, whose code runs", Trait.DOWNLOADS)
 PUBLISH = Spec("HIGH", "publishes or changes something at the registry", operands="text")
 RUNS_REMOTE = Spec("HIGH", RUNS_PACKAGE, operands="text")
-USER_WIDE = Spec("HIGH", "changes the user's programs or shell", operands="text")
+USER_WIDE = Spec("HIGH", Reason("changes the user's programs or shell", Trait.RUNS), operands="text")
 SHELL = Spec("HIGH", STARTS_SHELL_UNSEEN, operands="text")
 
 
@@ -175,11 +176,15 @@ def _go(call: Call) -> None:
 _SYSTEM = subcommands(
     {
         **dict.fromkeys(
-            words("list search show info policy depends rdepends cache files leaves deps desc cat"), INSPECTS
+            words(
+                "list search show info policy depends rdepends cache files leaves deps desc cat "
+                "resolve get-details get-updates get-packages"
+            ),
+            INSPECTS,
         ),
         **dict.fromkeys(("-Q", "-Qi", "-Ss"), INSPECTS),
     },
-    Spec("HIGH", "changes the system", operands="text"),
+    Spec("HIGH", Reason("changes the system", Trait.RUNS), operands="text"),
 )
 
 
@@ -247,7 +252,7 @@ def sources(call: Call) -> None:
     """Rate bundle and composer: HIGH if `config` changes where packages come from, otherwise MEDIUM."""
     strings = [word.text for word in call.words if not word.text.startswith("-")]
     if strings[:1] == ["config"] and len(strings) > 1 and strings[1] not in {"list", "get"}:
-        call.raise_to("HIGH", "changes where packages come from")
+        call.raise_to("HIGH", CHANGES_SOURCES)
     else:
         call.raise_to(BUILD.risk, BUILD.reason)
 
@@ -281,7 +286,7 @@ RULES: dict[str, Rule] = {
         words(
             "apt apt-get aptitude dnf yum zypper pacman apk brew snap flatpak port dpkg rpm apt-cache "
             "dpkg-query emerge "
-            "pkg nix-env winget choco scoop"
+            "pkg pkcon nix-env winget choco scoop"
         ),
         _system_packages,
     ),

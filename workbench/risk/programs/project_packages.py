@@ -20,6 +20,7 @@ from workbench.risk.programs.packages import (
 )
 from workbench.risk.programs.rule import Rule, run_wrapped, subcommands, words, wrap
 from workbench.risk.reason import (
+    CHANGES_SOURCES,
     INSTALLS_ELSEWHERE,
     INSTALLS_URL,
     RUNS_PIPED,
@@ -45,7 +46,7 @@ _NPM_TABLE: dict[str, Spec] = {
     **dict.fromkeys(("dlx", "create", "plugin import", "import-plugin"), RUNS_REMOTE),
     **dict.fromkeys(("plugin list", "pkg get", "store path", "store status", "pm ls", "pm hash", "env list"), INSPECTS),
     **dict.fromkeys(("setup", "self-update", "upgrade-self", "global", "policies"), USER_WIDE),
-    **dict.fromkeys(("config", "set", "config set"), Spec("HIGH", "changes where packages come from", operands="text")),
+    **dict.fromkeys(("config", "set", "config set"), Spec("HIGH", CHANGES_SOURCES, operands="text")),
     **dict.fromkeys(("config get", "config list", "get"), Spec("MEDIUM", "shows settings", operands="text")),
 }
 _npm_verb = subcommands(_NPM_TABLE, BUILD, "--prefix -C --workspace -w --filter")
@@ -92,26 +93,28 @@ def _npm_install(call: Call, packages: Sequence[Word]) -> None:
         call.raise_to("HIGH", INSTALLS_URL)
 
 
+_STEERS_NPM = lazy_pattern(
+    r"--(?:script-s\w*|shell|node-opt\w*|userc\w*|globalc\w*|init-m[\w-]*|editor|viewer|browser|git)"
+)
+"""Options of npm, which may be abbreviated, whose value is a program, options of node or a file of settings."""
+
+
 def _npm(call: Call) -> None:
     _enter_directories(call)
     call.words = without_where(call.name, call.words)
     rest = [word for word in call.words if not word.text.startswith("-")]
     verb = rest[0].text if rest else ""
-    names = {word.text.partition("=")[0] for word in call.words}
-    looks = verb in _LOOKS and not names & {"--registry", "--userconfig", "--script-shell", "--node-options"}
+    own = takewhile(lambda word: word.text != "--", call.words)  # later words belong to the script
+    names = {word.text.partition("=")[0] for word in own}
+    steers = any(map(_STEERS_NPM.fullmatch, names))
+    looks = verb in _LOOKS and not steers and "--registry" not in names
     if verb == "version" and len(call.words) > 1:
         call.raise_to("MEDIUM", "changes the version, and commits it")
     if verb == "upgrade" and call.name == "bun":
         call.raise_to(USER_WIDE.risk, USER_WIDE.reason)
-    if not looks and names & {
-        "--registry",
-        "-g",
-        "--global",
-        "--location",
-        "--userconfig",
-        "--script-shell",
-        "--node-options",
-    }:
+    if steers:
+        call.raise_to("HIGH", Reason(f"changes what {call.name} runs", Trait.RUNS))
+    if not looks and names & {"--registry", "-g", "--global", "--location"}:
         call.raise_to("HIGH", INSTALLS_ELSEWHERE)
     if verb in {"install", "i", "add", "in"}:
         _npm_install(call, rest[1:])
@@ -198,7 +201,7 @@ def _pip(call: Call) -> None:
             if option.value and option.flag in {"-d", "--dest", "-w", "--wheel-dir"}:
                 call.use(option.value, "write")
     elif verb == "config":
-        call.raise_to("HIGH", "changes where packages come from")
+        call.raise_to("HIGH", CHANGES_SOURCES)
     elif verb in {"install", "uninstall", "sync", "compile", "add", "lock"}:
         call.raise_to("MEDIUM", Reason("installs or removes packages", Trait.DOWNLOADS))
         _pip_install(call, rest[1:])
@@ -224,7 +227,7 @@ def _pip_install(call: Call, packages: list[Word]) -> None:
             call.raise_to("HIGH", INSTALLS_URL) if remote else call.use(option.value, "read")
 
 
-_SOURCES = Spec("HIGH", "changes where packages come from, or what opens them", operands="text")
+_SOURCES = Spec("HIGH", Reason("changes where packages come from, or what opens them", Trait.RUNS), operands="text")
 _UV_TABLE: dict[str, Spec] = {
     **dict.fromkeys(("sync", "lock", "venv", "add", "remove", "build", "export", "python"), DECLARED),
     **dict.fromkeys(("tree", "version", "help", "pip list", "pip show", "pip freeze", "python list"), INSPECTS),

@@ -17,10 +17,13 @@ from workbench.risk.programs import (
     find,
     git,
     interpreters,
+    isolation,
     network,
     packages,
     project_packages,
+    relays,
     services,
+    ssh,
     system,
     text,
     wrappers,
@@ -58,6 +61,9 @@ RULES: dict[str, Rule] = {
     **interpreters.RULES,
     **consoles.RULES,
     **system.RULES,
+    **isolation.RULES,
+    **relays.RULES,
+    **ssh.RULES,
     **builtins.RULES,
     **wrappers.RULES,
     **endless.RULES,
@@ -65,7 +71,16 @@ RULES: dict[str, Rule] = {
 }
 _ALARMING_BESIDE = words("rm eval exec source dd shred trap xargs")
 _HARMLESS_ALONE = words("id ping free uptime python python3 node")
-ALARMING = {*system.RULES, *interpreters.RULES, *consoles.RULES, *network.ALARMING, *_ALARMING_BESIDE} - _HARMLESS_ALONE
+ALARMING = {
+    *system.RULES,
+    *isolation.RULES,
+    *interpreters.RULES,
+    *consoles.RULES,
+    *network.ALARMING,
+    *relays.RULES,
+    *ssh.RULES,
+    *_ALARMING_BESIDE,
+} - _HARMLESS_ALONE
 """Names that make a command line HIGH if it cannot be read with certainty."""
 _ASKED = words(
     "python pypy node nodejs npm npx ruby perl php lua julia java javac kotlin scala ghc gcc g++ cc c++ clang "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.cloud import or_status
 from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.exposure import OPEN_PORT
 from workbench.risk.programs.rule import Rule, subcommands, words
-from workbench.risk.reason import Reason, Trait
+from workbench.risk.reason import LOADS_CODE, Reason, Trait
 from workbench.risk.shell.call import Call, Spec
 
 _FOR_USER: Final = Reason("changes the settings of this user, which other programs run", Trait.RUNS | Trait.UNCERTAIN)
@@ -54,6 +55,13 @@ def _exim(call: Call) -> None:
     call.apply(Spec("HIGH" if works else "MEDIUM", "works on mail that waits", operands="text"))
 
 
+_LOADS_CODE: Final = lazy_pattern(
+    r"(?i)--(?:loadmodule|plugin[-_](?:load\w*|dir)|init[-_]file|early[-_]plugin[-_]load\w*|enable-module-command|"
+    r"enable-debug-command)\b|\b\w*(?:preload_libraries|library_path|_command)\s*="
+)
+"""Options and settings of databases that load code, or run a command."""
+
+
 def _server(call: Call) -> None:
     """Rate a server of data: HIGH if it lets other machines in without a password."""
     strings = [word.text for word in call.words]
@@ -62,6 +70,8 @@ def _server(call: Call) -> None:
         return
     if ("--protected-mode", "no") in pairwise(strings) or "--protected-mode=no" in strings:
         call.raise_to("HIGH", OPEN_PORT)
+    if any(_LOADS_CODE.search(text) for text in strings):
+        call.raise_to("HIGH", LOADS_CODE)
     binds = [strings[at + 1 :] for at, text in enumerate(strings) if text in {"--bind", "--bind_ip", "-l", "-h"}]
     if any(value in {"0.0.0.0", "*", "::", "-::*"} for values in binds for value in _values(values)):
         call.raise_to("HIGH", OPEN_PORT)

@@ -12,21 +12,30 @@ from itertools import pairwise
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.rule import Rule, always, named, subcommands, words
-from workbench.risk.reason import MOUNTS, OTHER_RIGHTS, READS_PROCESS, RUNS_LATER, RUNS_UNSEEN, SCHEDULES, Reason, Trait
+from workbench.risk.reason import (
+    BY_SERVICE,
+    MOUNTS,
+    OTHER_RIGHTS,
+    READS_PROCESS,
+    RUNS_LATER,
+    RUNS_UNSEEN,
+    SCHEDULES,
+    Reason,
+    Trait,
+)
 from workbench.risk.shell.call import Call, Spec
 from workbench.risk.word import UNKNOWN, literal
 
 _ASKS = Spec("MEDIUM", "queries a system service", operands="text")
 _FILES = Spec("MEDIUM", "queries a system service", operands="read")
 _BUS = Reason("has another process act, over the message bus", Trait.RUNS)
-_SERVICES = "changes services"
+_SERVICES = Reason("changes services", Trait.RUNS)
 _SESSIONS = "changes or ends sessions of this machine"
 _SETTINGS = "changes settings of the machine"
-_PREFERENCES = "changes settings of this user's programs"
+_PREFERENCES = Reason("changes settings of this user's programs", Trait.RUNS)
 _LATER = Reason("runs automatically later", Trait.RUNS)
 _STEERS = Reason("steers other programs", Trait.RUNS)
 _ACTS_OR_CHANGES = Reason("has another program act, or changes files", Trait.RUNS)
-_BY_SERVICE = Reason("has a service that runs already start programs", Trait.RUNS)
 
 
 def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harmless: Spec = _ASKS) -> Rule:
@@ -60,7 +69,7 @@ def _opener(call: Call) -> None:
     """Rate a program that has the desktop open a file or a URL: HIGH if opening it runs it."""
     call.raise_to("MEDIUM", "opens a program")
     if any(UNKNOWN in word.text or _RUN_WHEN_OPENED.fullmatch(word.text) for word in call.words):
-        call.raise_to("HIGH", _BY_SERVICE)
+        call.raise_to("HIGH", BY_SERVICE)
 
 
 def _dbus_send(call: Call) -> None:
@@ -166,7 +175,7 @@ def systemd(program: str) -> Rule | None:
     return _OTHER_OF_SYSTEMD if program.startswith("systemd-") else None
 
 
-_OTHER_OF_SYSTEMD = Spec("HIGH", "leaves its sandbox or container, or changes how the machine is run", operands="text")
+_OTHER_OF_SYSTEMD = Spec("HIGH", Reason("leaves its sandbox, or steers the machine", Trait.RUNS), operands="text")
 
 RULES: dict[str, Rule] = {
     **_SYSTEMD,
@@ -190,12 +199,12 @@ RULES: dict[str, Rule] = {
         _VALUES,
     ),
     "machinectl": _acts(
-        "leaves its sandbox or container",
+        BY_SERVICE,
         "list status show list-images image-status show-image list-transfers",
         _VALUES,
     ),
     "portablectl": _acts(_SERVICES, "list inspect is-attached", _VALUES),
-    "importctl": _acts("downloads a system to run", "list-transfers list-images", _VALUES),
+    "importctl": _acts(Reason("downloads a system to run", Trait.RUNS), "list-transfers list-images", _VALUES),
     "homectl": _acts("changes users or rights", "list inspect", _VALUES),
     **dict.fromkeys(
         words("hostnamectl timedatectl"),
@@ -265,8 +274,8 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         _STEERS,
-        "gtk-launch exo-open kstart kstart5 kioclient kioclient5 kde-open kde-open5 dex ydotool wtype dotool xte "
-        "wmctrl xvkbd evemu-event nvr openvt chvt loadkeys gpg-connect-agent wall write snapctl",
+        "gtk-launch exo-open kstart kstart5 kioclient kioclient5 kde-open kde-open5 dex xdotool ydotool wtype dotool "
+        "xte wmctrl xvkbd evemu-event nvr openvt chvt loadkeys gpg-connect-agent wall write snapctl",
     ),
     **dict.fromkeys(
         words("i3-msg swaymsg hyprctl niri bspc awesome-client herbstclient"),
@@ -286,16 +295,13 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         words("pm2 forever"),
         _acts(
-            _BY_SERVICE, "list ls l status show describe info logs log prettylist jlist id pid ping report", bare=False
+            BY_SERVICE, "list ls l status show describe info logs log prettylist jlist id pid ping report", bare=False
         ),
     ),
     "watchman": _acts(
-        _BY_SERVICE, "version get-config get-pid get-sockname watch-list find since query list-capabilities", bare=False
+        BY_SERVICE, "version get-config get-pid get-sockname watch-list find since query list-capabilities", bare=False
     ),
     "wezterm": _acts(_STEERS, "ls-fonts show-keys cli|cli list|help", bare=True),
-    "pkcon": _acts(
-        "installs or removes packages of the machine", "search resolve get-details get-updates get-packages"
-    ),
 }
 
 
@@ -446,12 +452,7 @@ RULES |= {
     **always(
         "HIGH",
         "changes the network or the firewall",
-        "iptables ip6tables nft ufw firewall-cmd pfctl ebtables networksetup tc iw wg wg-quick openvpn",
-    ),
-    **always(
-        "HIGH",
-        "leaves its sandbox or container",
-        "nsenter unshare chroot pivot_root bwrap firejail runc ctr crictl debugfs",
+        "iptables ip6tables nft ufw firewall-cmd pfctl ebtables networksetup tc iw wg",
     ),
     **always(
         "HIGH",
@@ -460,7 +461,7 @@ RULES |= {
     ),
     **always(
         "HIGH",
-        "changes the kernel or the boot",
+        Reason("changes the kernel or the boot", Trait.RUNS),
         "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
     ),
     **always(
@@ -469,22 +470,21 @@ RULES |= {
     **always(
         "HIGH",
         READS_PROCESS,
-        "gcore gdbserver procdump pmap pstack criu reptyr bpftrace",
+        "gcore procdump pmap pstack",
     ),
     **always(
         "HIGH",
         Reason("reads what others type or show", Trait.READS),
-        "xclip xsel pbpaste wl-paste xdotool screencapture scrot import xinput showkey logkeys gnome-screenshot",
+        "xclip xsel pbpaste wl-paste screencapture scrot import xinput showkey logkeys gnome-screenshot",
     ),
     **dict.fromkeys(words("open xdg-open gnome-open start"), _opener),
     **always("MEDIUM", "opens a program", "sensible-browser notify-send say pbcopy wl-copy"),
-    **always("HIGH", _BY_SERVICE, "flatpak-spawn distrobox-enter distrobox-host-exec host-spawn wsl wsl.exe"),
-    **dict.fromkeys(words("toolbox distrobox"), _acts(_BY_SERVICE, "list")),
-    **dict.fromkeys(words("multipass limactl lima orb orbctl colima"), _acts(_BY_SERVICE, "list ls info version find")),
-    "adb": _acts(_BY_SERVICE, "devices version get-state logcat help", "-s -t -H -P"),
-    "pueue": _acts(_BY_SERVICE, "status log format-status"),
-    **dict.fromkeys(words("tsp task-spooler"), _flagged(_BY_SERVICE, "-l -h -V -i -c -t -o -s -p")),
-    **dict.fromkeys(words("jupyter jupyter-console"), _changed_by(_BY_SERVICE, "--existing")),
+    **dict.fromkeys(words("toolbox distrobox"), _acts(BY_SERVICE, "list")),
+    **dict.fromkeys(words("multipass limactl lima orb orbctl colima"), _acts(BY_SERVICE, "list ls info version find")),
+    "adb": _acts(BY_SERVICE, "devices version get-state logcat help", "-s -t -H -P"),
+    "pueue": _acts(BY_SERVICE, "status log format-status"),
+    **dict.fromkeys(words("tsp task-spooler"), _flagged(BY_SERVICE, "-l -h -V -i -c -t -o -s -p")),
+    **dict.fromkeys(words("jupyter jupyter-console"), _changed_by(BY_SERVICE, "--existing")),
     **dict.fromkeys(("kill", "killall", "pkill", "killall5", "skill", "xkill"), _kill),
     "fuser": _fuser,
     **dict.fromkeys(("date", "gdate"), _date),
@@ -492,7 +492,7 @@ RULES |= {
     "umount": _mount,
     "hostname": _hostname,
     "sysctl": _sysctl,
-    "ldconfig": Spec("HIGH", "changes which libraries are loaded", operands="text"),
+    "ldconfig": Spec("HIGH", Reason("changes which libraries are loaded", Trait.RUNS), operands="text"),
     "update-alternatives": Spec("HIGH", Reason("changes which programs are run", Trait.RUNS), operands="text"),
     "renice": Spec("MEDIUM", "changes how a process is served", operands="text"),
 }

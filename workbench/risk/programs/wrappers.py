@@ -11,7 +11,15 @@ from workbench.risk.programs.cloud import or_status
 from workbench.risk.programs.interpreters import interpreter
 from workbench.risk.programs.packages import sources
 from workbench.risk.programs.rule import Rule, launcher, stays_one, subcommands, words, wrap, wrapper
-from workbench.risk.reason import PRINTS_SURROUNDINGS, REPEATS_COMMAND, RUNS_PROJECT, STARTS_SHELL_UNSEEN, Reason, Trait
+from workbench.risk.reason import (
+    INSTALLS_ELSEWHERE,
+    PRINTS_SURROUNDINGS,
+    REPEATS_COMMAND,
+    RUNS_PROJECT,
+    STARTS_SHELL_UNSEEN,
+    Reason,
+    Trait,
+)
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -135,7 +143,6 @@ def _arch(call: Call) -> None:
 _BY_SETTINGS = Reason("runs what the directory's settings define", Trait.DOWNLOADS)
 _OF_A_FILE = Reason("runs a command with the variables that a file sets", Trait.RUNS)
 _ANOTHER = wrapper(risk="HIGH", reason=Reason("acts with the rights of another user", Trait.RUNS), skip=1)
-_HIDES = wrapper("-f", risk="HIGH", reason="connects to any host")
 
 
 RULES: dict[str, Rule] = {
@@ -195,7 +202,6 @@ RULES: dict[str, Rule] = {
     "cross-env-shell": _strings,
     "arch": _arch,
     **dict.fromkeys(("gosu", "su-exec"), _ANOTHER),
-    **dict.fromkeys(("tsocks", "proxychains4"), _HIDES),
 }
 
 
@@ -220,7 +226,7 @@ _rustup = subcommands(
     {
         **dict.fromkeys(words("list ls current which where version show check doc"), _READS),
         **_LEAVES,
-        "self": Spec("HIGH", "changes the user's programs", operands="text"),
+        "self": Spec("HIGH", Reason("changes the user's programs", Trait.RUNS), operands="text"),
     },
     _TOOLS,
 )
@@ -232,7 +238,7 @@ _tools = subcommands(
 def _conda(call: Call) -> None:
     """Rate conda: HIGH if a word is a URL, because it installs from another source."""
     if any("://" in word.text for word in call.words):
-        call.raise_to("HIGH", Reason("installs from another source, or to another place", Trait.DOWNLOADS))
+        call.raise_to("HIGH", INSTALLS_ELSEWHERE)
     _conda_verb(call)
 
 

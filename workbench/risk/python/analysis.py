@@ -126,13 +126,13 @@ class _References:
     def _reference(self, node: ast.Name | ast.Attribute) -> None:
         name = node.attr if isinstance(node, ast.Attribute) else node.id
         if name in table.TRICKS:
-            self._judge.report(node, "HIGH", f"reaches what it does not name, by {name}")
+            self._judge.report(node, "HIGH", Reason(f"reaches what it does not name, by {name}", Trait.RUNS))
         if isinstance(node.ctx, ast.Store):
             self._replaced(node)
         elif id(node) not in self._fine:
             for name in self._judge.reading.names(node):
                 if name in _DANGEROUS or name in POWERS:
-                    self._judge.report(node, "HIGH", f"hands {name} on, to whatever calls it")
+                    self._judge.report(node, "HIGH", Reason(f"hands {name} on, to whatever calls it", Trait.RUNS))
 
     def _replaced(self, node: ast.Name | ast.Attribute) -> None:
         if isinstance(node, ast.Attribute):
@@ -171,7 +171,10 @@ def _secrets(judge: Judge, every: Nodes) -> None:
             )
         elif code_reason(text):
             judge.report(
-                node, "HIGH", "may change a protected path", protected=tuple(filter(None, judge.paths_of(text)))
+                node,
+                "HIGH",
+                Reason("may change a protected path", Trait.RUNS),
+                protected=tuple(filter(None, judge.paths_of(text))),
             )
 
 

@@ -194,7 +194,7 @@ def _fetches(judge: Judge, call: ast.Call) -> None:
     if len(call.args) > 1 and not isinstance(call.args[1], ast.Constant):
         for base in judge.reading.names(call.args[0]):
             if base in POWERS:
-                judge.report(call, "HIGH", f"disguises what it takes out of {base}")
+                judge.report(call, "HIGH", Reason(f"disguises what it takes out of {base}", Trait.RUNS))
 
 
 POWERS: Final = frozenset(

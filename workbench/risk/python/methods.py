@@ -13,6 +13,7 @@ from workbench.risk.python import table
 from workbench.risk.python.rate import Judge, asks, line_of, sends
 from workbench.risk.python.table import Use
 from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, joined, strings
+from workbench.risk.reason import Reason, Trait
 
 _MODE: Final = lazy_pattern(r"[rwaxbtU+]{1,4}")
 WRITING: Final = lazy_pattern(r"[wax+]")
@@ -118,7 +119,7 @@ def _system(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 
 def _trick(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    judge.report(call, "HIGH", "reaches what it does not name")
+    judge.report(call, "HIGH", Reason("reaches what it does not name", Trait.RUNS))
 
 
 METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {

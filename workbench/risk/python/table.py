@@ -114,7 +114,7 @@ ASKS_BY_METHOD: Final = words(
 """Functions whose arguments are the HTTP method and then the URL."""
 
 _CONNECTS = "connects to any host"
-_RAW = "uses Python internals that cannot be analyzed"
+_RAW = Reason("uses Python internals that cannot be analyzed", Trait.RUNS)
 _LOADS = Reason("unpickles data only known at run time, which may run code", Trait.RUNS | Trait.UNCERTAIN)
 ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(words("os.fork os.forkpty"), "starts a process beside this one"),
@@ -144,7 +144,8 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), RUNS_URL),
     **dict.fromkeys(words("site.addsitedir site.addpackage"), Reason("loads code from elsewhere", Trait.RUNS)),
     **dict.fromkeys(
-        words("pip.main pip._internal.main pip._internal.cli.main.main"), Reason("installs packages", Trait.DOWNLOADS)
+        words("pip.main pip._internal.main pip._internal.cli.main.main"),
+        Reason("installs packages", Trait.RUNS | Trait.DOWNLOADS),
     ),
 }
 ALWAYS_HIGH_PREFIXES: Final[dict[str, str]] = {
@@ -163,7 +164,7 @@ ALWAYS_HIGH_PREFIXES: Final[dict[str, str]] = {
         words("workbench.cli.main workbench.cli workbench.__main__"),
         Reason("changes what the workbench may do", Trait.RUNS),
     ),
-    **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in place of the user"),
+    **dict.fromkeys(words("pynput pyautogui keyboard crontab"), Reason("acts in place of the user", Trait.RUNS)),
     **dict.fromkeys(words("pty"), STARTS_SHELL),
 }
 """Modules whose functions are always HIGH, with the reason."""

@@ -78,7 +78,7 @@ def guard_words(call: Call) -> None:
             continue
         if call.scan.context.protects(path) or _receives_protected(call, path):
             call.protected += [] if path in call.protected else [path]
-            call.raise_to("HIGH", "may change a protected path")
+            call.raise_to("HIGH", Reason("may change a protected path", Trait.RUNS))
 
 
 def _installs_hooks(call: Call) -> bool:
