@@ -140,7 +140,7 @@ def test_line_abandoned_by_bash_shows_nothing_of_our_protocol(bash: Bash, script
 
 
 @pytest.mark.parametrize(
-    "name", ["builtin", "trap", "__ohw_prompt", "__ohw_begin", "__ohw_mend", "eval", "unset", "exec"]
+    "name", ["builtin", "trap", "__ohw_prompt", "__ohw_begin", "__ohw_repair", "eval", "unset", "exec"]
 )
 def test_alias_replaces_no_command_of_the_prompt(bash: Bash, tmp_path: Path, name: str) -> None:
     bash(f"shopt -s expand_aliases; alias {name}='echo hijacked'")

@@ -13,7 +13,7 @@ NAMES = sorted(
     words(
         "builtin command eval exec exit return set unset trap shopt export readonly local declare typeset read "
         "printf echo pwd cd test [ : . source break continue shift true false kill enable alias unalias type hash "
-        "history fc command_not_found_handle /bin/echo2 __ohw_prompt __ohw_begin __ohw_mend __ohw_posix"
+        "history fc command_not_found_handle /bin/echo2 __ohw_prompt __ohw_begin __ohw_repair __ohw_posix"
     )
 )
 BUILTINS = sorted(words("builtin eval exec exit return set unset trap shopt local read pwd enable"))

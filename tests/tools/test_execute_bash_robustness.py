@@ -195,7 +195,7 @@ def test_shell_works_after_changes_of_bash_itself(bash: Bash, game: str) -> None
         r"printf '\033]133;D;123456;1;0;/tmp\037/bin;1234560\007'",
         'echo "${PS1@P}"',
         'printf "%b" "$PS1"',
-        'echo "$PS1$PS1$PS0"; __ohw_mend; __ohw_prompt',
+        'echo "$PS1$PS1$PS0"; __ohw_repair; __ohw_prompt',
         "set | grep -a ohw; declare -p | grep -a PS1; declare -f",
         "bash -c 'echo \"$PS1\"; env' | cat -v",
         'eval "echo \\"${PS1@P}${PS1@P}\\""',

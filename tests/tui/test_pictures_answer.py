@@ -35,11 +35,11 @@ def without_options() -> Script:
     return asked()
 
 
-def put_off() -> Script:
+def postpone() -> Script:
     return with_options()
 
 
-STATES = [with_options, without_options, put_off]
+STATES = [with_options, without_options, postpone]
 
 
 @in_each_look
@@ -52,7 +52,7 @@ def test_question(state, look, picture):
         client.bring(live.EngineState(state="deciding"))
         await wait_until(pilot, lambda: app.state.work == "deciding" and isinstance(app.screen, AnswerScreen))
         await wait_until(pilot, lambda: "Enter Send" in str(app.screen.query_one("#keys").render()))
-        if state is put_off:
+        if state is postpone:
             await pilot.press("escape")
             await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
 

@@ -74,7 +74,7 @@ TABLE = {
     "approval: the file is another by now": ("stale_files/stale_file", ["changed since the agent read it"]),
     "question of the agent: with choices": ("answer/with_options", ["Esc Not now"]),
     "question of the agent: without": ("answer/without_options", ["Esc Not now"]),
-    "question of the agent: put off": ("answer/put_off", ["F8"]),
+    "question of the agent: put off": ("answer/postpone", ["F8"]),
     "diff viewer": ("main/diff_viewer", ["test_negative"]),
     "diff viewer: by whom a file was changed": ("subagents/whose_changes", ["src/calc.py", "hunk 1 of 2"]),
     "diff viewer: comments": ("diff_viewer/reviewing", ["hunk"]),

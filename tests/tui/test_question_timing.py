@@ -33,7 +33,7 @@ def test_text_in_the_prompt_or_another_screen_prevents_opening() -> None:
 
 def test_escape_postpones_until_f8() -> None:
     queue = QuestionQueue()
-    queue.put_off(["a", "b"])
+    queue.postpone(["a", "b"])
     assert opens(queue, ["a", "b"]) is None
     queue.call()
     assert opens(queue, ["a", "b"], text="half a sentence") == "a"
@@ -41,7 +41,7 @@ def test_escape_postpones_until_f8() -> None:
 
 def test_f8_never_opens_over_another_screen_but_waits_for_it_to_close() -> None:
     queue = QuestionQueue()
-    queue.put_off(["a"])
+    queue.postpone(["a"])
     queue.call()
     assert opens(queue, ["a"], covered=True) is None
     assert opens(queue, ["a"]) == "a"
@@ -56,7 +56,7 @@ def test_f8_applies_only_to_questions_waiting_at_the_time() -> None:
 
 def test_new_question_opens_although_older_ones_were_postponed() -> None:
     queue = QuestionQueue()
-    queue.put_off(["a"])
+    queue.postpone(["a"])
     assert opens(queue, ["a", "b"]) == "b"
 
 

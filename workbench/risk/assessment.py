@@ -87,7 +87,7 @@ class Part(NamedTuple):
 
     @property
     def traits(self) -> Trait:
-        """What the reason means for rules and offers, which never read its text."""
+        """The traits of the reason for rules and offers, which never read its text."""
         return traits_of(self.reason)
 
 

@@ -59,7 +59,7 @@ _LFS: Final = {
     "process": "git-lfs filter-process",
     "required": "true",
 }
-"""What `git lfs install --local` sets."""
+"""The settings that `git lfs install --local` writes."""
 _BOOLEANS: Final = words("true false yes no on off 0 1")
 _PAGER: Final = lazy_pattern(r"(?:cat|more|(?:less|delta|bat)(?: -[EFGIKMNQRSXiegm]+)*)?")
 _IN_DRIVERS: Final = words("binary xfuncname funcname cachetextconv wordregex algorithm trustexitcode name recursive")
@@ -72,7 +72,7 @@ _FETCHES: Final = lazy_pattern(
     r"remote\..*\.(?:uploadpack|receivepack|vcs|proxy|proxyauthmethod)",
     re.DOTALL,
 )
-"""Settings that decide what fetching runs."""
+"""Settings that decide which programs a fetch runs."""
 _PLAIN_URL: Final = lazy_pattern(r"(?:https?|ssh)://[\w@.:/~+%-]*|[\w.-]+@[\w.-]+:[\w./~-]*")
 _RELATIVE: Final = lazy_pattern(r"!?\s*[\"']?(?!/|~)[^\s=]*/")
 """A program with a path relative to the working directory, so the repository provides it."""

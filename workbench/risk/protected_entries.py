@@ -113,7 +113,7 @@ def _all(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Chi
 
 
 def _beginning(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return what is protected in a directory that has a name such as `.github` only through a link."""
+    """Return the protected entries of a directory that has a name such as `.github` only through a link."""
     files: list[str] = []
     children: Children = []
     for name, is_directory, is_link in listed:
@@ -132,7 +132,9 @@ def _files(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], C
 
 
 def _git(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], Children]:
-    """Return what makes git run something; objects, index and refs are omitted, as they change with each use."""
+    """Return the entries that make git run something; objects, index and refs are omitted, as they change with each
+    use.
+    """
     children: Children = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules"), (f"{path}/worktrees", "modules")]
     files = [f"{path}/{name}" for name in _IN_GIT]
     # a link may replace one of the directories

@@ -65,7 +65,7 @@ class Baseline(NamedTuple):
     symlinks: Mapping[str, str]
     """The real path of each directory that was reached through a link, by the path of the link."""
     omitted: tuple[str, ...] = ()
-    """What was not compared because of a limit, as text for the user."""
+    """Descriptions of the files that were not compared because of a limit, for the user."""
 
     def would_find(self, path: str, scope: Scope) -> bool:
         """Return whether this scan covers the path: if it does not list a file there, the file did not exist."""

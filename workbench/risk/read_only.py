@@ -82,7 +82,7 @@ def _is_inside(path: str, workspace: str) -> bool:
 
 
 def _paths_of_git(part: Part) -> Iterator[str]:
-    """Yield what would be meant if each argument of git were a path; for some commands only git knows which are."""
+    """Yield each argument of git as the path that it may be; for some commands only git knows which ones are paths."""
     if part.words[:1] == ("git",):
         for word in part.words[1:]:
             for name in (word, word.partition("=")[2], word.rpartition(":")[2]):

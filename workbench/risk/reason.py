@@ -11,7 +11,7 @@ from typing import Final
 
 
 class Trait(Flag):
-    """What a reason means for rules, for the choices of "always allow" and for the rest of the analysis."""
+    """The meaning of a reason for rules, for the choices of "always allow" and for the rest of the analysis."""
 
     NONE = 0
     RUNS = auto()
@@ -49,7 +49,7 @@ class Reason(str):
         return reason
 
     def __getnewargs__(self) -> tuple[str, Trait]:  # type: ignore[override]
-        """Return what a copy is made of."""
+        """Return the arguments from which a copy is created."""
         return str(self), self.traits
 
     @property

@@ -434,7 +434,9 @@ class _Builder:
         )
 
     def _before_call(self) -> BeforeCall | None:
-        """Return what updates the tools before each model call: the MCP servers, and the caller's program."""
+        """Return the function that updates the tools before each model call: the MCP servers, and the caller's
+        program.
+        """
         servers, update, tools = self.toolset.servers, self._overrides.update_tools, self.toolset.tools
         if update is None or self._started.parent:
             return servers.before_call if servers else None

@@ -28,7 +28,7 @@ _OTHERS: Final[Mapping[Need, Mapping[str, str]]] = {
     "file server": {"str_replace_editor": "for files", "execute_bash": "to list and move them"},
     "server": {"execute_bash": _RUNS, "python_execute": "to run code"},
 }
-"""The tools that can stand in, best first, with what they can do of it."""
+"""The tools that can replace what is missing, best first, each with the part of the work that it can do."""
 _WEB: Final = lazy_pattern(r"playwright|puppeteer|browser|chrome|fetch|crawl|scrape", re.IGNORECASE)
 _FILES: Final = lazy_pattern(r"filesystem|file-system|\bfiles?\b", re.IGNORECASE)
 _MOST: Final = 3

@@ -85,7 +85,7 @@ def _inside(value: Any, part: Schema) -> Any:
 
 
 def _nested(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
-    """Return what a value inside another one means; unlike an argument itself, a text that fits stays as it is."""
+    """Return the intended value inside another one; unlike an argument itself, a text that fits stays as it is."""
     kinds = kinds_of(part)
     if isinstance(part.get("enum"), list) or (kinds and not _fits(value, kinds)):
         value = _repaired(name, value, part, is_required=is_required)
@@ -103,7 +103,7 @@ def _excerpt(value: Any) -> str:
 
 
 def _repaired(name: str, value: Any, part: Schema, *, is_required: bool) -> Any:
-    """Return the value that is meant, `_MISSING` for none, or the value itself."""
+    """Return the intended value, `_MISSING` for none, or the value itself."""
     if isinstance(part.get("enum"), list):
         return _of_enum(value, part["enum"])
     kinds = kinds_of(part)
@@ -175,12 +175,12 @@ def _of_enum(value: Any, allowed: list[Any]) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Return a name without case, and with `_` for what separates its words."""
+    """Return a name in lower case, with `_` between its words."""
     return _SEPARATORS.sub("_", text.casefold())
 
 
 def _of_list(name: str, value: list[Any], part: Schema, kinds: frozenset[str]) -> Any:
-    """Return a list of lines as the text that they make, and a list of one text as this text."""
+    """Return the text that a list of lines forms, or the only text of a list; any other list unchanged."""
     if "string" in kinds and len(value) == 1 and isinstance(value[0], str):
         return value[0]
     if "string" not in kinds or name not in _LINES or not all(isinstance(line, str) for line in value):

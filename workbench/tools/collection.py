@@ -238,7 +238,9 @@ def _flat(tools: Iterable[Any]) -> Iterator[Any]:
 
 
 def _source(tool: Any) -> Any:
-    """Return what is kept of something that is added; a function becomes a tool. Raises TypeError or ValueError."""
+    """Return the source of tools to store for an added object; a function becomes a tool. Raises TypeError or
+    ValueError.
+    """
     if isinstance(tool, str | Tool):
         find_tool(tool if isinstance(tool, str) else tool.name)
         return tool

@@ -47,7 +47,7 @@ def call_factory(
 
 
 def _finished(result: Any) -> Any:
-    """Return the result of a factory; that of an async one once it is there."""
+    """Return the result of a factory, waiting for that of an async one."""
     if not isinstance(result, Awaitable):
         return result
     coroutines = CoroutineRunner()

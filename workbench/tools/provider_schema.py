@@ -213,7 +213,7 @@ def _anything(kinds: tuple[str, ...] = (*_SCALARS, "object", "array")) -> Node:
 
 
 def _beyond(schema: Node) -> str:
-    """Return what the schema says that Gemini's form cannot, as a sentence for its description."""
+    """Return the restrictions that Gemini's form cannot express, as a sentence for the description."""
     values = schema.get("enum")
     if isinstance(values, list) and values and not all(isinstance(value, str) and value for value in values):
         return "One of: " + ", ".join(json.dumps(value, ensure_ascii=False) for value in values[:50])

@@ -48,7 +48,7 @@ def arguments_schema(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def results_schema(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of results; it does not restrict what JSON cannot express."""
+    """Return the JSON schema of results; values that JSON cannot express are not restricted."""
     return kind.model_json_schema(schema_generator=_Results)
 
 

@@ -48,7 +48,7 @@ def renderable_of_call(tool: ToolDefinition, arguments: Mapping[str, Any]) -> Re
 
 
 def recorded_call(tool: ToolDefinition, arguments: Mapping[str, Any], masked: Callable[[Any], Any]) -> str:
-    """Return what a tool renders of a call as text for the log; empty if it renders nothing itself.
+    """Return a tool's own rendering of a call as text for the log; empty if it has none.
 
     `masked` masks the secrets of plain data. It is applied before rendering, because a line break may divide a secret.
     """
@@ -58,7 +58,7 @@ def recorded_call(tool: ToolDefinition, arguments: Mapping[str, Any], masked: Ca
 
 
 def recorded_result(observation: Observation, masked: Callable[[Any], Any]) -> str:
-    """Return what a result renders of itself as text for the log, as `recorded_call` does for a call."""
+    """Return the own rendering of a result as text for the log, as `recorded_call` does for a call."""
     kind = type(observation)
     if kind.visualize is Observation.visualize:
         return ""

@@ -169,7 +169,7 @@ def attribute_name(key: str, base: type[BaseModel], taken: dict[str, Any]) -> st
         name = f"field_{name}"
     own = name in base.model_fields or not hasattr(base, name)
     if issubclass(base, Observation) and name in Observation.model_fields:
-        own = False  # the content for the model stays beside what the schema calls so
+        own = False  # `content` is kept for the text that the model gets
     while name in taken or not own or name.startswith("model_"):
         name, own = f"x_{name}" if name.startswith("model_") else f"{name}_", True
     return name
@@ -229,7 +229,7 @@ class Action(Schema):
 
     @property
     def visualize(self) -> RenderableType:
-        """What is printed of the call without a screen; a tool may return any renderable of Rich.
+        """The rendering of the call that is printed without a screen; a tool may return any renderable of Rich.
 
         It is shown in addition to the line about the call, and only if the tool overrides this property, which returns
         the arguments.
@@ -285,7 +285,7 @@ class Observation(Schema):
 
     @property
     def visualize(self) -> RenderableType:
-        """What is printed of the result without a screen; a tool may return any renderable of Rich.
+        """The rendering of the result that is printed without a screen; a tool may return any renderable of Rich.
 
         It is shown in addition to the first line of the text, and only if the tool overrides it.
         """

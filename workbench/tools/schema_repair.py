@@ -336,7 +336,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _is_pattern(text: str) -> bool:
-    # It knows more of the syntax of JavaScript than `re` does, such as \\p{L}.
+    # `regex` knows more of the syntax of JavaScript than `re` does, such as \\p{L}.
     import regex
 
     try:

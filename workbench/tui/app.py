@@ -87,7 +87,7 @@ class UserKeymap:
         app.switcher.main.show(Changed())  # hints and advice were painted with the unchecked keys
 
     def _keys_of_the_keymap(self) -> Mapping[str, str]:
-        """Return the keys that bindings of the program get, because the prompt has theirs."""
+        """Return other keys for the bindings whose default keys the prompt uses with this keymap."""
         if self._app.terminal.settings.keymap != "emacs":
             return {}
         from workbench.tui.widgets.emacs_prompt import EMACS_KEYS

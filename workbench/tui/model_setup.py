@@ -83,7 +83,7 @@ class ModelSetup:
         await self._switcher.begin_on_model(name)
 
     async def _use_in_session(self, before: str, instead_of: Way, way: Way | None) -> None:
-        """Use a model in this session in place of the one that was called `before`; the default model stays."""
+        """Use a model in this session in place of the one named `before`; the default model does not change."""
         from workbench.tui.screens.first_run import DEMO
 
         app = self._app

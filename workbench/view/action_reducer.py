@@ -351,7 +351,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     item.phase = "failed" if is_let_down else _ran(item) if event.ran else _did_not_run(item)
     item.part = "" if is_let_down else item.part
     changed = Changed(
-        added=[_let_down(state, item, event.seq)] if is_let_down else [],
+        added=[_add_refusal_notice(state, item, event.seq)] if is_let_down else [],
         updated=[item],
         status=True,
         tasks=event.ran and not item.agent and apply_plan(state, item),
@@ -366,7 +366,7 @@ def _hand(item: ActionItem | None) -> Hand:
     return "person" if item is not None and item.by_user else "agent"
 
 
-def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
+def _add_refusal_notice(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
     """Add and return a notice that a tool refused an approved action; the model learns that from the result."""
     text = f"Action {item.number} was not done as you decided: {first_line(item.output, 300)}"
     notice = NoticeItem(seq, text, "warning")

@@ -37,7 +37,7 @@ _COMMENT: Final = lazy_pattern(r"(?:#|//|/\*|\*|--)[ \t]*(?P<word>TODO|FIXME)\b"
 _USAGE: Final = lazy_pattern(r"\b(usage|getting started|quick ?start|how to use|examples?)\b", re.IGNORECASE)
 _README: Final = lazy_pattern(r"readme(\.(md|rst|txt))?", re.IGNORECASE)
 _PLAIN: Final = lazy_pattern(r"[\w.+/-]{1,80}")
-"""Matches the paths that a task may name; what else a name contains could read like words of the task."""
+"""Matches the paths that a task may name; other characters in a name could read like words of the task."""
 _TEST_ID: Final = lazy_pattern(r"[\w.+/-]{1,80}(::\w{1,80}){1,3}")
 _LAST_FAILED: Final = ".pytest_cache/v/cache/lastfailed"
 

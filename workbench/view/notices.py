@@ -35,9 +35,9 @@ _COMPLETED: Final[dict[str, tuple[str, NoticeKind]]] = {
     "partial": ("Finished in part", "warning"),
     "false": ("Not finished", "warning"),
 }
-"""How a run ended that the agent says is not done."""
+"""The notice of a run that the agent ended although the task is not completed."""
 _FINAL_AMONG: Final = 20
-"""The number of last items among which the final message of a run is."""
+"""The number of items at the end that are searched for the final message of a run."""
 
 _WHY_CONDENSED: Final = {
     "asked": "requested by the agent",
@@ -93,7 +93,7 @@ def join_runs(later: Iterable[Item], part: SessionState) -> None:
 
 
 def _completion(state: SessionState) -> str:
-    """Return whether the agent considers its task as completed: "true", "false", "partial" or "" if it did not say."""
+    """Return whether the agent considers its task completed: "true", "false", "partial" or "" if it did not say."""
     latest = (item for item in reversed(state.items[-_FINAL_AMONG:]) if isinstance(item, ActionItem))
     final = next((item for item in latest if kind_of(item.tool) == "final" and not item.agent), None)
     return str(final.arguments.get("task_completed")).lower() if final is not None else ""

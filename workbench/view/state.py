@@ -137,9 +137,9 @@ class ActionItem(Struct):
     presentation: Presentation | None = None
     """How a tool that is not built in presents the action."""
     call_rendering: str = ""
-    """What the tool itself shows of the call, if it renders it; empty if the user changed the arguments."""
+    """The tool's own rendering of the call, if any; empty if the user changed the arguments."""
     rendering: str = ""
-    """What the tool itself shows of the result, if it renders it."""
+    """The tool's own rendering of the result, if any."""
     folded: bool = False
     """Whether the user has folded its card to one line; not in the log."""
     reads: Reads | None = None
@@ -170,7 +170,7 @@ class NoticeItem(Struct):
     has_changes: bool = False
     """Whether that run changed files, which the user may review."""
     run: RunTotals | None = None
-    """What is known of a run that ended and whose beginning is not read."""
+    """The totals of a run that ended, as far as they are known while its beginning is not read."""
     is_mode: bool = False
     """Whether it says only that the mode has changed; the next such notice replaces its text."""
 
@@ -208,7 +208,7 @@ class FileState(Struct):
     note_before: str = ""
     """Why `before` is not the text of the earlier file; empty if it is."""
     content_id: str = ""
-    """What differs with the content of a file whose texts are not here; empty if they or placeholders are."""
+    """A value that differs with the content of a file whose texts are not here; empty if texts or placeholders are."""
 
     @property
     def added(self) -> int:
@@ -298,12 +298,12 @@ class SessionState(Struct):
     window: int | None = None
     """The size of the model's context window in tokens; None if unknown."""
     parts: ContextParts | None = None
-    """What the tokens of the last request consist of, approximately."""
+    """An estimate of the tokens of each part of the last request."""
     total_tokens: int = 0
     run_began: datetime | None = None
     """The time of the message that began the run; None if its beginning was not read."""
     cost_before: float | None = 0.0
-    """What the session had cost when the run, or the part of the session that is read, began; None if unknown."""
+    """The cost of the session before the run, or before the part of the session that is read; None if unknown."""
     is_running: bool = False
     """Whether a run is in progress: from a user message to the end of the run, also while a question waits."""
     ended: str = ""

@@ -78,7 +78,7 @@ def usage_page(
 
 
 def _cut(line: Line, width: int) -> Line:
-    """Return what fits of a line, with an ellipsis if something was cut."""
+    """Return the part of a line that fits, with an ellipsis if something was cut."""
     rows: Line = []
     for piece in line:
         available = width - line_width(rows)
@@ -215,7 +215,7 @@ def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool 
 
 
 def _weight(totals: Totals) -> tuple[float, int]:
-    """What groups are compared by: their cost, or their tokens where nothing has a price."""
+    """Return the key by which groups are sorted: their cost, or their tokens if nothing has a price."""
     return totals.cost, totals.input + totals.output
 
 

@@ -197,7 +197,9 @@ def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _compiler(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add what a compiler takes from directories that its options name: programs of its own, headers, libraries."""
+    """Add the files that a compiler takes from directories that its options name: programs of its own, headers,
+    libraries.
+    """
     for word, following in _with_next(rest):
         if not (match := table.COMPILER_FLAGS.fullmatch(word)):
             continue

@@ -61,7 +61,7 @@ COMPILER_FILES: Final = {
     "F": (),
     "i": (),
 }
-"""What a compiler takes from its working directory, by the first letter of the option that names the directory."""
+"""The files that a compiler takes from a directory, by the first letter of the option that names the directory."""
 TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py waf artisan console rails spark yii")
 """Scripts that load modules of their project without naming them."""
 MOVES: Final = words("cd pushd")

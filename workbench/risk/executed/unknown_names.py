@@ -19,7 +19,7 @@ _FILLED_IN: Final = lazy_pattern(
     rf"{UNKNOWN}+|\$\{{[^}}]*\}}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|"
     rf"\{{\}}|(?<![\w-]){ENTRY}\b|\A~[^/]+(?=/)"
 )
-"""What the shell fills in, and what `find` and `xargs` put in the place of a file."""
+"""Matches the parts that the shell fills in, and the placeholders of `find` and `xargs` for a file."""
 _NAMED_HOME: Final = lazy_pattern(r"~[^/]+/")
 """A directory that only the shell knows: `~+/`, `~user/`."""
 _HOME: Final = lazy_pattern(r"\$(?:HOME\b|\{HOME\})")

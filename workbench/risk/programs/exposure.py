@@ -25,7 +25,7 @@ _LOADS: Final = lazy_pattern(
     r"|ini|engine|provider|(?:global|user)config|exec|command|interpreter|shell|app(?:-dir)?|python-?path"
     r"|resolve-plugins-relative-to|(?:make|gulp|grunt|task|just|rake|fab|jake|gem|build)file)"
 )
-"""Options whose value is code, lists code, or says where code is searched."""
+"""Options whose value is code, lists code, or names a directory in which code is searched."""
 _NO_CODE: Final = lazy_pattern(
     r"(?i)-o|-{1,2}(?:[\w-]*-)?(?:out|output\w*|outfile|log\w*|dest\w*|target|filename|std\w+|report\w*|cache\w*|save|write"
     r"|dump|record|trace|ignore|exclude|basetemp|tmp\w*|temp\w*|pid\w*|lock\w*|\w*profile|data\w*|input|env-?file"

@@ -62,7 +62,7 @@ _RUN_WHEN_OPENED = lazy_pattern(
     r".*\.(?:desktop|app|command|tool|terminal|workflow|scptd?|applescript|exe|bat|cmd|lnk|jar|AppImage|pkg|sh|py)/?|"
     r"(?i:terminal|iterm\d*|ghostty|kitty|wezterm|alacritty|warp|konsole|automator|script editor)"
 )
-"""Matches what runs when the system opens it, and names of terminals."""
+"""Matches files that run when the system opens them, and names of terminals."""
 
 
 def _opener(call: Call) -> None:

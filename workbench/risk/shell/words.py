@@ -140,7 +140,7 @@ class WordReader:
         return f"{UNKNOWN}{slash}{rest}" if name.startswith("~") else text
 
     def _read(self, node: Node) -> _Piece:
-        """Return what a node stands for."""
+        """Return the piece that a node stands for."""
         kind = node.type
         raw = self.raw(node)
         if kind in {

@@ -73,7 +73,7 @@ class _Shared:
     baseline: Baseline | None = None
     running: list[Permit] = field(default_factory=list)
     omitted: tuple[str, ...] = ()
-    """What is not compared because of a limit, as far as it was reported."""
+    """Descriptions of the files that are not compared because of a limit, as reported last."""
     pending: dict[str, PathChange] = field(default_factory=dict)
     """Changes that are kept until the user has been asked about them."""
 

@@ -32,7 +32,7 @@ _SHARE: Final = 0.01
 _FEW: Final = 0.001
 """Seconds: a comparison of the sessions that takes at most this long is made every time."""
 _PINNED: Final = ("approved", "tools", "files")
-"""What in a server's record lets something run without a question."""
+"""The fields of a server's record that let something run without a question."""
 
 
 class _Record(NamedTuple):

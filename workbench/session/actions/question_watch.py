@@ -121,7 +121,7 @@ def _paths(assessed: ActionAssessed) -> tuple[str, ...]:
 
 
 def _signature(paths: Sequence[str]) -> _Signature:
-    """Return what changes when a file, or the link that leads to it, is written or replaced."""
+    """Return a value that changes when a file, or the link that leads to it, is written or replaced."""
     return tuple(_stamp(path, follow=follow) for path in paths for follow in (False, True))
 
 

@@ -88,8 +88,9 @@ _NOT_BEGUN = "This action was not run: the user interrupted."
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
 _Outcome: TypeAlias = tuple[Observation, float, str] | str | None
-"""The result of a call, its duration in seconds and what the tool shows of it, or why it did not run, or None if the
-user interrupted first."""
+"""The result of a call, its duration in seconds and the tool's rendering of it; or the reason why it did not run; or
+None if the user interrupted first.
+"""
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Work to be done before an action can be shown; returns why the action cannot be run, or None."""
 

@@ -90,7 +90,7 @@ SELECT
   max(CASE kind WHEN 'model_responded' THEN seq END),
   group_concat(CASE WHEN {_PLAN} THEN seq END),
   group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
-"""All values in one pass over the rows, since the pass is the slow part."""
+"""Selects all values in one pass over the rows, because the pass is the slow part."""
 _BEGUN: Final = f"""
 SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is not a step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,

@@ -46,7 +46,7 @@ _EXCLUDES_GIT: Final = lazy_pattern(
 )
 """Options of `find` and `rsync` that exclude the repository, or leave all of its content."""
 _OF_GIT: Final = lazy_pattern(r"git\Z")
-"""Its own verbs never delete the repository."""
+"""Matches git, whose own verbs never delete the repository."""
 _MOST_SEARCHED: Final = 2_000
 """How many directories are searched for repositories."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
@@ -79,7 +79,7 @@ class Touched(NamedTuple):
     is_any: bool = False
     """Whether only some of the files are touched, and which ones is unknown."""
     is_maybe: bool = False
-    """Whether the command only names the place; the program may leave it unchanged."""
+    """Whether the command only names the path; the program may leave it unchanged."""
     is_outside: bool = False
     only: frozenset[Path] | None = None
     """With `is_any`: the only files that may be touched; None if all may be."""
@@ -98,7 +98,7 @@ def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
 
 
 def _named(part: Part, root: Path) -> Iterator[Touched]:
-    """Yield the places that a part deletes or overwrites, with the files there."""
+    """Yield the paths that a part deletes or overwrites, with the files there."""
     for paths, deletes in _lost_by(part):
         deep = deletes and not _leaves_directories(part)
         inside, outside = _existing(_named_paths(part, paths, deletes), root, follows=not deletes)
@@ -140,7 +140,9 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _moved(part: Part, parts: Sequence[Part], root: Path) -> Iterator[Touched]:
-    """Yield the directories that an `mv` moves to a place that some part deletes: what is deleted is there already."""
+    """Yield the directories that an `mv` moves to a path that another part deletes: the deleted files are still
+    there.
+    """
     if part.words[:1] != ("mv",) and " ".join(part.words[:2]) != "git mv":
         return
     doomed = [os.path.normpath(path.removesuffix(ANY) or "/") for each in parts for path in each.deletes]
@@ -155,7 +157,9 @@ def _moved(part: Part, parts: Sequence[Part], root: Path) -> Iterator[Touched]:
 
 
 def _may_delete_history(part: Part, location: str) -> bool:
-    """Return whether the part may delete a git repository at or below the place: git restores no other's history."""
+    """Return whether the part may delete a git repository at or below the location: our own one cannot restore its
+    history.
+    """
     name = part.words[0].rpartition("/")[2] if part.words else ""
     if _OF_GIT.match(name) or _leaves_directories(part) or _EXCLUDES_GIT.search(" ".join(part.words)):
         return False

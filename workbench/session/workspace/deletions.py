@@ -74,7 +74,7 @@ class DeletionSurvey:
     def _lists(
         self, lost: Mapping[Part, Sequence[Deletion]], described: Mapping[Part, str]
     ) -> tuple[DeletionList, ...]:
-        """Return a list of what each part deletes; together they name at most MOST_LISTED places."""
+        """Return a list of what each part deletes; together they name at most MOST_LISTED paths."""
         lists, free = [], MOST_LISTED
         for part, of_part in lost.items():
             summary = _reason_of(part, of_part, summarize(of_part))

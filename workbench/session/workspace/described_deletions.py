@@ -16,7 +16,7 @@ from workbench.text import visible, visible_path
 
 NO_COPY: Final = "no copy could be made"
 _MOST_PATHS = 4
-"""The most places named in one line."""
+"""The most paths named in one line."""
 _REFUSED = "git refuses such names"
 _LOST = "not in git; can NOT be restored: too large to copy"
 _HISTORY = "with git history, which can NOT be restored"
@@ -49,11 +49,11 @@ class Deletion:
     why_not: str = ""
     """Why no copy could be made; empty if that did not fail."""
     is_maybe: bool = False
-    """Whether the command only names the place; the program may leave it unchanged."""
+    """Whether the command only names the path; the program may leave it unchanged."""
     held: tuple[str, ...] = ()
     """The files that the last version holds."""
     is_outside: bool = False
-    """Whether the place is outside the workspace, where no copies are kept."""
+    """Whether the path is outside the workspace, where no copies are kept."""
     total: int = 0
     """The size of all counted files in bytes."""
 

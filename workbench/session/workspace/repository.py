@@ -372,7 +372,9 @@ class SnapshotRepository:
 
 
 def _put_back_settings(directory: Path) -> None:
-    """Restore what decides which programs git runs, if another process has changed it. Raises SnapshotError."""
+    """Restore the settings that decide which programs git runs, if another process has changed it. Raises
+    SnapshotError.
+    """
     discard_file(directory / "commondir")
     try:
         for name, content in _SETTINGS.items():

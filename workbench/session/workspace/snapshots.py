@@ -326,8 +326,8 @@ class SnapshotRecorder:
                 self._on_change()
 
     def _is_due(self, request: SnapshotRequest) -> bool:
-        """Gather changes by other programs first; return False if another snapshot follows that will have them, as
-        that of an action which has started meanwhile.
+        """Gather changes by other programs first; return False if another snapshot follows that will have them, such as
+        that of an action that has started meanwhile.
         """
         if request.cause != "other":
             return True

@@ -15,15 +15,15 @@ parent of the real directory, as a reader of the command expects.
 again. What follows the command would still be traced up to the `set +x`, so it runs in a group with redirected output:
 bash traces to standard error or to the descriptor in BASH_XTRACEFD, and a redirection is the only thing that can change
 both before the first traced command. `{BASH_XTRACEFD}>` assigns a descriptor of its own to the variable; the
-here-string, expanded before, keeps the exit code and the former value in `__ohw_end`. The group also hides what a
-DEBUG trap prints about our lines. If BASH_XTRACEFD is read-only, the part after `||` runs.
+here-string, expanded before, keeps the exit code and the former value in `__ohw_end`. The group also hides what a DEBUG
+trap prints about our lines. If BASH_XTRACEFD is read-only, the part after `||` runs.
 
-`__ohw_mend` in that group restores a prompt that the command changed (`source ~/.bashrc`); the prompt restores standard
-error (`exec 2>file`). The prompt removes a DEBUG trap, which would see the lines typed here (it does so outside
-functions, because bash restores the trap when a function returns), and a RETURN trap, which would run when
+`__ohw_repair` in that group restores a prompt that the command changed (`source ~/.bashrc`); the prompt restores
+standard error (`exec 2>file`). The prompt removes a DEBUG trap, which would see the lines typed here (it does so
+outside functions, because bash restores the trap when a function returns), and a RETURN trap, which would run when
 `__ohw_begin` returns. Typed input that the command did not read is discarded before the prompt, because the shell would
 run it; input without an Enter is cleared by the key at the start of our line. A line that bash abandons (`set -u`,
-`${x?}`) never comes to `__ohw_mend`, so the prompt records the options itself then.
+`${x?}`) never comes to `__ohw_repair`, so the prompt records the options itself then.
 
 Bash looks up functions before builtins, so our lines would call a function of the agent's named `builtin` or `unset`.
 Only POSIX mode looks up special builtins (`unset`, `set`, `exit`, `trap`, `exec`) first, and assigning POSIXLY_CORRECT,
@@ -86,7 +86,7 @@ __ohw_begin() {
   __ohw_trace=${__ohw_trace:+\\builtin set -$__ohw_trace$'\n'}
   builtin return "$1"
 }
-__ohw_mend() {
+__ohw_repair() {
   POSIXLY_CORRECT=${__ohw_end%%:*}:$-:$SHELLOPTS:$BASHOPTS:
   if [[ -o posix ]]; then
     set +xv
@@ -101,7 +101,7 @@ __ohw_mend() {
   [[ x ]]
 }
 enable() { echo "enable: switched off in this shell, which relies on its builtins" >&2; return 1; }
-readonly -f __ohw_prompt __ohw_begin __ohw_mend enable
+readonly -f __ohw_prompt __ohw_begin __ohw_repair enable
 builtin enable -n enable
 set +H -P +o history
 shopt -s checkwinsize expand_aliases
@@ -109,7 +109,7 @@ unset MAILCHECK
 history -c
 HISTIGNORE='*__ohw_*'
 export -n PS1 PS0 PROMPT_COMMAND 2>/dev/null
-__ohw_mend
+__ohw_repair
 """.replace("PROMPT'", _PROMPT + "'")
 
 _ESCAPED = lazy_pattern(r"[\x00-\x1f\x7f\\']")
@@ -157,7 +157,7 @@ def question_line(nonce: str, first: str) -> bytes:
 
 # An error in the here-string ends the line, so it precedes the redirections, which bash would leave in effect.
 _END = (
-    b'; { { \\__ohw_mend; } {BASH_XTRACEFD}>/dev/null || \\__ohw_mend; } <<<"${__ohw_end:=$?:${BASH_XTRACEFD-}}"'
+    b'; { { \\__ohw_repair; } {BASH_XTRACEFD}>/dev/null || \\__ohw_repair; } <<<"${__ohw_end:=$?:${BASH_XTRACEFD-}}"'
     b" >/dev/null 2>&1\n"
 )
 EMPTY_LINE = b"\x15\n"

@@ -39,7 +39,7 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
     annotations = ToolAnnotations.reading("Find tools")
 
     offer = Offer(MOST)
-    """Of a definition without an executor, which is only described."""
+    """The offer of a definition without an executor, which is only shown and never called."""
 
     def __init__(self, *, most: int = MOST) -> None:
         self.offer = Offer(most)

@@ -101,7 +101,7 @@ def _rules(path: str) -> Iterator[_Rule]:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe does not make it wait
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a pipe must not block
 
 
 def _rule(line: str) -> _Rule | None:

@@ -239,7 +239,7 @@ def load(source: Source, workspace: Path) -> Loaded:
         return _remote(source)
     try:
         path = (workspace / Path(source.document).expanduser()).resolve()
-        if path.exists() and not path.is_file():  # a pipe would make it wait
+        if path.exists() and not path.is_file():  # reading a pipe would block
             raise BadDocument("not a regular file")
         if path.stat().st_size > MOST_BYTES:
             raise BadDocument(f"it is larger than {MOST_BYTES // 1_000_000} MB")

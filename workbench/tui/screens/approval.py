@@ -79,9 +79,15 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         self.box = QuestionBox(asked, self.proposal, reserve_rows)
         self._editor = ProposalEditor(self.item, self.proposal, self.box)
         self._batch = Batch(self.item, asked.waiting, changed)
-        put_off = partial(self.finish, Later())
+        postpone = partial(self.finish, Later())
         self._keys = DecisionKeys(
-            self.item, self.proposal, self.box, self._batch, self.quiet, type_in_prompt=type_in_prompt, put_off=put_off
+            self.item,
+            self.proposal,
+            self.box,
+            self._batch,
+            self.quiet,
+            type_in_prompt=type_in_prompt,
+            postpone=postpone,
         )
         self._fields = self._keys.fields
         self._above = ScreensAbove(self, self.item, self.proposal, self._batch, try_rule)
@@ -120,7 +126,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Renewed | Turn | All | Al
         if self.is_finished and event.is_printable and event.character:
             self._keys.pass_on(event.character)
             return
-        if self.app.screen is not self:  # pressed before the screen above was there, and meant for neither
+        if self.app.screen is not self:  # pressed before the screen above existed, and meant for neither
             event.stop()
             return
         bound = self.active_bindings.get(event.key)

@@ -86,16 +86,16 @@ class DecisionKeys:
         quiet: QuietTime,
         *,
         type_in_prompt: Callable[[str], None],
-        put_off: Callable[[], None],
+        postpone: Callable[[], None],
     ) -> None:
-        """`put_off` closes the question without an answer."""
+        """`postpone` closes the question without an answer."""
         self._item = item
         self._proposal = proposal
         self._box = box
         self._batch = batch
         self._quiet = quiet
         self._type_in_prompt = type_in_prompt
-        self._put_off = put_off
+        self._postpone = postpone
         self._overheard = Overheard(self._letters())
         self.fields = TextFields(box)
 
@@ -169,7 +169,7 @@ class DecisionKeys:
         """Insert text that was meant for the prompt there, and postpone the question."""
         self._overheard.forget()
         self._type_in_prompt(text)
-        self._put_off()
+        self._postpone()
 
     def update_batch(self) -> None:
         """Adapt to a changed number of waiting actions: `Y` is a key of the question only if several wait."""

@@ -166,7 +166,7 @@ class DiffViewerScreen(ModalScreen[None]):
         return self._scopes[self._scope].name
 
     def _show_files(self) -> None:
-        """Show what has been compared of the files, and compare the others in a thread."""
+        """Show the files that have been compared, and compare the others in a thread."""
         current = self._files.current if self._has_files else None
         number = self._files.number_of(current.path if current is not None else self._path)
         diffs = self._files.show(number)

@@ -109,7 +109,7 @@ class ChangedFiles:
         self._page = page
         self.files: list[FileState] = []
         self.diffs: list[FileDiff] = []
-        """What is shown of each file."""
+        """The diff shown for each file."""
         self.reviewed = ReviewedFiles() if review is None else review.reviewed
         self._diffs: dict[str, tuple[FileState, FileDiff]] = {}
         self._titles: dict[tuple[str, str], FileDiff] = {}

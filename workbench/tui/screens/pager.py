@@ -38,7 +38,7 @@ class PagerScreen(ModalScreen[None]):
         ("list.last", "End"),
         ("pager.quit", "Close"),
     )
-    """The ids of the bindings in the last line, and what each does."""
+    """The ids of the bindings in the last line, each with its effect."""
 
     def __init__(
         self, title: Content, text: str, *, headings: bool = False, words: str = "", lines: TextLines | None = None

@@ -57,7 +57,7 @@ class QuestionOpener:
         app = self._screen.app
         is_covered = app.screen is not self._screen
         action_id = self._queue.next_to_open(waiting, prompt_text=self._prompt.text, is_covered=is_covered)
-        if action_id is not None and self._open is None:  # one that has left the screen may still have to be handled
+        if action_id is not None and self._open is None:  # a question that was closed may still have to be handled
             self._show(action_id, waiting, is_called=self._queue.is_called)
         if self._open is None:
             self._space.release()
@@ -185,7 +185,7 @@ class QuestionOpener:
         if isinstance(result, Later):
             self._drafts[action_id] = result.draft
             if not result.aside:
-                self._queue.put_off(self._state.waiting)
+                self._queue.postpone(self._state.waiting)
             return
         self._answered.add(question)
         self._queue.answered(action_id)

@@ -20,7 +20,7 @@ class ModelOffer:
     name: str
     group: str = ""
     about: str = ""
-    """What the name does not say: the model of a saved one, or context window and price."""
+    """Further information: for a saved model its model, otherwise context window and price."""
     way: Way | None = None
     """Set if the model has to be saved before it can be used, since its server's URL is needed."""
 

@@ -106,7 +106,9 @@ class TerminalDriver(LinuxDriver):
             self._app.post_message(events.Resize(size, size))
 
     def _set_modes(self, modes: list[Any]) -> None:
-        """Set what the shell may have changed during a stop: terminal modes, alternate screen, cursor, reports."""
+        """Set everything that the shell may have changed during a stop: terminal modes, alternate screen, cursor,
+        reports.
+        """
         try:
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:

@@ -109,6 +109,6 @@ class ActionCard(Copying):
 
 
 def _span(selection: Selection, count: int) -> tuple[tuple[int, int], tuple[int, int | None]]:
-    """Return row and column of the first selected character and of the end, whose column is None for all of its row."""
+    """Return row and column of the first selected character and of the end; its column is None for a whole row."""
     start, end = selection.start, selection.end
     return (start.y, start.x) if start is not None else (0, 0), (end.y, end.x) if end is not None else (count, None)

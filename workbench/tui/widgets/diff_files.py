@@ -15,7 +15,7 @@ from workbench.view.diff.rows import DiffRow, LineId
 
 
 class _Anchor(NamedTuple):
-    """A row by what it shows: the file and its path, the line if any, and how far below the file's first row it is."""
+    """A row, identified by its file and path, its line if any, and its distance from the file's first row."""
 
     file: int
     path: str

@@ -100,7 +100,7 @@ class DiffView(ScrollView, can_focus=True):
         return self._at(width).height
 
     def foresee(self, width: int, most: int) -> int:
-        """Lay out a view that is still hidden in `width` cells, with scrollbar; return its height, at most `most`."""
+        """Lay out a view before it is shown, `width` cells wide with scrollbar; return its height, at most `most`."""
         is_long = self.page.is_longer(most, width, self.app.size.width)
         self._lay(self._at(width - 1 if is_long else width))
         self.show_vertical_scrollbar = is_long

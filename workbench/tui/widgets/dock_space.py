@@ -26,7 +26,7 @@ class DockSpace:
         self._show(rows)
 
     def release(self) -> None:
-        """Give the rows back; do nothing if none are reserved here."""
+        """Release the rows; do nothing if none are reserved here."""
         if self._is_reserved:
             self._is_reserved = False
             self._show(0)

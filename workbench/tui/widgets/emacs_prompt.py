@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from workbench.tui.widgets.prompt import Prompt
 
 EMACS_KEYS: Final[Mapping[str, str]] = {"palette": "alt+x", "find": "ctrl+s"}
-"""The keys of bindings whose default keys the prompt has with this keymap; the user's own keys replace them."""
+"""Other keys for the bindings whose default keys the prompt uses with this keymap; the user's own keys replace them."""
 
 _KEYS: Final[list[BindingType]] = [
     Binding("ctrl+b", "cursor_left", "Character left", show=False, id="emacs.left"),

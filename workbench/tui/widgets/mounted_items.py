@@ -97,7 +97,7 @@ class MountedItems:
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what has changed, or everything if `changed` is None."""
         self.state = state
-        height = self._panel.app.size.height  # that of the panel changes with each question docked below it
+        height = self._panel.app.size.height  # the height of the panel changes with each docked question
         self.window.max_items = max(MAX_ITEMS, height)
         self.window.height = 0 if is_in_use(self._panel) else height
         if changed is None:
@@ -269,7 +269,7 @@ class MountedItems:
         self._show_live()
 
     def _apply(self, step: WindowStep, *, before: Widget | int | None = None) -> None:
-        """Mount and unmount what a step says; hidden items have no widget."""
+        """Mount and unmount the items of a step; hidden items have no widget."""
         fresh = [
             self._view(index)
             for index in step.mount

@@ -181,7 +181,7 @@ class QuestionBox(DockedPanel):
     async def open_note(self, placeholder: str) -> None:
         """Open the input line for the note, which receives the keys as text from then on."""
         note = next(iter(self.query("#note").results(Input)), None)
-        if note is None:  # created when needed: a question must not wait for what it does not show
+        if note is None:  # created when needed: a question must not wait for parts that it does not show
             note = Input(id="note", select_on_focus=False)
             await self.mount(note, before=self._keys)
         note.placeholder = placeholder

@@ -160,7 +160,7 @@ class QuestionQueue:
         self._later.discard(action_id)
         self._rung.discard(action_id)
 
-    def put_off(self, waiting: Sequence[str]) -> None:
+    def postpone(self, waiting: Sequence[str]) -> None:
         """Stop all waiting questions from opening on their own (after Esc)."""
         self._later.update(waiting)
         self._called = False

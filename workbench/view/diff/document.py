@@ -12,7 +12,7 @@ from workbench.view.diff.lines import Lexed, PaintedLine, Standing, SyntaxSpan, 
 from workbench.view.diff.rows import DiffRow, FoldId, LineId, Rows, Side
 
 CONTEXT = 3
-"""The unchanged lines shown before and after each hunk."""
+"""The number of unchanged lines shown before and after each hunk."""
 _MAX_UNFOLDED = 3
 _MOST_LIKENED = 2_000
 _NO_LINES = ("file", "fold", "no-newline", "skipped")

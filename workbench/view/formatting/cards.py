@@ -53,7 +53,7 @@ OUTPUT_LINES: Final = 5
 """The most lines of an output; of one that went well, `QUIET_LINES`."""
 QUIET_LINES: Final = 2
 RENDERED_LINES: Final = 8
-"""The most lines of what a tool itself shows: it has made them to be read, and the first are often a table's head."""
+"""The most lines of a tool's own rendering, taken from its beginning, where a table has its head."""
 DIFF_LINES: Final = 6
 LONGEST_LINE: Final = 1_000
 
@@ -153,7 +153,7 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
 
 
 def _rendered(text: str, item: ActionItem, width: int) -> list[Line]:
-    """Return the first lines of what a tool itself shows."""
+    """Return the first lines of a tool's own rendering."""
     return _output(text, item, width, head=True, most=RENDERED_LINES)
 
 

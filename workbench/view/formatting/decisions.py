@@ -45,7 +45,7 @@ def decision_row(row: DecisionRow, width: int, now: datetime, *, with_directory:
 
 
 def _risk_style(row: DecisionRow) -> str:
-    """Return the style of the risk; LOW is nothing to notice."""
+    """Return the style of the risk; LOW is not highlighted."""
     risk = row.decision.risk
     return "dim" if risk == "LOW" else RISK_STYLES.get(risk, "dim")
 

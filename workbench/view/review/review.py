@@ -104,7 +104,7 @@ def _content_id(before: bytes | None, after: bytes | None) -> str:
 
 
 def _last_write(path: Path) -> str:
-    """Return what identifies the content of a file that was not read."""
+    """Return a value that identifies the content of a file that was not read."""
     with suppress(OSError):
         status = path.lstat()
         return f"{status.st_mtime_ns} {status.st_size}"

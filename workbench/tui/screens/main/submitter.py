@@ -94,7 +94,7 @@ class Submitter:
             self._refuse(event.text, NO_MODEL_MESSAGE)
 
     async def _submit_unread(self, text: str) -> None:
-        """Send a text that is not a command; an empty one goes on after an error, or replaces a rejected API key."""
+        """Send a text that is not a command; an empty one continues after an error, or replaces a rejected API key."""
         if text:
             self.send(text)
         elif self._state.can_retry and self._has_model and not self.outbox.pending:
