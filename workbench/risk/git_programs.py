@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from workbench.files import recorded_stat
@@ -100,9 +101,8 @@ def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
             continue
         examined.add(repository.git)
         files, is_complete = settings_files(repository, workspace, home)
-        own = [setting for file in files if not file.is_of_user for setting in file.settings]
-        aliases |= {setting.key.split(".")[1].casefold() for setting in own if setting.key.startswith("alias.")}
-        reason = next(_named(own, files), "") or _hook(repository, files, workspace)
+        aliases.update(*(_aliases(file.settings) for file in files if not file.is_of_user))
+        reason = next(_named(files), "") or _hook(repository, files, workspace)
         nested = nested_work_trees(repository, work_tree)
         if reason or not is_complete or nested is None or len(waiting) + len(nested) > _MOST_REPOSITORIES:
             return GitPrograms(reason or UNKNOWN)
@@ -110,18 +110,33 @@ def programs_named(directory: str, workspace: str, home: str) -> GitPrograms:
     return GitPrograms(aliases=frozenset(aliases))
 
 
-def _named(own: Sequence[GitSetting], files: Iterable[SettingsFile]) -> Iterator[str]:
-    """Yield a reason for each setting that may make a reading command run a program that is not one of the user's.
+def _named(files: Sequence[SettingsFile]) -> Iterator[str]:
+    """Yield a reason for each setting that may make a reading command run a program that is not one of the user's."""
+    own = [file.settings for file in files if not file.is_of_user]
+    fetches = any(map(_promises, own))
+    for settings in own:
+        yield from map(_reason, _harmful(settings))
+        yield from map(_reason, filter(_is_for_fetching, settings) if fetches else ())
+    for setting in (setting for file in files if file.is_of_user for setting in _harmful(file.settings)):
+        if _RELATIVE.match(setting.value or ""):
+            yield _reason(setting)
 
-    `own` are the settings that do not come from the user.
-    """
-    fetches = any(map(_PROMISES.fullmatch, (setting.key for setting in own)))
-    for setting in own:
-        if not _is_harmless(setting) or (fetches and not _fetches_plainly(setting)):
-            yield _reason(setting)
-    for setting in (setting for file in files if file.is_of_user for setting in file.settings):
-        if not _is_harmless(setting) and _RELATIVE.match(setting.value or ""):
-            yield _reason(setting)
+
+# The settings rarely change, and most commands of git that only read depend on them.
+@lru_cache(maxsize=64)
+def _harmful(settings: tuple[GitSetting, ...]) -> Sequence[GitSetting]:
+    return [setting for setting in settings if not _is_harmless(setting)]
+
+
+@lru_cache(maxsize=64)
+def _promises(settings: tuple[GitSetting, ...]) -> bool:
+    """Return whether the settings say that objects are missing, which git then fetches."""
+    return any(_PROMISES.fullmatch(setting.key) for setting in settings)
+
+
+@lru_cache(maxsize=64)
+def _aliases(settings: tuple[GitSetting, ...]) -> frozenset[str]:
+    return frozenset(each.key.split(".")[1].casefold() for each in settings if each.key.startswith("alias."))
 
 
 def _reason(setting: GitSetting) -> str:
@@ -168,11 +183,11 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], bool]]] = {
 """Sections with some harmless settings, each with the function that recognizes these by name and value."""
 
 
-def _fetches_plainly(setting: GitSetting) -> bool:
-    """Return whether the setting lets git fetch with its own programs alone."""
+def _is_for_fetching(setting: GitSetting) -> bool:
+    """Return whether the setting may let git fetch with programs other than its own."""
     if re.fullmatch(r"remote\..*\.(?:url|pushurl)", setting.key, re.DOTALL):
-        return bool(_PLAIN_URL.fullmatch(setting.value or ""))
-    return not _FETCHES.fullmatch(setting.key)
+        return not _PLAIN_URL.fullmatch(setting.value or "")
+    return bool(_FETCHES.fullmatch(setting.key))
 
 
 def _hook(repository: Repository, files: Iterable[SettingsFile], workspace: str) -> str:

@@ -58,7 +58,7 @@ class SettingsFile(NamedTuple):
     """The settings of one file that a repository uses."""
 
     path: str
-    settings: Sequence[git_settings.GitSetting]
+    settings: tuple[git_settings.GitSetting, ...]
     is_of_user: bool
     """Whether the file belongs to the user or the system instead of the repository."""
 

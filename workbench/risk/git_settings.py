@@ -23,6 +23,7 @@ _HARMLESS_VALUE = lazy_pattern(r"[\w./+*:@ ^<>-]*")
 _REMOTE_KEY = lazy_pattern(r"(branch)\..*\.remote|remote\..*\.url|submodule\..*\.url", re.DOTALL)
 _REMOTE_NAME = lazy_pattern(r"\w[\w.-]*|\.")
 _REMOTE = lazy_pattern(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
+_INCLUDES = lazy_pattern(r"include\.path|includeif\..*\.path", re.DOTALL)
 _OPTIONAL: Final = ":(optional)"
 _PREFIX: Final = "%(prefix)/"
 _PREFIXES: Final = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
@@ -57,7 +58,7 @@ class GitSetting(NamedTuple):
 class ParsedSettings(NamedTuple):
     """The settings of one file, in order."""
 
-    settings: Sequence[GitSetting]
+    settings: tuple[GitSetting, ...]
     is_complete: bool
     """Whether the whole file could be parsed; if not, git refuses to work with it."""
 
@@ -124,9 +125,13 @@ def hooks_paths(text: str) -> Iterator[str]:
 
 def included(text: str) -> Iterator[str]:
     """Yield the settings files that are included under any condition; a relative path starts at the includer."""
-    for setting in parsed(text).settings:
-        if setting.key == "include.path" or (setting.key.startswith("includeif.") and setting.key.endswith(".path")):
-            yield from setting.paths
+    for setting in _includes(text):
+        yield from setting.paths
+
+
+@lru_cache(maxsize=64)
+def _includes(text: str) -> Sequence[GitSetting]:
+    return [setting for setting in parsed(text).settings if _INCLUDES.fullmatch(setting.key)]
 
 
 def is_harmless(before: bytes, after: bytes) -> bool:

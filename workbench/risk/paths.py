@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain
@@ -242,7 +242,7 @@ class PathContext:
 
     def remembering(self) -> PathContext:
         """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
-        return replace(self, cached={}, facts={}, symlinks=dict(self.symlinks))
+        return PathContext(self.workspace, self.home, dict(self.symlinks), cached={}, facts={})
 
     def once(self, name: str, fact: Callable[[], F]) -> F:
         """Return the result of `fact`, a question about the file system, computed once for each action and name."""
@@ -276,8 +276,8 @@ class PathContext:
         if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
             return path  # it leads to another place in the process that opens it
         directory, _, name = path.rpartition("/")
-        if self.cached is not None and directory.startswith("/") and name not in {"", ".", ".."}:
-            return self._entry(f"{self.resolved(directory).rstrip('/')}/{name}")
+        if self.cached is not None and path.startswith("/") and name not in {"", ".", ".."}:
+            return self._entry(f"{self.resolved(directory).rstrip('/') if directory else ''}/{name}")
         return recorded_stat.real_path(path)
 
     @staticmethod
@@ -392,10 +392,10 @@ class PathContext:
         reason = code_reason(real) or code_reason(path)
         if reason or not real.startswith("/"):
             return reason
-        own = _own_directories(*map(os.environ.get, _OWN_VARIABLES))
+        own = self.once("own", lambda: _own_directories(*map(os.environ.get, _OWN_VARIABLES)))
         if not within(real, self.workspace):
-            own = self.once("own", lambda: (*own, *map(self.resolved, own)))
-        if any(within(each, directory) for directory in own for each in (real, path)):
+            own = self.once("own, resolved", lambda: (*own, *(f"{self.resolved(each.rstrip('/'))}/" for each in own)))
+        if f"{real}/".startswith(own) or f"{path}/".startswith(own):
             return CODE_PATHS[".local/share/ohw"]
         targets = self.once("targets", self._targets)
         return next(filter(None, map(code_reason, targets.other_names(real))), "")
@@ -423,10 +423,10 @@ _OWN_VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", 
 
 @lru_cache(maxsize=4)
 def _own_directories(*values: str | None) -> tuple[str, ...]:
-    """Return the directories in which we keep settings, sessions, approvals and sockets, given these variables."""
+    """Return the directories, ending with `/`, in which we keep settings, sessions, approvals and sockets."""
     variables = {name: value for name, value in zip(_OWN_VARIABLES, values, strict=True) if value is not None}
     locations = Locations.from_environment(variables)
-    return tuple(map(str, (locations.config, locations.data, locations.state, locations.runtime)))
+    return tuple(f"{each}/" for each in (locations.config, locations.data, locations.state, locations.runtime))
 
 
 def _descriptor(path: str) -> Rating:

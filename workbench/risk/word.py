@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from typing import NamedTuple
 
@@ -35,11 +36,17 @@ class Word(NamedTuple):
         return UNKNOWN not in self.text and not self.is_pattern
 
     @property
+    def pattern(self) -> str:
+        """The text as a glob pattern: characters that the shell does not expand are escaped."""
+        return self.text if self.is_pattern or _GLOB_CHARACTERS.isdisjoint(self.text) else glob.escape(self.text)
+
+    @property
     def names_secret(self) -> bool:
         """Whether the word contains a variable that is named like a secret."""
         return "$" in self.raw and bool(_SECRET_VARIABLE.search(self.raw))
 
 
+_GLOB_CHARACTERS = frozenset("*?[")
 _SECRET_VARIABLE = lazy_pattern(
     r"\$\{?\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIAL|ACCESS_KEY)", re.I
 )

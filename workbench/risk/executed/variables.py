@@ -68,8 +68,13 @@ def library_paths(text: str) -> Iterator[str]:
     return (value.strip("\"'") for value in (_LIBRARIES_SET.findall(text) if "=" in text else ()))
 
 
+@lru_cache(maxsize=8)
 def inherited(workspace: str) -> str:
-    """Return the variables of this process, one per line, that control programs and name something in the workspace."""
+    """Return the variables of this process, one per line, that control programs and name something in the workspace.
+
+    Cached, because iterating over the environment is slow, and commands get the environment that the process started
+    with.
+    """
     named = ((name, value) for name, value in os.environ.items() if workspace in value or "./" in value)
     return "\n".join(f"{name}={value}" for name, value in named if name not in _OWN and poisons(name, value))
 

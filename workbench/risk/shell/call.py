@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -287,15 +286,15 @@ class Call:
         self.raise_to(findings.risk, findings.reason)
         self.inner += findings.parts
 
-    def part(self) -> Part:
-        """Return the finished rating of this call as a part."""
+    def part(self, *, is_literal: bool = False, redirects: tuple[str, ...] = (), is_piped: bool = False) -> Part:
+        """Return the finished rating of this call as a part; the arguments are the attributes of the part."""
         guard_words(self)
         listed, is_unplaced = self.scan.pop_listed() if self.scan.listed else ((), False)
         paths, deletes = tuple(dict.fromkeys((*self.paths, *listed))), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
         directory, base = self.scan.directory or self.scan.context.workspace, self.base.text if self.base else ""
         is_harmless = self.risk == "LOW" or self.keeps
-        words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
+        words = () if is_harmless else tuple(word.pattern for word in self._original)
         return Part(
             shortened(self.text),
             self.risk,
@@ -315,6 +314,9 @@ class Call:
             program=self.program,
             spares=self.spares,
             input=(self.stdin or "") if self.is_code_read or self.risk == "HIGH" else "",
+            is_literal=is_literal,
+            redirects=redirects,
+            is_piped=is_piped,
         )
 
     def use(self, word: Word, use: Use) -> None:

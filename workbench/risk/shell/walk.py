@@ -95,8 +95,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     already = len(call.inner)
     note_written(scan, call, at)
     scan.parts += call.inner[already:]
-    part = call.part()
-    scan.parts.insert(at, part._replace(is_literal=is_literal, redirects=to_files or (), is_piped=call.piped))
+    scan.parts.insert(at, call.part(is_literal=is_literal, redirects=to_files or (), is_piped=call.piped))
     _go_on(scan)
 
 
