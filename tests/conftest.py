@@ -33,17 +33,17 @@ __all__ = [
 
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 _NO_KEYRING = "keyring.backends.fail.Keyring"
-"""No test reads or writes the keyring of the user who runs the tests."""
+"""Settings with which no test reads or writes the keyring of the user who runs the tests."""
 _ENVIRONMENT = pytest.StashKey[dict[str, str]]()
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
-"""A user's Python keeps what it compiled, and their terminal has the size it says."""
+"""Variables that do not apply to a user: their Python keeps compiled files, and their terminal reports its own size."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point the home directory elsewhere, so that no test reads or writes the home of the user who runs the tests."""
     home = Path(tempfile.mkdtemp(prefix="ohw-test-home-"))
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
-    os.environ.setdefault("npm_config_cache", str(Path.home() / ".npm"))  # what npm has fetched before is of use
+    os.environ.setdefault("npm_config_cache", str(Path.home() / ".npm"))  # reuses packages that npm has fetched
     os.environ["HOME"] = str(home)
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]
@@ -99,7 +99,7 @@ def _environment(home: Path, runtime: Path) -> dict[str, str]:
 
 @pytest.fixture
 def memory_keyring(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
-    """A keyring of the system that works, for this process."""
+    """Install a working keyring for this process."""
     made = MemoryKeyring()
     monkeypatch.setattr("keyring.core._keyring_backend", made)
     return made

@@ -24,7 +24,9 @@ _CONFLICT = "git checkout -q -- . && git merge -q --no-edit side"
 
 @dataclass(frozen=True)
 class Trap:
-    """Settings of a repository (`{0}` is the program), what else it needs, and the shell line that triggers it."""
+    """Settings of a repository (`{0}` is the program), other files that it needs, and the shell line that triggers
+    it.
+    """
 
     name: str
     settings: Sequence[tuple[str, str]]
@@ -91,7 +93,7 @@ TRAPS: tuple[Trap, ...] = (
         hook="fsmonitor-watchman",
     ),
 )
-"""All that a repository can make this git run; newer ones also know `hook.NAME.command`."""
+"""Every way in which a repository can make this git run a program; newer versions also know `hook.NAME.command`."""
 
 
 def git(directory: Path, *arguments: str, data: str | None = None) -> str:
@@ -112,7 +114,7 @@ def make_index_stale(directory: Path) -> None:
 
 @functools.cache
 def _template() -> tempfile.TemporaryDirectory[str]:
-    """Make the repositories `work` and `other`, which hold nothing yet that git would run, once for each process."""
+    """Make the repositories `work` and `other`, without anything yet that git would run, once for each process."""
     made = tempfile.TemporaryDirectory(prefix="ohw-test-git-")
     directory, other = Path(made.name, "work"), Path(made.name, "other")
     for each in (directory, other):
@@ -151,7 +153,7 @@ def trapped(trap: Trap, parent: Path) -> Path:
         make_index_stale(directory)
     for key, value in trap.settings:
         git(directory, "config", key, value.format(canary))
-    (parent / "sang").unlink(missing_ok=True)  # setting a trap may spring it
+    (parent / "sang").unlink(missing_ok=True)  # setting up a trap may trigger it
     return directory
 
 

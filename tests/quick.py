@@ -1,7 +1,7 @@
 """The marker `quick`: tests that start no process, no event loop and no socket, and a check that they do not.
 
-A test is quick by where it is, `AREAS`, unless it is a coroutine (such a test of the screen runs an app) or is marked
-`starts`. A quick test that starts something fails with that reason, so a wrong marker is noticed.
+A test is quick if it is in one of `AREAS`, unless it is a coroutine (such a test of the screen runs an app) or is
+marked `starts`. A quick test that starts something fails with that reason, so a wrong marker is noticed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the quick tests, before `-m` selects by markers."""
+    """Mark the quick tests before `-m` selects by markers."""
     for item in items:
         if _is_quick(item):
             item.add_marker(pytest.mark.quick)
@@ -90,7 +90,7 @@ def _is_quick(item: pytest.Item) -> bool:
     )
 
 
-@functools.cache  # of 400 modules with 18,000 tests
+@functools.cache  # cached, because there are 400 modules with 18,000 tests
 def _has_quick_tests(path: Path) -> bool:
     return any(path.is_relative_to(area) for area in _QUICK) and not path.name.startswith("test_pictures_")
 

@@ -31,7 +31,8 @@ class Picture:
     def drawn(self, theme: str) -> str:
         """Return the golden picture as the README shows it."""
         golden = (ROOT / f"snapshots/{self.golden}-ohw-{theme}.svg").read_text(encoding="utf-8")
-        # Some programs that draw pictures drop no-break spaces; a plain one is kept where the picture asks for it.
+        # Some programs that draw pictures drop no-break spaces; an ordinary space is preserved where the picture
+        # requests it.
         spaced = golden.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
         return _FONT.sub("", spaced).replace("font-family: Fira Code, monospace;", f"font-family: {_MONO};")
 

@@ -71,7 +71,7 @@ class Sandbox:
     def engines(self) -> list[psutil.Process]:
         """Return the running engines.
 
-        A program that an engine starts has the engine's command line until it is executed; it is none of them.
+        A program that an engine starts has the engine's command line until it is executed; it is not returned.
         """
         found = {process.pid: process for process in self.processes() if "workbench.engine" in command_line(process)}
         return [process for process in found.values() if _parent(process) not in found]

@@ -1,4 +1,6 @@
-"""Every decision can be listed, filtered and exported, of one session and of all, and exports say who allowed what."""
+"""Every decision can be listed, filtered and exported, of one session or of all, and exports name who allowed each
+action.
+"""
 
 from __future__ import annotations
 

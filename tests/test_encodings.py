@@ -1,4 +1,4 @@
-"""Detection of encodings: what a text declares, marks or makes plausible, and what is not text."""
+"""Detection of encodings: by declarations, marks and plausibility, and the recognition of binary data."""
 
 import time
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_a_text_of_a_language_is_read_right(text, encoding, form):
     text = {"whole": text, "line": first, "long": text * 400, "comment": f"{code * 30}// {first}\n{code}"}[form]
     used, _, reading = read(text.encode(encoding))
     assert reading[:60] == text[:60]
-    is_right = reading == text  # a difference of 50 KB takes a minute to show
+    is_right = reading == text  # pytest would take a minute to show a difference of 50 KB
     assert is_right, used
 
 

@@ -47,7 +47,9 @@ SETTINGS = (
     "uploadpack.packObjectsHook",
     "merge.canary.driver",
 )
-"""All at once, with some that only another git runs; `test_git_traps` proves that each of the others would sing."""
+"""All settings at once, including some that only other versions run; `test_git_traps` proves that each of the others
+works.
+"""
 READING = (
     ["status", "--porcelain"],
     ["diff", "HEAD"],
@@ -181,7 +183,7 @@ def test_status_line_and_diff_viewer_execute_nothing_of_the_repository(trapped: 
 def promisor(trapped: Path) -> Path:
     """A partial clone that lacks a file of HEAD; fetching it would run a program of the repository."""
     canary = trapped.parent / "canary"
-    canary.write_text(canary.read_text().replace("cat\n", ""))  # one that answers would be talked to for ever
+    canary.write_text(canary.read_text().replace("cat\n", ""))  # git would talk forever to a program that answers
     blob = run_git(["rev-parse", "HEAD:a.txt"], cwd=trapped).output.decode().strip()
     for key in SETTINGS:
         _git(trapped, "config", "--unset-all", key)

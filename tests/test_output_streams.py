@@ -119,7 +119,7 @@ def test_full_disk_behind_stdout_is_one_line(sandbox: Sandbox, command):
 
 @pytest.mark.parametrize("command", ["--help", "run --help", "--version", "sessions", "config"])
 def test_closed_pipe_ends_a_command_silently(sandbox: Sandbox, command):
-    # on a pipe whose reader has gone before anything is written
+    # a pipe whose reader has exited before anything is written
     done = shell(sandbox, f"{{ sleep 0.2; ohw {command}; }} | :")
     assert (done.returncode, done.stderr) == (141, "")
 

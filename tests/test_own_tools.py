@@ -153,7 +153,7 @@ def test_reopened_session_uses_the_current_settings(sandbox: Sandbox):
         assert "execute_bash" in proposed[0].error
         assert len(again.notices) == 1
     wrong = Settings(tools={"think": {"size": 1}})
-    for _ in range(2):  # the lock was given back
+    for _ in range(2):  # the lock was released
         with pytest.raises(UsageError, match=r"tools\.think\.size"):
             open_session(sandbox.locations, wrong, name, **quiet)
 

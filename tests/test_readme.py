@@ -70,7 +70,7 @@ def test_commands_and_options_in_the_readme_exist(capsys):
 def test_settings_guide_names_every_key_binding_of_the_main_screen():
     guide = (ROOT / "workbench/guide/settings.md").read_text()
     (names,) = re.findall(r"main screen are `([^`]+)`", guide)
-    assert WorkbenchApp.BINDINGS  # loaded, so that its own are known
+    assert WorkbenchApp.BINDINGS  # loaded, so that its own names are known
     assert sorted(names.split()) == sorted({each.id for each in all_bindings() if each.id and "." not in each.id})
 
 

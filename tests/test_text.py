@@ -19,7 +19,7 @@ def test_no_hidden_or_control_character_is_left(text: str):
 
 
 def test_no_formatting_character_is_left():
-    # these few of the kind are signs of their own, which can be seen
+    # these few of the category are visible signs of their own
     seen = {chr(code) for code in (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD)}
     steering = {
         chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Cf", "Zl", "Zp")

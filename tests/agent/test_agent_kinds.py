@@ -1,4 +1,4 @@
-"""Kinds of sub-agents: their sources, the formats of their files, and the tools that they leave of a session's."""
+"""Kinds of sub-agents: their sources, the formats of their files, and the tools of a session that they keep."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def short(value: object) -> str:
 
 
 class Project:
-    """A user's directories and a workspace, whose kinds are read with the settings given."""
+    """A user's directories and a workspace, whose kinds are read with given settings."""
 
     def __init__(self, directory: Path) -> None:
         self.where = Locations(directory / "c", directory / "d", directory / "s", directory / "r")
@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def tool_names(kinds: AgentKinds, name: str = "tester") -> set[str]:
-    """Return the names of the built-in tools that a kind leaves of all of them."""
+    """Return the names of the built-in tools that a kind keeps."""
     kind = kinds.named(name)
     tools = open_tools(ToolContext("/tmp"), sorted(ALL_TOOLS - {"openapi", "create_chat_completion", "edit_file"}))
     return {each for each, tool in tools.items() if kind.offers(tool)}
@@ -337,7 +337,7 @@ def test_number_of_kinds_is_limited(project):
 def test_second_file_with_the_same_name_is_left_out(project):
     first = project.own(FILE.format(""), "a")
     second = project.own(FILE.format("").replace("name: tester", "name: Tester_Agent"), "b")
-    project.write(project.workspace / AGENTS[0], FILE.format(""))  # replaced without a word
+    project.write(project.workspace / AGENTS[0], FILE.format(""))  # replaced without a notice
     kinds = project.trusted()
     assert kinds.named("tester").source == str(first)
     assert kinds.notices(ALL_TOOLS, ()) == [f"{second}: ignored: {first} defines tester too"]
@@ -402,7 +402,7 @@ def test_invalid_setting_names_its_key(project, table, message):
 
 
 class Remote:
-    """What a tool of an MCP server tells about itself."""
+    """The description that a tool of an MCP server gives of itself."""
 
     def __init__(self, tool, server, name):
         self.__dict__ |= {**vars(tool), "name": name, "server": server, "definition": {"name": name.removeprefix("x_")}}

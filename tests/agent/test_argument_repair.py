@@ -1,4 +1,4 @@
-"""Calls as models really send them: repaired where they can mean one thing, which the model is told, else refused."""
+"""Calls as models really send them: repaired if they have one meaning, with a note to the model, else refused."""
 
 import ast
 import json
@@ -293,7 +293,7 @@ def test_an_argument_is_repaired_and_the_model_is_told(tools, name):
     call = read(tools, tool, arguments)
     assert call.error == ""
     assert call.repairs
-    # What is proposed is what is rated, shown and run.
+    # The repaired call is rated, shown and run.
     assert tools[tool].action_from_arguments(call.arguments) == call.action
     assert changed.items() <= call.arguments.items()
     assert call.arguments.keys() <= arguments.keys() | changed.keys()

@@ -1,4 +1,4 @@
-"""Custom commands: where their files are, what they say, and the messages that they become."""
+"""Custom commands: where their files are, what they contain, and the messages made from them."""
 
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def test_directories_of_the_user_go_first_and_those_of_a_project_need_trust(proj
     }
     assert project.message("/review").text == "Mine"
     write(project.workspace / ".claude/commands/fromc.md", "Changed")
-    assert project.commands.message("/fromc") is None  # an agreement is to exactly these files
+    assert project.commands.message("/fromc") is None  # an agreement covers exactly these files
 
 
 def test_names_follow_directories_and_odd_ones_are_left_out(project):

@@ -80,7 +80,7 @@ def through_the_tool(tool: BashTool, command: str) -> Callable[[], object]:
 
 
 def measure_calls(directory: str) -> list[Measure]:
-    """`true` and 7 MB of output through the whole tool."""
+    """Measure `true` and 7 MB of output through the whole tool."""
     bare, tool = BareShell(), BashTool(directory)
     try:
         through_the_tool(tool, "true")()
@@ -98,7 +98,7 @@ def measure_calls(directory: str) -> list[Measure]:
 
 
 def measure_start(directory: str) -> Measure:
-    """From nothing to the result of the first command, against a bare shell to its first prompt."""
+    """Measure the time to the result of the first command; the reference is a bare shell's time to its first prompt."""
 
     def bare() -> None:
         BareShell().close()
@@ -140,7 +140,7 @@ def measure_flood(directory: str) -> list[Measure]:
 
 
 def measure_interrupt(directory: str) -> Measure:
-    """From `interrupt()` to the result of a command that ignores C-c."""
+    """Measure the time from `interrupt()` to the result of a command that ignores C-c."""
     tool = BashTool(directory)
     assert tool.executor is not None
     took = []

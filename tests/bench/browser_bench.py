@@ -30,7 +30,7 @@ def use(tool: BrowserTool, code: str) -> tuple[float, str]:
 
 
 def bare_start(directory: str) -> float:
-    """Playwright and an empty page, without anything of ours."""
+    """Measure playwright with an empty page, without any code of ours."""
     began = time.perf_counter()
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(

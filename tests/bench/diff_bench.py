@@ -17,7 +17,7 @@ from workbench.view.diff.search import find
 
 
 def measures() -> list[Measure]:
-    """The figures of the diff view, with their limits."""
+    """Return the figures of the diff view, with their limits."""
     many = _changed(100_000, every=2)
     compared = compare("a.py", *many)
     file = _changed(5_000, every=100)
@@ -43,7 +43,9 @@ def _open(before: str, after: str) -> None:
 
 
 def _slowest_frame(before: str, after: str) -> float:
-    """Paint 50 rows not painted before at 100 places of the file, distant ones included; return the slowest."""
+    """Paint 50 new rows at each of 100 places of the file, distant ones included; return the slowest time in
+    seconds.
+    """
     geometry = Geometry(DiffDocument([compare("a.py", before, after)]), LayoutOptions(120, beside=False, wrapped=False))
     times = []
     for frame in range(100):

@@ -20,7 +20,7 @@ _BARE += "  yield Static('Ask anything')\nBare().run()"
 
 
 def measures() -> Iterator[Measure]:
-    """The main screen of a new session against a bare app."""
+    """Measure the main screen of a new session; a bare app is the reference."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
         env = environment(Path(name))
         subjects = {

@@ -43,13 +43,13 @@ from tests.terminal.terminal import Terminal
 
 KINDS = ("engine", "screen", "both", "supervisor", "shell", "screen group", "engine group", "all")
 _APPROVED, _REJECTED = "q5", "q8"
-"""The marks of the commands that are asked about."""
+"""The marks of the commands that need an approval."""
 _END, _OVER = "All is done.", "My script is over"
-"""The last words of the script, and what the scripted model says after them."""
+"""The last text of the script, and the text of the scripted model after it."""
 _STOPPED = "The agent process stopped"
-"""Said by a screen that may not have got the question before its engine died."""
+"""Shown by a screen that may not have received the question before its engine died."""
 _EVENTS = 74
-"""A whole session has a few more: a kill after one of these meets a session that still runs."""
+"""A whole session has a few more events, so a kill after any of these hits a running session."""
 _PATIENCE = 45.0
 _GONE = 30.0
 """Seconds after which no process may be left: an engine may finish its run, or wait 20 s for its first screen."""
@@ -59,7 +59,7 @@ Row = tuple[int, str, str]
 
 
 def turns() -> list[dict[str, Any]]:
-    """What the scripted model does; each command writes its own mark."""
+    """Return the turns of the scripted model; each command writes its own mark."""
     return [
         bash(
             "echo a1 >> marks; (setsid sleep 300 &); nohup sleep 300 > /dev/null 2>&1 & mkdir -p build; touch build/x"
@@ -83,7 +83,7 @@ def _edit(command: str, name: str, **more: Any) -> dict[str, Any]:
 
 
 class Log:
-    """The events of the only session of a sandbox, as another process reads them; all that were ever seen are kept."""
+    """The events of the only session of a sandbox, as another process reads them; keeps every event ever read."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._directory = sandbox.locations.sessions
@@ -142,7 +142,7 @@ class Log:
         )
 
     def undecided(self, mark: str) -> str:
-        """What is wrong with the records of a command that ran."""
+        """Return what is wrong with the records of a command that ran."""
         kinds = [kind for _, kind, _ in self._of(mark)]
         if "action_started" not in kinds:
             return f"{mark} ran without a record that it started: {kinds}"
@@ -159,7 +159,7 @@ class Log:
 
 
 class Round:
-    """One session that is killed and resumed; `play` returns the violations."""
+    """A session that is killed and resumed; `play` returns the violations."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -173,10 +173,10 @@ class Round:
         self._has_died = threading.Event()
 
     def play(self) -> list[str]:
-        """Kill once or twice, then bring the session to its end and look what is left."""
+        """Kill once or twice, then bring the session to its end and check what is left."""
         for kind in (self._first_kind, self.chance.choice(KINDS))[: self.chance.choice((1, 1, 2))]:
             self._watch(kind)
-            # after "all" nobody is left to end what was just being started; the next start does
+            # after "all", no process is left to end what was just being started; the next start does that
             if self.chance.random() < 0.5 and kind != "all":
                 self._wait_until_gone()
         self._watch("")
@@ -203,15 +203,14 @@ class Round:
         self.log.read()
 
     def _arguments(self) -> list[str]:
-        if (
-            self.log.session and self.log.last() > 1
-        ):  # one that has only begun is not listed, and the next start deletes it
+        # A session that has only begun is not listed, and the next start deletes it.
+        if self.log.session and self.log.last() > 1:
             return ["resume", self.log.session]
         model = self.sandbox.script(*turns())
         return ["go", "--model", model, "--mode", "high", "--workspace", str(self.sandbox.project)]
 
     def _moment(self) -> tuple[int, float]:
-        """The event after which to kill, and the pause after that."""
+        """Return the event after which to kill, and the pause after that event."""
         first = self.log.last() if self.log.session else 0
         if self.chance.random() < 0.15:
             return 0, self.chance.uniform(0.1, 3.0)
@@ -360,7 +359,7 @@ def _sandbox(directory: Path) -> Sandbox:
     home, project = directory / "home", directory / "project"
     for each in (home, project, directory / "tmp"):
         each.mkdir()
-    # the bytes of a path to a socket are few
+    # the path of a socket must be short
     env = environment(home) | {"TMPDIR": str(directory / "tmp"), "OHW_SCRIPT_PACE": "0", "TEXTUAL_ANIMATIONS": "none"}
     for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
         env |= {f"{name}_NAME": "A", f"{name}_EMAIL": "a@b"}
@@ -383,7 +382,7 @@ def _children(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _leads_session(pid: int) -> bool:
-    """Whether this child of a supervisor is its shell: what else it has inherited was started within the session."""
+    """Return whether this child of a supervisor is its shell; its other children were started within the session."""
     try:
         return os.getsid(pid) == pid and "--noediting" in _words(psutil.Process(pid))
     except (OSError, psutil.Error):
@@ -402,7 +401,7 @@ def _group_of(pid: int) -> int:
 
 
 def measures() -> Iterator[Measure]:
-    """A short campaign: one round for each kind of kill."""
+    """Run a short campaign: one round for each kind of kill."""
     kills, bad, missed = campaign(len(KINDS), random.randrange(1_000_000) * len(KINDS))
     yield Measure(f"rounds with a violation, of {len(KINDS)}", bad, "", None, 0, bad == 0)
     yield Measure(f"kinds of kills never hit, in {kills.total()} kills", len(missed), "", None, None, True)
@@ -432,7 +431,7 @@ def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
 
 
 def main(count: int, seed: int) -> int:
-    """Play the rounds; the exit code."""
+    """Play the rounds and return the exit code."""
     kills, bad, missed = campaign(count, seed)
     print(f"{count} rounds, {kills.total()} kills {dict(kills)}, {bad} rounds with a violation")
     if missed:

@@ -37,7 +37,7 @@ _CALL = {"name": "execute_bash", "arguments": {"security_risk": "LOW", "summary"
 
 @contextlib.contextmanager
 def serving(directory: Path, turns: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Path]]:
-    """Run a model server in a process of its own; yields its address and the file in which it records times."""
+    """Run a model server in a process of its own; yield its address and the file in which it records times."""
     script, times = directory / f"{name}.json", directory / f"{name}.times"
     script.write_text(json.dumps(turns))
     command = [sys.executable, "-m", "tests.fakes.model_server", "--script", str(script), "--times", str(times)]
@@ -121,7 +121,7 @@ class _Running:
 
 
 def _cancel(directory: Path) -> float:
-    """Milliseconds from a cancel in the middle of a stream to the end of the call."""
+    """Return the milliseconds from a cancel in the middle of a stream to the end of the call."""
     with serving(directory, [{"text": "word " * 400, "pause": 0.05}], "cancel") as (address, _):
         model, cancel, begun, ended = ProviderModel("openai/fake", api_base=address), Cancel(), threading.Event(), []
         request = ModelRequest([{"role": "user", "content": "go"}])

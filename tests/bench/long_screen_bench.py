@@ -78,7 +78,7 @@ async def main():
 asyncio.run(main())
 """
 )
-"""A bare app with nothing but a prompt, where nothing streams: what the machine and Textual take at this moment."""
+"""A bare app with only a prompt and no stream: the time that the machine and Textual themselves take at this moment."""
 _SCREEN = (
     _KEYS
     + """

@@ -76,7 +76,7 @@ def _to_request(env: Mapping[str, str]) -> float:
 
 
 def _to_paint(env: Mapping[str, str]) -> float:
-    """From the start of the process until the prompt is on the terminal."""
+    """Return the seconds from the start of the process until the prompt is on the terminal."""
     begun = time.perf_counter()
     arguments = ["--workspace", f"{env['HOME']}/project", "--model", "scripted/demo"]
     with Terminal(arguments, 120, 40, env) as terminal:

@@ -18,7 +18,7 @@ from workbench.tools import Tool, ToolContext, ToolDefinition, open_tools, resol
 _OPERATIONS = 1_000
 _SECONDS = 1.0
 _SHARE = 0.15
-"""Of the tokens that all tools would take."""
+"""The allowed share of the tokens that all tools would take."""
 _REAL = Path(__file__).parents[1] / "tools/web/figma/openapi.yaml"
 
 
@@ -26,7 +26,7 @@ def measures() -> list[Measure]:
     """Seconds from a document of 1,000 operations to tools, and tokens with and without looking tools up."""
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "api.json").write_text(json.dumps(_large()))
-        _tools(directory)  # the libraries are loaded once a process, and measured with the first session
+        _tools(directory)  # the libraries are loaded once per process, and measured with the first session
         began = time.perf_counter()
         tools = _tools(directory)
         took = time.perf_counter() - began

@@ -26,7 +26,7 @@ _TRIES = 5
 
 
 class _Terminal(ScreenApp):
-    """Knows which screen the last frame was of."""
+    """Records which screen the last frame showed."""
 
     painted: object = None
 
@@ -77,9 +77,9 @@ def _watch(screen: _Bare | _Watched) -> None:
 
 
 def measures() -> list[Measure]:
-    """From the question to its first frame, in seconds; a bare modal is the reference."""
+    """Measure the seconds from a question to its first frame; a bare modal is the reference."""
     bare = _best(None)
-    # a new action each time: what is computed from its texts is cached
+    # a new action each time, because results computed from its texts are cached
     huge = min(_best(_edit_of_huge_file(), tries=1) for _ in range(2))
     name = "question on screen, one line of 1,000,000"
     return [
@@ -110,9 +110,9 @@ def _best(action: ActionItem | None, tries: int = _TRIES) -> float:
 
 
 async def _shown(action: ActionItem | None) -> float:
-    """Seconds from the action's arrival until the question has been painted."""
+    """Return the seconds from the action's arrival until the question has been painted."""
     first = _Watched(_action(1))
-    app = _Terminal(first)  # what is loaded once is loaded by this one
+    app = _Terminal(first)  # this first one loads everything that is loaded once
     async with app.run_test(size=(120, 40)):
         await first.painted.wait()
         await first.dismiss()

@@ -44,7 +44,7 @@ def _took_cell() -> float:
 
 
 _LONG = 100_000
-"""Characters from which on a line is not looked at, so that its shape makes no difference."""
+"""The length from which a line is not analyzed, so its shape makes no difference."""
 
 
 def _shapes(size: int) -> list[str]:
@@ -89,7 +89,7 @@ def _took(line: str, times: int) -> float:
 
 
 def _git_lines() -> list[float]:
-    """Milliseconds for lines of git in the repository of this project, whose settings are looked at each time."""
+    """Return the milliseconds for git command lines in this project's repository, whose settings are read each time."""
     context = PathContext(str(Path.cwd()), str(Path.home()))
     times = []
     for text in ("git status", "git log --oneline -20", "git diff HEAD", "git show HEAD --stat") * 25:
@@ -100,7 +100,7 @@ def _git_lines() -> list[float]:
 
 
 def _executed_in(lines: list[str]) -> list[float]:
-    """Milliseconds of the search for the files that each command executes, in the directory of this project."""
+    """Return the milliseconds of the search for the files that each command executes, in this project's directory."""
     directory, found = str(Path.cwd()), []
     for text in (str(json.loads(line)["input"]) for line in lines):
         parts = assess_command(text, PathContext(directory, "/home/u")).parts

@@ -99,7 +99,7 @@ asyncio.run(paint(Bare(), 0))
 
 def measures() -> list[Measure]:
     """Return the first paint as a ratio to a bare app in the same run, then the cost of an idle screen."""
-    for package in (workbench, tests):  # as an installed package is, and Textual here; not every checkout may write it
+    for package in (workbench, tests):  # like an installed package; not every checkout can be written
         compileall.compile_dir(Path(str(package.__file__)).parent, quiet=2)
     runs = [_figures(_OURS) for _ in range(3)]
     ours = tuple(min(run[place] for run in runs) for place in range(4))

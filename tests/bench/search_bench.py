@@ -43,7 +43,9 @@ def seconds(work: Callable[[], object], times: int = 7) -> float:
 
 
 def listing(directory: Path) -> None:
-    """Do with ripgrep alone what it can do of glob's work: list matching files by modification time, newest last."""
+    """List matching files by modification time, newest last, with ripgrep alone: the part of glob's work that it can
+    do.
+    """
     command = ["rg", "--files", "--sort=modified", "--glob=*.py"]
     assert subprocess.run(command, cwd=directory, capture_output=True, check=True).stdout.count(b"\n") == FILES // 2
 

@@ -41,7 +41,7 @@ def median_ms(work: Callable[[int], object], times: int) -> float:
 
 
 def bare_insert(directory: Path, times: int) -> float:
-    """One row a transaction with the same settings; the row is made beforehand."""
+    """Insert one row per transaction with the same settings; the row is made beforehand."""
     db = sqlite3.connect(directory / "bare.db", isolation_level=None)
     db.executescript(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE e(a INTEGER PRIMARY KEY, j TEXT)"
@@ -115,7 +115,9 @@ def steps(directory: Path, times: int = 1_000) -> list[Measure]:
 
 
 def long_run_steps(directory: Path, times: int = 1_000) -> list[Measure]:
-    """The same with the offline model, real tools and condensing on, as CPU, the condensing itself left out."""
+    """Measure the CPU time of a step with the offline model, real tools and condensing on, without the condensing
+    itself.
+    """
     directory = directory / "long"
     directory.mkdir()
     events: list[str] = []

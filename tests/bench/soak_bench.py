@@ -53,7 +53,7 @@ def measures() -> Iterator[Measure]:
 
 
 def soak(steps: int, pace: float = PACE, looks: int = 20) -> list[tuple[int, float]]:
-    """Play the steps; return (step, MB of the screen's process) at so many points and after a rest at the end."""
+    """Play the steps; return (step, MB of the screen's process) at `looks` points and after a rest at the end."""
     with tempfile.TemporaryDirectory(prefix="ohw-soak-") as name:
         env = environment(Path(name))
         locations = Locations.from_environment(env)

@@ -53,7 +53,7 @@ def _seconds(words: Sequence[str], more: Mapping[str, str] | None = None) -> flo
 
 
 def _to_first_request() -> float:
-    """From the start of the process until the server has the request."""
+    """Return the seconds from the start of the process until the server has the request."""
     with tempfile.TemporaryDirectory() as home:
         env = {**os.environ, "HOME": home, "XDG_DATA_HOME": home, "OPENAI_API_KEY": "sk-bench", "OHW_API_KEY": ""}
         return to_request(env, home)

@@ -24,7 +24,7 @@ def in_turns(subjects: Mapping[str, Callable[[], float]], rounds: int) -> dict[s
 
 
 def to_request(env: Mapping[str, str], workspace: str) -> float:
-    """From the start of the process until the server has the request."""
+    """Return the seconds from the start of the process until the server has the request."""
     with ModelServer([finish()]) as server:
         model = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", workspace)
         begun = time.perf_counter()

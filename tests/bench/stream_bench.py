@@ -31,9 +31,9 @@ _TOKENS = 3_000
 _ROUNDS = 5
 _ASKED = [{"role": "user", "content": "go"}]
 _WIDEST = 50.0
-"""Microseconds of ours a piece, on top of litellm's."""
+"""Microseconds that the workbench may add to litellm's for each piece."""
 _FASTEST = 2_000.0
-"""Tokens a second."""
+"""Tokens per second that must be reached."""
 
 
 def measures() -> list[Measure]:
@@ -72,7 +72,7 @@ class _Read(ProviderModel):
 
 
 def _in_turns(*calls: Callable[[], None]) -> list[float]:
-    """Return the median of each in microseconds of CPU a piece; the first round is a warm-up."""
+    """Return the median of each in microseconds of CPU per piece; the first round is a warm-up."""
     took: list[list[float]] = [[] for _ in calls]
     for number in range(_ROUNDS + 1):
         for place, call in enumerate(calls):
@@ -104,7 +104,7 @@ def _called(model: ProviderModel) -> None:
 
 
 def _rate(path: Path, model: ProviderModel) -> float:
-    """Return the tokens a second, from the first to the last that a session publishes."""
+    """Return the tokens per second, from the first to the last that a session publishes."""
     came: list[float] = []
 
     def heard(event: LiveEvent) -> None:

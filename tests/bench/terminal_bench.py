@@ -31,7 +31,7 @@ from workbench.session.storage.store import Store
 
 _ACTIONS_PER_EVENTS = 5.2
 _KEY = "Z"
-"""Stands nowhere else on these screens."""
+"""A character that is nowhere else on these screens."""
 _ROUNDS, _KEYS = 4, 50
 _COLUMNS, _ROWS = 120, 40
 _LIMIT = 50.0
@@ -48,7 +48,7 @@ Bare().run()
 
 
 def measures() -> Iterator[Measure]:
-    """A bare app, then the screen on a short and on a long session."""
+    """Measure a bare app, then the screen on a short and on a long session."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
         bare = _typed(["-c", _BARE], environment(Path(name)))
         short, long = (_of_session(Path(name) / str(count), count) for count in (100, 10_000))
@@ -90,7 +90,7 @@ def _engine(path: Path, last: int) -> Iterator[None]:
 
 
 def _typed(command: Sequence[str], env: dict[str, str]) -> list[float]:
-    """Type in a terminal at a user's rate; milliseconds until each key was shown."""
+    """Type in a terminal at a user's rate; return the milliseconds until each key was shown."""
     process = pexpect.spawn(sys.executable, list(command), env=env, dimensions=(_ROWS, _COLUMNS), timeout=None)
     wrote: list[tuple[float, bytes]] = []
     reader = threading.Thread(target=read_all, args=(process.fileno(), wrote), daemon=True)

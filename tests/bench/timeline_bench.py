@@ -1,4 +1,4 @@
-"""The timeline with 10,000 rows: filling it, one row more, and a key's way to the screen while text streams."""
+"""The timeline with 10,000 rows: filling it, adding a row, and the time from a key to the screen while text streams."""
 
 from __future__ import annotations
 

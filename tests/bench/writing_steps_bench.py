@@ -17,7 +17,7 @@ from workbench.session.session_factory import start_session
 
 SMALL = 100
 LARGER = {5_000: 1.2, 20_000: 1.5}
-"""Files in the tree -> the most that a step may take, as a multiple of the step in the small tree."""
+"""The most that a step may take, by the number of files in the tree, as a multiple of the step in the small tree."""
 STEPS = 30
 _BIG_FILE = 1_000_000_000
 _SCRIPT = """

@@ -43,12 +43,14 @@ def modules() -> dict[str, Module]:
 
 @cache
 def imports(module: Module) -> tuple[tuple[str, str, str], ...]:
-    """Return what a module imports of ours, wherever in it: see `_imports`."""
+    """Return the imports of our modules anywhere in a module; see `_imports`."""
     return tuple(_imports(module))
 
 
 def _imports(module: Module) -> Iterator[tuple[str, str, str]]:
-    """The names a module imports from ours: local name, module it comes from, name there ("" for the module)."""
+    """Yield the names imported from our modules: local name, source module, and name there ("" for the module
+    itself).
+    """
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "workbench":
             for each in node.names:
@@ -60,17 +62,17 @@ def _imports(module: Module) -> Iterator[tuple[str, str, str]]:
 
 
 def lines_of(node: ast.ClassDef | Function) -> int:
-    """Lines from the name to the end."""
+    """Return the number of lines from the name to the end."""
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def methods_of(node: ast.ClassDef) -> list[str]:
-    """The names of the functions in a class body, overloads once."""
+    """Return the names of the functions in a class body, each overload once."""
     return sorted({each.name for each in node.body if isinstance(each, Function)})
 
 
 def classes() -> dict[str, ast.ClassDef]:
-    """Every class at the top of a module, by `module:name`."""
+    """Return every class at the top level of a module, by `module:name`."""
     return {
         f"{module.name}:{node.name}": node
         for module in modules().values()
@@ -92,7 +94,7 @@ def _base(module: Module, expression: ast.expr, known: dict[str, ast.ClassDef]) 
 
 
 def lineage(key: str, known: dict[str, ast.ClassDef]) -> set[str]:
-    """A class and all of our classes that it inherits from, by `module:name`."""
+    """Return a class and all of our classes that it inherits from, by `module:name`."""
     module = modules()[key.partition(":")[0]]
     parents = {base for each in known[key].bases if (base := _base(module, each, known))} - {key}
     return {key}.union(*(lineage(parent, known) for parent in parents))

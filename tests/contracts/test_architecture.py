@@ -76,7 +76,7 @@ class Trace:
 
         def note(frame: FrameType, event: str, _: Any) -> None:
             path, is_function = frame.f_code.co_filename, frame.f_code.co_flags & inspect.CO_OPTIMIZED
-            # What runs while a module loads, the bodies of classes among it, is not a step of a flow.
+            # Code that runs while a module is loaded, such as the body of a class, is not a step of a flow.
             if event == "call" and is_function and path not in seen and path.startswith(f"{start}workbench/"):
                 seen.add(path)
                 self.modules.append(path.removeprefix(start))
@@ -91,7 +91,7 @@ class Trace:
 
 
 def flow(title: str) -> list[str]:
-    """The modules that the document lists for a flow, in its order."""
+    """Return the modules that the document lists for a flow, in its order."""
     _, _, behind = DOCUMENT.partition(f"### {title}\n")
     section = behind.partition("\n### ")[0].partition("\n## ")[0]
     return re.findall(r"^\d+\. `([\w/.]+)`", section, re.MULTILINE)

@@ -37,7 +37,7 @@ OTHER_THINGS = {
     "workbench.risk.python.model": ({"glob"}, "the module of Python's standard library"),
     "workbench.rules.indirect_paths": ({"grep"}, "the program, and the verb of git"),
 }
-"""Strings that equal a tool's name and name something else, by module, and what."""
+"""Strings that equal a tool's name but mean something else: their meaning by module and string."""
 
 
 def test_only_the_tools_package_names_tools():
@@ -54,7 +54,7 @@ def test_only_the_tools_package_names_tools():
 
 @cache
 def private_names() -> frozenset[str]:
-    """The private names that Textual defines anywhere."""
+    """Return the private names that Textual defines anywhere."""
     names = set()
     for path in Path(inspect.getfile(textual)).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -66,7 +66,7 @@ def private_names() -> frozenset[str]:
 
 
 def own_names(module: Module) -> set[str]:
-    """Return the private names that the module itself defines or uses of the standard library."""
+    """Return the private names that the module itself defines, or uses from the standard library."""
     stored = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
     called = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "os")
     return {*stored, *called, *(n.name for n in ast.walk(module.tree) if isinstance(n, Function))}
@@ -77,7 +77,7 @@ def in_seam(module: str) -> bool:
 
 
 def private_names_of(cls: type) -> set[str]:
-    """The private names that a class itself defines, or assigns to its instances."""
+    """Return the private names that a class itself defines, or assigns to its instances."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     stored = {
         node.attr

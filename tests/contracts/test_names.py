@@ -47,7 +47,7 @@ TERMS = {
 
 
 def defined(module: Module) -> Iterator[str]:
-    """The names that a module gives: itself, classes, functions, parameters and variables."""
+    """Yield the names that a module defines: its own, and those of classes, functions, parameters and variables."""
     yield module.name.rpartition(".")[2]
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ClassDef | Function):
@@ -61,7 +61,7 @@ def defined(module: Module) -> Iterator[str]:
 
 
 def words_of(name: str) -> set[str]:
-    """The words of a name in any case style."""
+    """Return the words of a name in any case style."""
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 

@@ -15,7 +15,7 @@ def modules() -> list[Path]:
 
 
 def checks(node: ast.AST) -> bool:
-    """Whether this is an assertion, a demand that something is raised, or a call of a function that asserts."""
+    """Return whether this is an assertion, an expected exception, or a call of a function that asserts."""
     if isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         return called in ("raises", "warns") or called.startswith("assert_")
@@ -89,7 +89,7 @@ MAY_START = {
 
 
 def starts(tree: ast.AST) -> Iterator[str]:
-    """The calls and imports of a module that could start a process."""
+    """Return the calls and imports of a module that could start a process."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
@@ -129,7 +129,7 @@ def test_process_check_detects_every_way_to_start_one(code):
 
 
 def names_git(tree: ast.AST) -> bool:
-    """Whether a list or tuple of words begins with git, or the program is looked for."""
+    """Return whether a list or tuple of words begins with git, or the program is searched for."""
     for node in ast.walk(tree):
         words = node.elts if isinstance(node, ast.List | ast.Tuple) else node.args if isinstance(node, ast.Call) else []
         if isinstance(node, ast.Call) and ast.unparse(node.func) not in (

@@ -1,4 +1,4 @@
-"""Reasons are for the user: what decides anything asks for their traits and never reads their text."""
+"""Reasons are for the user: code that makes decisions checks their traits and never reads their text."""
 
 import ast
 import pickle
@@ -44,7 +44,7 @@ RULES = [
 
 
 def _lines() -> list[str]:
-    """Every third line of the tables with dangerous lines and with lines that evade rules."""
+    """Return every third line of the tables with dangerous lines and with lines that evade rules."""
     names = ("risk/data/proof.txt", "risk/data/stranger_odd.txt", "risk/data/services.txt", "risk/data/embedded.txt")
     names += ("rules/data/denied_push.txt", "rules/data/denied_folder.txt", "rules/data/denied_command_forms.txt")
     lines = [line.rpartition("\t")[2] for name in names for line in (DATA / name).read_text().splitlines()]

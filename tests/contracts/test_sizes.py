@@ -1,4 +1,4 @@
-"""Modules, functions and whole classes, inherited parts included, stay small enough to hold in the head."""
+"""Modules, functions and whole classes, inherited parts included, stay small enough to be understood as a whole."""
 
 import ast
 

@@ -50,7 +50,7 @@ REJECTED = {
     ),
     "unit": (r"\d+ %", "80%"),
 }
-"""What no user reads: a pattern, and what to write instead."""
+"""Terms that no user may read: a pattern, and what to write instead."""
 
 DOCUMENTS = [
     "README.md",

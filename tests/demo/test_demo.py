@@ -1,4 +1,4 @@
-"""The demo's script played against the real tools in the real project, for every way of deciding."""
+"""The demo's script played against the real tools in the real project, for every possible decision."""
 
 import stat
 import subprocess

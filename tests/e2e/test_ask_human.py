@@ -18,7 +18,7 @@ def ask(question: str = "Which order?", **more: Any) -> dict[str, Any]:
 
 
 def work(sandbox: Sandbox, *turns: dict[str, Any]) -> tuple[str, ...]:
-    """The arguments of a run that plays these turns and then finishes."""
+    """Return the arguments of a run that plays these turns and then finishes."""
     return ("sort it", "--model", sandbox.script(*turns, finish("As you wish.")), "--workspace", str(sandbox.project))
 
 

@@ -41,7 +41,7 @@ def test_run_draws_a_picture_and_reads_a_page(sandbox: Sandbox, chromium: str):
     assert [event["observation"]["is_error"] for event in seen[:3]] == [False, False, False], texts
     cell, page, clicked = (event["observation"]["content"] for event in seen[:3])
     assert [block["type"] for block in cell] == ["text", "image"]
-    assert cell[0]["text"] == "None\n[picture 1]"  # no key of the user
+    assert cell[0]["text"] == "None\n[picture 1]"  # no key of the user's
     assert "Title: Shop" in page[0]["text"]
     assert [block["type"] for block in page] == ["text", "image"]
     assert 'button "Buy now" [active]' in clicked[0]["text"]

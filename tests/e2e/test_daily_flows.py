@@ -1,4 +1,4 @@
-"""What people do every day takes few keystrokes; counted in the real program.
+"""Everyday tasks take few keystrokes, counted in the real program.
 
 A word of a command and a paste count as one keystroke each. Free text is not counted, such as that of a message, a
 title or a shell line, and neither are the keys that lead back to the prompt. The first key is in `test_first_key`.
@@ -220,7 +220,7 @@ class Day:
 
 
 MODAL = "F1 Help"
-"""All that the last line shows while a modal screen is open."""
+"""The keys that the last line shows while a modal screen is open."""
 
 
 def shows_keys(screen: str, keys: str) -> bool:

@@ -48,7 +48,7 @@ def test_rejection_gets_an_answer_and_an_approved_edit_is_written_as_shown(sandb
         terminal.press("y")
         terminal.wait_until(lambda screen: "rm -rf" in screen and "y Approve" in screen, "the third question", 60)
         assert changes_on_disk(directory) == changes
-        assert re.search(r"deletes \d+ files? in ", terminal.text())  # what the analysis here says of it
+        assert re.search(r"deletes \d+ files? in ", terminal.text())  # the rating of our own analysis
         terminal.press("y")
         terminal.wait_for("✓ Finished", 60)
         terminal.press("ctrl+q")

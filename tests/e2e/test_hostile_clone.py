@@ -186,7 +186,7 @@ def mark(sandbox: Sandbox) -> Path:
     (sandbox.project / "a.txt").write_text("before\n")
     git("add", "a.txt")
     git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "first")
-    # In the directory itself: what -m or an empty entry of PYTHONPATH would find before our first line is not planted.
+    # Files that -m or an empty entry of PYTHONPATH would find in the directory before our first line are not planted.
     modules = module_names() - STARTED_WITH - {"sitecustomize", "usercustomize", "workbench", "conftest", "setup"}
     plant(sandbox.project, modules, mark)
     for name, text in texts(canary).items():
@@ -194,7 +194,7 @@ def mark(sandbox: Sandbox) -> Path:
         (sandbox.project / name).write_text(text)
     for key in GIT_SETTINGS:
         git("config", key, str(canary))
-    # Without another repository to take objects from, `core.alternateRefsCommand` is never run.
+    # Without another repository as a source of objects, `core.alternateRefsCommand` is never run.
     git("init", "-q", "--bare", str(sandbox.home / "other"))
     (sandbox.project / ".git/objects/info/alternates").write_text(f"{sandbox.home}/other/objects\n")
     more = sandbox.project / ".git" / "more"
@@ -235,7 +235,7 @@ def sang(mark: Path) -> str:
 
 
 def leave(terminal: Terminal, shown_there: str) -> None:
-    """Close the top screen before typing on: escape and a letter in one burst would be another key."""
+    """Close the top screen before typing: escape and a letter in one burst would be another key."""
     terminal.press("escape")
     terminal.wait_until(lambda screen: shown_there not in screen, "the screen to close")
 
@@ -248,7 +248,7 @@ def test_browsing_a_hostile_clone_triggers_no_canary(sandbox: Sandbox, mark: Pat
     with Terminal(["--mode", "high"], 120, 40, sandbox.env, **here) as terminal:
         terminal.wait_for("Trust this directory?", 60)
         assert sang(mark) == ""
-        terminal.press("enter")  # the cursor stands on no
+        terminal.press("enter")  # the cursor is on "no"
         terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
         terminal.type("go")
         terminal.press("enter")

@@ -50,7 +50,7 @@ def test_run_ends_if_memory_is_refused_in_the_middle(sandbox: Sandbox, kilobytes
     end = done.stderr.splitlines()
     if done.returncode == 0:
         assert done.stdout == "Done.\n"
-    elif done.returncode == 3:  # what cannot be rated is HIGH, and asked about
+    elif done.returncode == 3:  # a command that cannot be rated is HIGH, and asked about
         assert "it is HIGH (the analysis failed" in done.stderr
         assert end[-1].startswith("stopped at a question: may execute_bash run?")
     else:

@@ -79,7 +79,7 @@ def test_model_change_during_a_run_sends_each_server_its_own_key(sandbox: Sandbo
     assert (first.body["model"], first.headers["Authorization"]) == ("first", "Bearer sk-first-secret")
     assert (second.body["model"], second.headers["Authorization"]) == ("second", "Bearer sk-second-secret")
     assert "tools" in first.body
-    assert "tools" not in second.body  # this one takes calls as text
+    assert "tools" not in second.body  # this one takes calls as plain text
     assert second.body["temperature"] == 0.25
     assert "waited" in json.dumps(second.messages)
     (session,) = list_sessions(sandbox.locations)
@@ -119,7 +119,7 @@ def test_model_change_during_a_call_applies_to_the_next_call(sandbox: Sandbox):
     (session,) = list_sessions(sandbox.locations)
     with Store.open(session_path(sandbox.locations, session.id), readonly=True) as store:
         events = [event for event in store.events() if event.kind in ("settings_changed", "model_responded")]
-    assert [event.model for event in events] == ["two", "fake", "fake"]  # said before the call of the first had ended
+    assert [event.model for event in events] == ["two", "fake", "fake"]  # sent before the first call had ended
 
 
 def test_models_command_lists_profiles_and_keys_by_name_only(sandbox: Sandbox):

@@ -1,4 +1,4 @@
-"""A plan is approved with one key or command, and what it needs then runs as the chosen mode says."""
+"""A plan is approved with one key or command; its actions then run as the chosen mode allows."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_users_editor_takes_over_the_terminal_and_returns_it(sandbox: Sandbox):
         terminal.wait_for("added line")
         terminal.press("enter")
         terminal.wait_for("Read it.")
-        terminal.type("\x10theme")  # one burst: the palette's key, and what is for the palette
+        terminal.type("\x10theme")  # one burst: the palette's key, and the keys meant for the palette
         terminal.wait_for("change theme (live preview)")
         terminal.wait_until(lambda screen: "/help" not in screen, "the palette to be narrowed down")
         terminal.press("escape")

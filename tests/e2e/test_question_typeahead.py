@@ -39,7 +39,7 @@ def test_200_keys_a_second_answer_no_question_and_reach_the_prompt(sandbox: Sand
 def test_paste_with_y_and_enter_and_a_focusing_click_approve_nothing(sandbox: Sandbox):
     with Terminal(ask(sandbox), 110, 34, sandbox.env) as terminal:
         terminal.wait_for("y Approve")
-        terminal.type("\x1b[O\x1b[I\x1b[<0;40;17M\x1b[<0;40;17m")  # the window comes to the front by a click
+        terminal.type("\x1b[O\x1b[I\x1b[<0;40;17M\x1b[<0;40;17m")  # the window is brought to the front by a click
         terminal.wait_for("y Approve")
         terminal.type("\x1b[200~y\r\x1b[201~")
         terminal.wait_until(lambda screen: "Esc Not now" not in screen, "the paste to go to the prompt")

@@ -15,7 +15,7 @@ from tests.sandbox import Sandbox
 
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
 FREEZE = "echo go > {0}/freeze && read answer < {0}/frozen"
-"""What the agent runs: it asks the namespace to make the mount read-only, and waits until it is."""
+"""The agent's command: it asks the namespace to make the mount read-only, and waits until it is."""
 
 
 def run(sandbox: Sandbox, mounted: Path, *turns: Turn, at_once: bool = False) -> subprocess.CompletedProcess[str]:

@@ -51,9 +51,8 @@ def run(sandbox: Sandbox, *turns: Turn, json_lines: bool = False):
 def test_nothing_runs_once_the_session_file_is_deleted(sandbox: Sandbox, taken: str):
     sessions = sandbox.locations.sessions
     sessions.mkdir(parents=True, exist_ok=True)
-    script = (
-        sandbox.project / "take.sh"
-    )  # what it writes to is known only when it runs, and "never" asks about such a line
+    # Its target is known only when it runs, and even "never" asks about such a line.
+    script = sandbox.project / "take.sh"
     script.write_text(f"""cd {sessions} && {taken.format(name='"$(ls *.session)"')}\n""")
     done = run(
         sandbox,

@@ -87,7 +87,9 @@ def test_files_already_in_a_version_are_restored_the_same_way(sandbox: Sandbox):
 
 
 def odd_files(directory: Path) -> None:
-    """Create what a diff does not restore: binary, large, linked, encoded, private, oddly named; empty directories."""
+    """Create files that a diff does not restore: binary, large, linked, encoded, private, oddly named; empty
+    directories.
+    """
     (directory / "deep/empty").mkdir(parents=True)
     (directory / "deep/empty").chmod(0o700)
     (directory / "deep/binary.bin").write_bytes(bytes(range(256)) * 50)
@@ -155,7 +157,7 @@ def tree_of(directory: Path) -> dict[str, object]:
     "command",
     [
         "rm -rf src",
-        "python3 -c \"import shutil; shutil.rmtree('sr' + 'c')\"",  # nobody can foresee what it deletes
+        "python3 -c \"import shutil; shutil.rmtree('sr' + 'c')\"",  # it is unknown beforehand what it deletes
         "mv src ../gone",
         "mv src ../gone && rm -rf ../gone",
         "mv src other && rm -rf other",

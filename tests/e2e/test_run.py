@@ -57,7 +57,7 @@ def test_run_edits_a_repository_runs_its_tests_and_is_listed(sandbox: Sandbox):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     outputs = json.dumps([event["observation"] for event in events if event["kind"] == "action_observed"])
     assert "all good" in outputs
-    assert "key==" in outputs  # the key does not reach what the agent runs
+    assert "key==" in outputs  # the key does not reach the agent's commands
     assert "all good" in json.dumps(last_request)
     (listed,) = list_sessions(sandbox.locations)
     with Store.open(session_path(sandbox.locations, listed.id), readonly=True) as store:
@@ -268,7 +268,7 @@ def test_edit_that_must_fail_is_not_asked_about(sandbox: Sandbox):
     with ModelServer(turns) as server:
         done = sandbox.ohw("run", "edit", *with_server(server, "--mode", "ask"))
         (result,) = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
-    assert done.returncode == 0, done.stderr  # 3 would be a question
+    assert done.returncode == 0, done.stderr  # 3 would mean a question
     assert "No match" in result or "not found" in result or "does not" in result, result
     assert path.read_text() == "one\n"
 

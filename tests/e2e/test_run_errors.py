@@ -164,7 +164,8 @@ def test_unreadable_calls_get_errors_and_the_session_continues(sandbox: Sandbox)
 
 
 def test_unwritable_directory_is_refused_before_a_session_is_created(sandbox: Sandbox):
-    done = sandbox.ohw("run", "hello", "--model", "scripted/demo", "--workspace", "/proc")  # not even for root
+    # Not even root can write there.
+    done = sandbox.ohw("run", "hello", "--model", "scripted/demo", "--workspace", "/proc")
     assert (done.returncode, done.stdout) == (2, "")
     assert "the directory /proc cannot be written" in done.stderr
     assert "--workspace" in done.stderr

@@ -115,7 +115,7 @@ def test_orphaned_process_of_an_agent_is_recognized_by_its_limit(sandbox: Sandbo
         "import resource, socket, sys\n"
         f"resource.setrlimit(10, ({level}, {level}))\n"
         "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(10)\n"
-        "print(s.recv(4096).decode())\n"  # refused when it is accepted; what it had sent could reset the connection
+        "print(s.recv(4096).decode())\n"  # refused when accepted; sent data could reset the connection
     )
     (path,) = sandbox.locations.runtime.glob("*.sock")
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
@@ -180,7 +180,7 @@ if os.fork() == 0:
 
 @pytest.mark.parametrize("is_over", [True, False])
 def test_reused_pid_is_not_mistaken_for_the_ended_process(tmp_path, monkeypatch, is_over):
-    monkeypatch.setattr(sockets, "is_of_an_agent", lambda pid: False)  # as of a process of the user
+    monkeypatch.setattr(sockets, "is_of_an_agent", lambda pid: False)  # as for a process of the user's
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
         listener.listen()

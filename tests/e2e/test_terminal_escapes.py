@@ -42,12 +42,12 @@ MARKUP = "[@click=app.quit]x[/][/foo][red"
 
 
 def hostile(name: str) -> str:
-    """Return all payloads after a name that tells where they were shown."""
+    """Return all payloads after a name that identifies where they were shown."""
     return name + "".join(PAYLOADS) + MARKUP + " END"
 
 
 def safe(name: str) -> str:
-    """Return what the narrowest place shows of `hostile(name)`."""
+    """Return the part of `hostile(name)` that the narrowest place shows."""
     return name + r"\e]52;q"
 
 
@@ -232,7 +232,7 @@ def test_names_with_escape_sequences_are_harmless_in_title_and_trust_screen(
     args = ("--workspace", str(directory), "--model", sandbox.script(finish("done")))
     with Terminal(args, 110, 34, env) as terminal:
         terminal.wait_for(safe("folder"))
-        terminal.wait_for(safe("tool"))  # the question whether the directory is trusted
+        terminal.wait_for(safe("tool"))  # the question of whether to trust the directory
         terminal.wait_until(lambda screen: b"\x1b]2;ohw folder" in terminal.raw, "the title")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0

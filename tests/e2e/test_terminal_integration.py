@@ -26,12 +26,12 @@ def screen(sandbox: Sandbox, *turns: dict, **env: str) -> Terminal:
 
 
 def sent(terminal: Terminal, sequence: str, seconds: float = 30.0) -> None:
-    """Wait until the terminal got these bytes."""
+    """Wait until the terminal has received these bytes."""
     terminal.wait_until(lambda _: sequence.encode() in terminal.raw, f"{sequence!r} to be sent", seconds)
 
 
 def held(sandbox: Sandbox) -> tuple[Path, str]:
-    """A command that runs until a file is there."""
+    """Return a command that runs until a file exists."""
     go = sandbox.project / "go"
     return go, f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
 
@@ -41,7 +41,7 @@ def wait_for_stop(terminal: Terminal) -> None:
     process = psutil.Process(terminal.pid)
 
     def has_stopped() -> bool:
-        terminal.text()  # nothing may wait for a full terminal
+        terminal.text()  # no output may wait for a full terminal
         return process.status() == psutil.STATUS_STOPPED
 
     wait_for(has_stopped, "it to stop")

@@ -70,7 +70,7 @@ def test_network_libraries_are_not_loaded_before_use(sandbox: Sandbox, watched: 
     done = sandbox.ohw("run", "go", "--model", sandbox.script(bash("true"), finish()))
     assert done.returncode == 0, done.stderr
     assert noted(watched, "load") & {"textual", "litellm", *HEAVY} == set()
-    assert "pydantic" in noted(watched, "load")  # so it does write them down
+    assert "pydantic" in noted(watched, "load")  # proof that the recorder works
     with Terminal(
         ["--workspace", str(sandbox.project), "--model", sandbox.script(finish("All done."))], 120, 40, sandbox.env
     ) as screen:
@@ -105,7 +105,7 @@ def test_no_process_starts_before_trust(sandbox: Sandbox, watched: Path):
     sandbox.env["OHW_MODEL"] = sandbox.script(finish("All done."))
     with Terminal(["--workspace", str(sandbox.project)], 120, 40, sandbox.env) as screen:
         screen.wait_for("Trust this directory?")
-        screen.type("a message that waits")  # time goes by, and the screen works
+        screen.type("a message that waits")  # time passes while the screen works
         screen.wait_for("a message that waits")
         assert noted(watched, "start") == set()
         assert psutil.Process(screen.pid).children(recursive=True) == []
@@ -139,7 +139,7 @@ def test_no_process_is_left_even_after_a_kill(sandbox: Sandbox, chromium: str, i
             running = engine.children(recursive=True)
             frames = []
             for process in running:
-                with contextlib.suppress(psutil.NoSuchProcess):  # a short one of the browser's
+                with contextlib.suppress(psutil.NoSuchProcess):  # a short-lived process of the browser's
                     frames.append(" ".join(process.cmdline()))
             for mark in ("sleep 600", "sleep 701", "sleep 702", "mcp_server.py", "--type=zygote", "--type=renderer"):
                 assert any(mark in line for line in frames), (mark, frames)

@@ -1,4 +1,4 @@
-"""Trust in a directory: nothing of its own runs or counts before the user agreed to exactly that content."""
+"""Trust in a directory: nothing in it runs or takes effect before the user has agreed to exactly that content."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def test_screen_asks_for_trust_first_and_no_ignores_the_files(sandbox: Sandbox, 
         terminal.wait_for(".ohw/tools/evil.py")
         terminal.wait_for(".ohw/rules.toml")
         assert sandbox.engines() == []
-        terminal.type("yy go")  # no letter is an answer: they are for the prompt
+        terminal.type("yy go")  # letters are not answers: they are for the prompt
         terminal.wait_for("yy go")
         assert sandbox.engines() == []
         assert not marker.exists()
-        terminal.press("enter")  # the cursor stands on no
+        terminal.press("enter")  # the cursor is on "no"
         terminal.wait_until(lambda screen: "Trust this directory?" not in screen, "the answer to be taken")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
@@ -94,7 +94,7 @@ def test_trust_lasts_until_something_changes(sandbox: Sandbox, marker):
     with Terminal(arguments, 120, 40, sandbox.env) as terminal:
         terminal.wait_for("Trust this directory?")
         terminal.press("up")
-        terminal.wait_for("Esc No")  # it has stood for a moment
+        terminal.wait_for("Esc No")  # it has been visible for a moment
         terminal.press("enter")
         wait_for(marker.exists, "the tool to be loaded")
         assert agreed(sandbox.locations) == (fingerprint(sandbox.project),)

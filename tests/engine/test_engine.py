@@ -62,7 +62,7 @@ def refusal(connection: EngineConnection) -> Refused:
 
 
 def seen_by(connection: EngineConnection, so_far: list[int]) -> list[int]:
-    """Return the numbers of the events that arrived; a log that still grows is compared once more."""
+    """Return the numbers of the events that arrived; a log that is still growing is compared once more."""
     so_far += [message.seq for message in connection.receive() if getattr(message, "seq", 0)]
     return so_far
 

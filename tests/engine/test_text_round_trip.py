@@ -1,4 +1,4 @@
-"""Any text survives the way between screen and engine: lone surrogates and controls, in every field of text."""
+"""Any text survives the round trip between screen and engine: lone surrogates and controls, in every field of text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from workbench.text import well_formed
 
 
 def joined(text: str) -> str:
-    """The halves of a surrogate pair as the character they stand for: JSON has no other way to write them."""
+    """Return the text with surrogate pairs joined to the characters they stand for; JSON cannot write them in another
+    way.
+    """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

@@ -40,7 +40,7 @@ def test_session_is_exported_in_each_format_and_imported(sandbox: Sandbox):
     again = sandbox.ohw("import", "-", stdin=lines)
     assert again.returncode == 0
     assert {each.title for each in list_sessions(sandbox.locations)} == {"Say <something>"}
-    assert len(list_sessions(sandbox.locations)) == 2  # the id is taken: it has one of its own
+    assert len(list_sessions(sandbox.locations)) == 2  # the id is in use, so it gets another one
     copy = again.stdout.split("\n")[0]
     assert sandbox.ohw("export", copy, "--jsonl").stdout.splitlines()[1:] == lines.splitlines()[1:]
 

@@ -52,7 +52,7 @@ class GoogleAccount:
 
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        """Give a token for a signed assertion (RFC 7523), and for nothing else."""
+        """Issue a token for a signed assertion (RFC 7523), and for nothing else."""
         form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
         if form.get("grant_type") != ["urn:ietf:params:oauth:grant-type:jwt-bearer"]:
             self.send_error(400)

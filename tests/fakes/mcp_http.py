@@ -36,7 +36,7 @@ class HttpServer:
                 server.send(self, 200)
 
             def log_message(self, *words: Any) -> None:
-                """Silent."""
+                """Write nothing to stderr."""
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True

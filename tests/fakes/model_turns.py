@@ -1,4 +1,4 @@
-"""What the fake model server can be told to answer; used by `model_server` and the tests."""
+"""The answers that the fake model server can play; used by `model_server` and the tests."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Turn:
     finish: str | None = None
     usage: Mapping[str, Any] | None = field(default_factory=lambda: {"prompt_tokens": 100, "completion_tokens": 20})
     piece: int = 12
-    """Characters a chunk."""
+    """Characters per chunk."""
     pause: float = 0.0
     """Seconds after each chunk."""
     cut_after: int | None = None
     then: Literal["hang up", "stall"] = "hang up"
     done: bool = True
     raw: Sequence[bytes] = ()
-    """Sent as they are, in place of everything else."""
+    """Bytes sent unchanged, in place of everything else."""
 
 
 Reply: TypeAlias = Turn

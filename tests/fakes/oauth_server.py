@@ -21,7 +21,7 @@ class OAuthServer(HttpServer):
         self.access: set[str] = set()
         self.refresh: set[str] = set()
         self.asked: list[dict[str, str]] = []
-        """What came to the place that gives tokens."""
+        """The requests to the token endpoint."""
         self._count = 0
         self._lock = threading.Lock()
 
@@ -53,7 +53,7 @@ class OAuthServer(HttpServer):
         }
 
     def _authorize(self, handler: BaseHTTPRequestHandler, parameters: dict[str, str]) -> None:
-        """Stand for a user with a browser who agrees at once."""
+        """Act as a user with a browser who agrees at once."""
         known = parameters["redirect_uri"] in self.clients.get(parameters["client_id"], ())
         if not known or parameters["code_challenge_method"] != "S256" or parameters["response_type"] != "code":
             self.send(handler, 400)
@@ -105,7 +105,7 @@ class OAuthServer(HttpServer):
         elif self.mode == "over" or parameters["refresh_token"] not in self.refresh:
             return 400, {"error": "invalid_grant"}
         else:
-            self.refresh.discard(parameters["refresh_token"])  # each is good for once
+            self.refresh.discard(parameters["refresh_token"])  # each is valid once
         access, refresh = self._made("access"), self._made("refresh")
         self.access.add(access)
         self.refresh.add(refresh)

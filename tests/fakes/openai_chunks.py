@@ -13,12 +13,12 @@ _numbers = itertools.count(1)
 
 
 def frame(chunk: dict[str, Any] | bytes) -> bytes:
-    """One event of the stream."""
+    """Return one event of the stream."""
     return chunk if isinstance(chunk, bytes) else b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def chunks_of(turn: Turn) -> Iterator[dict[str, Any] | bytes]:
-    """The chunks of an answer; `turn.raw` as it is."""
+    """Return the chunks of an answer; `turn.raw` unchanged if it is set."""
     if turn.raw:
         yield from turn.raw
         return

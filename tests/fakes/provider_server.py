@@ -19,8 +19,9 @@ from tests.fakes.provider_streams import CONTENT_TYPES, Encoder
 class WireServer:
     """Answers every request with `turn` in the form of `encoder`, or with a fault or a redirect.
 
-    `cut` is the number of bytes after which the body ends: cleanly, so that only the form itself tells, or with a
-    reset where `resets`. `requests` holds what came. With `keeps_alive`, several requests may come over a connection.
+    `cut` is the number of bytes after which the body ends: cleanly, so that only the format itself shows the cut, or
+    with a reset if `resets`. `requests` holds the requests received. With `keeps_alive`, several requests may come over
+    a connection.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class WireServer:
         self.gone = threading.Event()
         """Set when a client closed the connection before the end of the answer."""
         self.redirect: tuple[int, str] | None = None
-        """A status and a `location` in place of an answer; at the path `/moved` there is one."""
+        """A status and a `location` to send in place of an answer; the path `/moved` has an answer."""
         self.requests: list[Request] = []
 
     def __enter__(self) -> WireServer:

@@ -98,7 +98,7 @@ def anthropic(turn: Turn) -> Iterator[bytes]:
 
 
 def gemini(turn: Turn) -> Iterator[bytes]:
-    """Responses of Gemini's streamGenerateContent; the reason stands in the last with content."""
+    """Responses of Gemini's streamGenerateContent; the last one with content has the reason."""
     parts: list[dict[str, Any]] = [{"text": part, "thought": True} for part in pieces(turn.reasoning, turn.piece)]
     parts += [{"text": part} for part in pieces(turn.text, turn.piece)]
     parts += [{"functionCall": {"name": call.name, "args": _arguments(call)}} for call in turn.calls]
@@ -266,4 +266,4 @@ CONTENT_TYPES = {
     ollama_generate: "application/x-ndjson",
     bedrock_converse: "application/vnd.amazon.eventstream",
 }
-"""What a body calls itself where that is not `text/event-stream`."""
+"""The content types of bodies that are not `text/event-stream`."""

@@ -1,4 +1,6 @@
-"""What providers refuse in the messages of a request, as strictly as documented; an empty list means valid."""
+"""Checks of what providers refuse in the messages of a request, as strictly as documented; an empty list means
+valid.
+"""
 
 from __future__ import annotations
 

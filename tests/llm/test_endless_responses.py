@@ -183,7 +183,7 @@ def test_slow_display_limits_reading_and_a_cancel_ends_it_at_once(monkeypatch):
 
 
 def dripping(*deltas: dict, times: int = 10**6) -> Callable[[], Iterator[bytes]]:
-    """Return a body that repeats these deltas, one each tenth of a second."""
+    """Return a body that repeats these deltas, one every tenth of a second."""
 
     def body() -> Iterator[bytes]:
         yield HEAD

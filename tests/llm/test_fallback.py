@@ -1,4 +1,4 @@
-"""Fallback models: after which failures another server is asked, with what, and what the user is told."""
+"""Fallback models: after which failures another server is called, with which request, and the notice to the user."""
 
 import json
 import socket

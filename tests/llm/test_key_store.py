@@ -1,4 +1,4 @@
-"""Saved keys: where they are, whose they are, and which key goes first."""
+"""Saved keys: where they are stored, to which server they belong, and which key takes precedence."""
 
 import json
 import os
@@ -36,7 +36,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeyStore:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch):
-    """Returns the key that a session would send for a model, given settings and an environment."""
+    """Return a function that returns the key that a session would send for a model, given settings and an
+    environment.
+    """
 
     def open_profile(profile, key=None) -> Model:
         keys.append(key)

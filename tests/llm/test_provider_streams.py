@@ -167,7 +167,9 @@ def test_withheld_response_is_marked(route):
 
 
 def places(frames: list[bytes], after: int) -> Iterator[tuple[int, bool]]:
-    """Yield where to cut, and whether the reason was sent by then: at a frame's border, beside it, and in between."""
+    """Yield the positions of cuts (at a frame's border, beside it, in between), and whether the reason was sent by
+    then.
+    """
     ends = list(itertools.accumulate(map(len, frames)))
     end_of_reason = ends[-1 - after]
     borders = {place + beside for place in ends for beside in (-9, 0, 7)}

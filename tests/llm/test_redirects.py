@@ -23,7 +23,9 @@ OTHERS = tuple(
 
 
 def heard(route: Route, status: int, host: str = "127.0.0.1") -> int:
-    """Ask a server that redirects to another one; return how many requests that got. The refusal is reported once."""
+    """Call a server that redirects to another one; return how many requests the other one got. The refusal is reported
+    once.
+    """
     with WireServer(route.encoder, Turn("caught")) as thief, WireServer(route.encoder, Turn()) as server:
         target = thief.base_url.replace("127.0.0.1", host)
         server.redirect = (status, f"{target}/v1/chat/completions")

@@ -1,4 +1,4 @@
-"""Slips of models in calls as text: read where they mean one thing, refused where they may mean two."""
+"""Mistakes of models in calls as text: accepted if they have one meaning, refused if they may have two."""
 
 import contextlib
 import json

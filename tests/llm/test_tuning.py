@@ -78,6 +78,6 @@ def test_configured_values_override_the_price_table():
     assert tuned
     assert tuned["input_cost_per_token"] == pytest.approx(1e-6)
     assert plain["input_cost_per_token"] != tuned["input_cost_per_token"]
-    assert tuned["cache_read_input_token_cost"] is None  # the table's belongs to the table's price
+    assert tuned["cache_read_input_token_cost"] is None  # the table's discount applies to the table's price
     assert tuned["max_input_tokens"] == plain["max_input_tokens"]
     assert Tuning().over(None) is None

@@ -40,7 +40,7 @@ class McpHarness:
             pass
 
     def step_beside(self) -> None:
-        """Do the same in a thread, for tests of what waits in the middle of a step."""
+        """Do the same in a thread, for tests of questions in the middle of a step."""
         thread = threading.Thread(target=self.step, daemon=True)
         thread.start()
         self.steps.append(thread)
@@ -71,9 +71,9 @@ def mcp_harness(
     has_user: bool = False,
     **more: Any,
 ) -> Iterator[McpHarness]:
-    """A session in a directory, with the server `fake`; `server` is what else its settings say.
+    """Open a session in a directory, with the server `fake`; `server` holds further settings of it.
 
-    `approved`: the user approved its tools before. `has_user`: somebody answers what the server asks.
+    With `approved`, the user has approved its tools before. With `has_user`, a user answers its questions.
     """
     model = NamedModel("fake/one", *answers)
     monkeypatch.setattr(model_keys, "open_profile", lambda profile, api_key: model)

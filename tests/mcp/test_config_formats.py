@@ -27,7 +27,7 @@ URL = "https://mcp.example.com/mcp"
 
 
 def loaded(name: str, workspace: Path) -> ServerConfigs:
-    """The servers of a file as the `.mcp.json` of a trusted directory."""
+    """Return the servers of a file, read as the `.mcp.json` of a trusted directory."""
     (workspace / ".mcp.json").write_bytes((FILES / name).read_bytes())
     return find_servers({}, workspace / "settings.toml", workspace, [fingerprint(workspace)])
 
@@ -172,7 +172,7 @@ def test_variables_of_editors_are_expanded(tmp_path):
 
 
 def only(table: object, workspace: Path, **more: object) -> ServerConfig:
-    """The one server `a` of a `.mcp.json` in a trusted directory."""
+    """Return the only server `a` of a `.mcp.json` in a trusted directory."""
     (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": table}} | more))
     (config,) = find_servers({}, workspace / "settings.toml", workspace, [fingerprint(workspace)]).servers
     return config

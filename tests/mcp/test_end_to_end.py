@@ -126,7 +126,7 @@ def test_name_conflicts_add_the_servers_name_and_settings_disable_tools(sandbox:
     again, _, requests = run(sandbox, mode="never")
     assert "one_wipe" not in again.stderr
     assert "one_wipe" not in offered(requests[0])
-    assert (sandbox.home / "starts").stat().st_size == 2  # what is known is offered without a server
+    assert (sandbox.home / "starts").stat().st_size == 2  # known tools are offered without a running server
 
 
 def test_failing_server_is_a_warning_and_delays_nothing(sandbox: Sandbox):

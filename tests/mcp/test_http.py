@@ -25,7 +25,7 @@ def test_call_over_streamable_http_sends_the_configured_headers(place, monkeypat
         assert ask(place.tool(server=settings), "hello").text == "echo: hello"
         place.clients.pop().close()
         assert {headers.get("authorization") for _, _, headers in server.requests} == {"Bearer tok-of-the-web-1"}
-        assert server.requests[-1][0] == "DELETE"  # it says that it leaves
+        assert server.requests[-1][0] == "DELETE"  # it announces that it leaves
 
 
 def test_m08_refused_key_is_reported(place):

@@ -21,7 +21,7 @@ from workbench.mcp.requests import Sample
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.tools.schema import ImageContent
 
-pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # what is missing is installed first
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # missing programs are installed first
 EVERYTHING = "@modelcontextprotocol/server-everything"
 
 

@@ -1,4 +1,4 @@
-"""The command of a server is pinned, and its environment holds only the keys it was given."""
+"""The command of a server is pinned, and its environment holds only the keys that the settings list."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def started(place: Place, server: ServerConfig) -> None:
 
 @pytest.fixture
 def script(place: Place) -> Path:
-    """Return a server of the directory: a copy of the small one."""
+    """Return a server in the directory: a copy of the small one."""
     return write(place.directory / "server.py", FAKE.read_text())
 
 

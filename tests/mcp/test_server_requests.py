@@ -48,7 +48,7 @@ def waiting(harness):
 
 
 def at_rest(harness):
-    """Return whether the log has no open question any more."""
+    """Return whether the log has no open question left."""
     ledger = State()
     for event in list(harness.events):
         ledger.apply(event)

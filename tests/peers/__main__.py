@@ -1,4 +1,5 @@
-"""`python -m tests.peers [--in DIR] [FAKE …]`: the real `ohw run` against fake providers of others; once per release.
+"""`python -m tests.peers [--in DIR] [FAKE …]`: the real `ohw run` against other projects' fake providers; once per
+release.
 
 The fakes come from npm and PyPI into DIR (a temporary directory if none is named). Each route of each fake is asked for
 text and calls, whole and cut; the exit code is 1 if a result differs from what is required.

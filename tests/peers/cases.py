@@ -14,7 +14,9 @@ TEXT = "Hello there: ä ✓, and no more of it."
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of the model, after those HTTP errors; damaged as `how` names after so many chunks, if at all."""
+    """One answer of the model, after some HTTP errors; `how` names the damage, if any, and after how many chunks it
+    comes.
+    """
 
     text: str = ""
     calls: Sequence[tuple[str, dict[str, Any]]] = ()
@@ -25,7 +27,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run printed and left."""
+    """The output and the events of a run."""
 
     done: CompletedProcess[str]
     project: Path

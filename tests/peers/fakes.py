@@ -35,7 +35,9 @@ class Route:
     calls: Literal["pieces", "whole", "none"] = "pieces"
 
     def plays(self, case: Case) -> bool:
-        """Return whether the fake can answer so: of a call sent in one piece, only the text before it can be cut."""
+        """Return whether the fake can play the case: if it sends calls in one piece, only the text before one can be
+        cut.
+        """
         has_calls = any(answer.calls for answer in case.answers)
         return not has_calls or self.calls == "pieces" or (self.calls == "whole" and not case.cuts_call)
 
@@ -61,7 +63,7 @@ class Fake(ABC):
 
     @abstractmethod
     def prepare(self, case: Case) -> None:
-        """Set what it answers from now on."""
+        """Set its answers from now on."""
 
     def verdict(self) -> str:
         """Return the faults that the fake found in its client; empty if there were none."""
@@ -115,7 +117,7 @@ def _fixture(answer: Answer, match: dict[str, Any]) -> dict[str, Any]:
 
 
 class Llmock(Fake):
-    """llmock (PyPI): answers by a queue, breaks streams in several ways, and judges how its client took it."""
+    """llmock (PyPI): answers by a queue, breaks streams in several ways, and judges how its client reacted."""
 
     name = "llmock"
     routes = (
@@ -144,7 +146,7 @@ class Llmock(Fake):
             calls = [{"name": name, "arguments": arguments} for name, arguments in answer.calls]
             for status in answer.fails:
                 behaviors.append({"type": "fail", "status": status, "retry_after": 1 if status == 429 else None})
-            # An answer of which nothing was usable is asked for again, and breaks again.
+            # An answer without any usable part is requested again, and breaks again.
             times = None if answer.cut_after else 1
             behaviors.append({"type": "reply", "text": answer.text or None, "tool_calls": calls, "times": times})
             if answer.cut_after:
@@ -157,7 +159,7 @@ class Llmock(Fake):
         return ", ".join(code for code in findings if code not in self._CANNOT_KNOW)
 
     _CANNOT_KNOW = ("truncated_stream_accepted", "malformed_chunk_ignored", "gave_up")
-    """What it concludes from a client that does not ask again, and `cases` checks."""
+    """Its conclusion about a client that does not retry, which `cases` checks."""
 
 
 class LitellmProxy(Fake):

@@ -42,7 +42,7 @@ def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
     """Wait for the prompt, then type as a user does; type again if a slow machine answers "Too fast"."""
     for _ in range(20):
         asked(terminal, prompt)
-        time.sleep(0.8)  # what comes sooner is not an answer
+        time.sleep(0.8)  # earlier input is not an answer
         before = len(terminal.raw)
         terminal.type(f"{text}\n")
         terminal.wait_until(lambda _, at=before: terminal.raw[at:].partition(b"\n")[2], "the line to be taken", 60)
@@ -245,7 +245,7 @@ def test_trust_is_asked_before_anything_of_the_directory_is_used(sandbox: Sandbo
     trust = "yes, no or read:"
     with plain(sandbox, finish("Done without it.")) as terminal:
         answer(terminal, "read", trust)
-        answer(terminal, "", trust)  # not yes
+        answer(terminal, "", trust)  # anything but yes
         terminal.wait_for("They are ignored in this session.")
         terminal.wait_for("Done without it.", 60)
         leave(terminal)

@@ -88,8 +88,8 @@ def test_starting_the_workspaces_interpreter_asks_and_names_it(tmp_path):
         assert not (tmp_path / "ran").exists()
         assert not tool(tool.action_from_arguments({"code": "1"})).is_error
         assert (tmp_path / "ran").exists()
-        assert rated(tool, "%who").risk == "LOW"  # it runs already
+        assert rated(tool, "%who").risk == "LOW"  # it is already running
         assert rated(tool, "%who", restart=True).reasons == (names,)
     with IPythonTool(tmp_path, python=sys.executable) as tool:
-        assert rated(tool, "%who").risk == "LOW"  # the user named it
+        assert rated(tool, "%who").risk == "LOW"  # the user configured it
     assert rated(PythonExecuteTool(tmp_path), "print(1)").reasons == ("runs code", names)

@@ -86,7 +86,7 @@ SLOW = {
 
 @pytest.mark.parametrize("family", SLOW)
 def test_long_odd_line_is_rated_in_a_few_milliseconds(family):
-    """Each of these took 10 to 1,250 ms; 5 ms is the promise, and the rest is for slow machines."""
+    """Each of these once took 10 to 1,250 ms; the promise is 5 ms, and the limit here allows for slow machines."""
     times = []
     for _ in range(3):
         began = time.process_time()

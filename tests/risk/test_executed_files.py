@@ -1,4 +1,4 @@
-"""Which files count as executed: of cells and code, of large and odd trees, always within a time limit."""
+"""Which files count as executed, for cells and code and in large and odd trees, always within a time limit."""
 
 import json
 import mmap

@@ -38,7 +38,7 @@ FOLLOW = {
     "zip -r src.zip src": "MEDIUM",
     "rsync -aL src/ other/": "MEDIUM",
 }
-"""Commands that read everything below a directory and through links, with their risk where no link leads out."""
+"""Commands that read everything below a directory and through links, with their risk if no link leads out."""
 DO_NOT = (
     "grep -r x .",
     "rg x",

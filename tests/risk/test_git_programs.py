@@ -60,7 +60,7 @@ def risk(line: str, directory: Path, home: Path) -> str:
 
 
 def springing(directory: Path, canary: Path) -> list[str]:
-    """Return the lines that run the canary, each run by an ordinary git on a terminal."""
+    """Return the lines that make an ordinary git on a terminal run the canary."""
     (canary.parent / "sang").unlink(missing_ok=True)
     script = canary.parent / "lines.sh"
     script.write_text(

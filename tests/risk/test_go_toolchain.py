@@ -1,4 +1,6 @@
-"""`go` downloads and runs another release of itself if go.mod or go.work asks for a newer one: it is not LOW then."""
+"""`go` downloads and runs another release of itself if go.mod or go.work requires a newer one, so it is not LOW
+then.
+"""
 
 from pathlib import Path
 

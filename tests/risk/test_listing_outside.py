@@ -1,4 +1,4 @@
-"""Listing is rated by the place alone: names outside the workspace may be seen, contents are asked about."""
+"""Listing is rated by the path alone: names outside the workspace may be listed, contents are asked about."""
 
 import pytest
 

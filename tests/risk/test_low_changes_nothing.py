@@ -1,4 +1,4 @@
-"""Lines made of the options in the tables of harmless ones, run for real: what is LOW changes no file."""
+"""Lines made of the options in the tables of harmless ones are really run: a LOW line changes no file."""
 
 import os
 import random
@@ -17,7 +17,7 @@ from workbench.risk.shell.grammar import parsed_row
 
 LINES = 350
 NOT_RUN = words(
-    # of the machine rather than of files, or waiting for a terminal or for time to pass
+    # programs about the machine rather than files, or that wait for a terminal or for time to pass
     "systemctl dmesg journalctl docker podman nerdctl mount umount sysctl hostname date gdate tmux top nvidia-smi "
     "w who ifconfig route arp ss netstat brew snap flatpak conda mamba micromamba less more zless bat batcat zfs zpool "
     "tail vmstat iostat mpstat tty clear man info apt apt-cache dpkg dpkg-query pip pip3 uv npm go rpm gem lsof "

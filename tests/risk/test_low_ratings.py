@@ -11,7 +11,7 @@ from workbench.risk.shell.grammar import parsed_row
 
 PLACES = PathContext("/home/u/proj", "/home/u")
 LINES = [line.split("\t", 1) for line in (Path(__file__).parent / "data/proof.txt").read_text().splitlines()]
-"""`level<TAB>line`, written from manual pages: options, variables, directories and state that are seldom seen."""
+"""`level<TAB>line`, written from manual pages: rare options, variables, directories and state."""
 
 
 def risk(line: str, places: PathContext = PLACES) -> str:

@@ -155,7 +155,7 @@ def test_own_records_are_protected_wherever_they_are(work, monkeypatch, variable
     monkeypatch.delenv(variable, raising=False)
     base = f"{work.parent}/{directory}/ohw"
     if is_set:
-        monkeypatch.setenv(variable, "/tmp/elsewhere")  # a longer path would not do for sockets
+        monkeypatch.setenv(variable, "/tmp/elsewhere")  # a longer path would be too long for sockets
         base = "/tmp/elsewhere/ohw"
     elif not directory:
         base = f"/tmp/ohw-{os.getuid()}"

@@ -1,4 +1,4 @@
-"""A pattern reads what the links lead to that it matches, so it is rated like reading these by their names."""
+"""A pattern reads the targets of the links that it matches, so it is rated like reading these targets by name."""
 
 import os
 import time

@@ -119,7 +119,7 @@ def test_sourced_script_may_change_the_directory(tmp_path, text, risk, shell):
     (tmp_path / "s.sh").write_text(text)
     source = shell.replace("{}", ". ./s.sh") if not shell.startswith("{ ") else "{ . ./s.sh; }"
     if shell.startswith("f()"):
-        source, risk = "f() { . ./s.sh; }; f", "HIGH"  # what a function runs is not known where it is defined
+        source, risk = "f() { . ./s.sh; }; f", "HIGH"  # where a function runs is unknown at its definition
     assert assess_command(f"{source}; rm -rf build", PathContext(str(tmp_path), "/home/u")).risk == risk
 
 

@@ -1,4 +1,4 @@
-"""A rule counts however a command is written: many forms of the same, and neighbours which it must leave alone."""
+"""A rule applies however a command is written: many forms of the same command, and similar ones that must not match."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ CASES = Path(__file__).parent.parent / "risk/data/risk.jsonl"
 
 
 def forms(name: str) -> dict[str, list[str]]:
-    """The lines of a file by the heading above them."""
+    """Return the lines of a file by the heading above them."""
     sections = (DATA / name).read_text().removeprefix("## ").split("\n\n## ")
     return {section.splitlines()[0]: section.splitlines()[1:] for section in sections}
 

@@ -1,4 +1,4 @@
-"""What "always" offers: each offer covers its action and no more than the next one, and nothing dangerous ever."""
+"""What "always" offers: each offer covers its action, no more than the next one, and never anything dangerous."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ def test_narrower_offers_are_subsets_of_broader_ones(work: Path, text: str, othe
 
 
 def test_dangerous_lines_are_dangerous(work: Path):
-    """The lines that the properties use as dangerous are never offered anything."""
+    """The lines that the properties use as dangerous ones have no offers."""
     assert [text for text in DANGEROUS if offers(line(text, work), risk_of(line(text, work)), "medium")[0]] == []
 
 

@@ -1,4 +1,4 @@
-"""Protected paths: each is HIGH when it is written and asked about in every mode; keys typed into a program."""
+"""Protected paths: writing to each is HIGH and asked about in every mode; also keys typed into a program."""
 
 import pytest
 

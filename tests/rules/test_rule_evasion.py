@@ -24,7 +24,7 @@ def verdict(line: str, rule: str, workspace: Path) -> str:
 
 
 def nested(times: int, inner: str) -> str:
-    """`sh -c` in `sh -c`, as often as said."""
+    """Return `sh -c` inside `sh -c`, nested this many times."""
     for _ in range(times):
         inner = f"sh -c {shlex.quote(inner)}" if len(inner) < 4_000 else inner
     return inner

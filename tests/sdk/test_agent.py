@@ -341,7 +341,7 @@ def test_every_event_reaches_the_callbacks_in_order_and_in_the_callers_thread(ag
     assert threads == {threading.current_thread()}
     recorded = [event.kind for event in agent.events()]
     assert kinds == later == recorded[: len(kinds)]
-    assert {*recorded[len(kinds) :]} <= {"version_taken"}  # the last one may be taken after the run
+    assert {*recorded[len(kinds) :]} <= {"version_taken"}  # the last one may be delivered after the run
     assert kinds.index("user_message") < kinds.index("action_started") < kinds.index("action_observed")
     assert kinds.index("action_observed") < kinds.index("run_ended")
 
@@ -723,7 +723,7 @@ RESULTS: dict[str, tuple[Observation, str]] = {
 @pytest.mark.parametrize(("result", "text"), RESULTS.values(), ids=RESULTS)
 def test_a_result_that_is_no_json_never_ends_the_session(agent_with, result, text):
     class Ask(Action):
-        """Nothing is asked."""
+        """Ask nothing."""
 
     search = ToolDefinition(
         name="search",

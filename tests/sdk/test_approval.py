@@ -18,12 +18,12 @@ def note(text: str) -> str:
 
 @tool(read_only=True)
 def peek() -> str:
-    """Look only."""
+    """Look without changing anything."""
     return "all is well"
 
 
 def asked(agent_with, approval, **options):
-    """An agent that takes a note, the requests for approvals, and its model."""
+    """Return an agent that takes a note, the approval requests, and the agent's model."""
     requests = []
 
     def approve(request):

@@ -282,7 +282,7 @@ def test_masking_is_fast():
         began = time.process_time()
         secrets.masked(text)
         spent.append(time.process_time() - began)
-    assert min(spent) < 0.01  # 1 ms on a machine that is free
+    assert min(spent) < 0.01  # 1 ms on an idle machine
 
 
 WRITTEN = {

@@ -43,9 +43,9 @@ class LongRun:
     """The measurements of a run; a step is a model's answer with its calls."""
 
     step_times: list[float] = field(default_factory=list)
-    """Seconds of CPU of each step that had no condensing in it."""
+    """Seconds of CPU of each step without a condensation."""
     kept: list[tuple[int, int]] = field(default_factory=list)
-    """The step of each condensing, and the traced bytes that were alive after it."""
+    """The step of each condensation, and the traced bytes alive after it."""
 
     def cost(self, begin: int, end: int) -> float:
         """Return the CPU seconds of a step in this range: the lower quartile, which load affects least."""

@@ -124,7 +124,9 @@ def _numbered(events_made: list) -> list:
 
 
 def _batch(number: int, size: int, orders: list[int], ended: set[int]) -> list:
-    """An answer with its calls and their results, as a session writes it; `ended` says which calls have one."""
+    """Return an answer with its calls and their results, as a session writes it; `ended` holds the calls with a
+    result.
+    """
     response, ids = f"r{number}", [f"c{number}-{place}" for place in range(size)]
     raw = tuple(RawToolCall(id=name, name="look", arguments="{}") for name in ids)
     answer = ModelResponded(response_id=response, model="m", text="" if number % 2 else "I look.", tool_calls=raw)
@@ -141,7 +143,7 @@ def _batch(number: int, size: int, orders: list[int], ended: set[int]) -> list:
 
 @st.composite
 def damaged_logs(draw: st.DrawFn) -> list:
-    """What a session wrote, but some events are lost, doubled or in another place."""
+    """Return the events of a session, some of them lost, doubled or moved."""
     log: list = []
     for number in range(draw(st.integers(1, 5))):
         log.append(UserMessage(text=f"message {number}"))

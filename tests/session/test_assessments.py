@@ -143,7 +143,7 @@ def test_ratings_query_the_file_system_only_through_recorded_functions():
     asked = []
     for path in sorted((ROOT / "workbench/risk").rglob("*.py")):
         if path.stem in _SCANS or "executed" in path.parts:
-            continue  # what an approval is bound to is read again each time
+            continue  # the files that an approval is bound to are read again each time
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call):
                 continue

@@ -62,9 +62,8 @@ def test_condensation_tool_condenses_before_the_next_call(begun):
     assert event.model == SUMMARY.model != ""
     before, after = d.agent.requests[-2:]
     assert len(after) < len(before)
-    assert (
-        after[: FIRST_MESSAGES + 1] == before[: FIRST_MESSAGES + 1]
-    )  # the first four, and the result that belongs to them
+    # The first four, and the result that belongs to them.
+    assert after[: FIRST_MESSAGES + 1] == before[: FIRST_MESSAGES + 1]
     assert after[-4:-2] == before[-2:]
     assert after[FIRST_MESSAGES + 1]["role"] == "user"
     assert SUMMARY.text in after[FIRST_MESSAGES + 1]["content"]
@@ -353,7 +352,7 @@ def test_user_can_condense_at_once_between_two_runs(begun):
     asked = len(d.agent.requests)
     d.session.send("on")
     d.run()
-    assert len(d.agent.requests) == asked + 1  # the agent was not asked for the sake of condensing
+    assert len(d.agent.requests) == asked + 1  # the agent was not called for the condensation
     assert SUMMARY.text in spoken(d.agent.requests[-1])
     assert faults_of(d.agent.requests[-1]) == []
 
@@ -426,7 +425,7 @@ def test_messages_after_a_condensation_survive_its_undo(begun):
     d.run()
     d.session.send("said meanwhile")
     d.run()
-    d.reopen()  # the log alone knows of it
+    d.reopen()  # only the log has it
     d.agent.model = NamedModel("fake/one")
     d.session.condense(undo=True)
     d.reopen()

@@ -43,7 +43,7 @@ def assessed(losses, tmp_path):
         ("echo new > a.log", 1),
         ("curl -s https://example.org -o a.log", 1),
         ("find build -exec rm {} +", 1),
-        ("git clean -fdX", 4),  # outside of a repository git cannot say what it would leave
+        ("git clean -fdX", 4),  # outside of a repository, git cannot tell what it would spare
         ("touch a.log", 0),
         ("chmod 600 a.log", 0),
         ("cat a.log", 0),

@@ -47,7 +47,7 @@ class PlayedModel:
         return answer(cancel) if callable(answer) else answer
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing: no resource is open."""
 
 
 class Bench:

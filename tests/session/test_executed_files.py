@@ -1,5 +1,6 @@
-"""An approval is bound to the files that a command executes: what changes between the question and the start is asked
-about again, by its name. Real sessions with a real shell."""
+"""An approval is bound to the files that a command executes: a file that changes between the question and the start is
+asked about again, by name. Real sessions with a real shell.
+"""
 
 import json
 import os
@@ -52,7 +53,7 @@ def ran(directory: Path) -> list[str]:
 
 
 def reasons_asked_again(one: Harness, directory: Path) -> str:
-    """Approve the pending action; return why it is asked about again, empty if it ran or is not asked about."""
+    """Approve the pending action; return why it is asked about again, empty if it ran or is not waiting."""
     one.answer()
     if ran(directory) or one.session.question is None or [e for e in one.log() if isinstance(e, ActionStarted)]:
         return ""
@@ -257,7 +258,7 @@ def test_change_that_keeps_size_and_times_is_detected(shell_harness, tmp_path):
 
 @pytest.mark.parametrize("command", ["./link", "sh link", "here/run.sh", "cd here && ./run.sh", "make t"])
 def test_retargeted_link_is_asked_again(shell_harness, tmp_path, command):
-    """The link itself or one above it changes; its target may even have the same content."""
+    """The link itself or one above it changes, even to a target with the same content."""
     put(tmp_path, {"one/run.sh": ECHO, "two/run.sh": ECHO, "Makefile": "t:\n\t@here/run.sh\n"})
     for name, one, two in (("link", "one/run.sh", "two/run.sh"), ("here", "one", "two")):
         (tmp_path / name).symlink_to(one)
@@ -333,7 +334,7 @@ def test_approval_is_bound_to_a_script_as_an_earlier_action_will_write_it(shell_
 
 
 def test_action_allowed_by_a_mode_is_bound_to_its_files_without_asking(shell_harness, tmp_path):
-    """What a mode allows is bound to its files too, but they are no reason to ask."""
+    """An action that a mode allows is bound to its files too, but they are not a reason to ask."""
     put(tmp_path, {"run.sh": ECHO})
     one = shell_harness("./run.sh", mode="never")
     assert ran(tmp_path) == ["good"]

@@ -204,7 +204,7 @@ def test_watcher_that_misses_changes_is_replaced_too(recorded):
     one.session.send("again")
     one.run()
     idle(one)
-    (one.work / "a.txt").write_text("1\n")  # nobody tells of it
+    (one.work / "a.txt").write_text("1\n")  # no event reports it
     one.session.send("and again")
     one.run()
     wait_for(lambda: any("missed" in event.notice for event in versions(one)), "the lost change to be said")

@@ -43,7 +43,9 @@ def home(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repo(tmp_path, home) -> Path:
-    """A repository with what the cases below need: an evil directory, archives, patches, scripts, another branch."""
+    """A repository with everything that the cases below need: a malicious directory, archives, patches, scripts,
+    another branch.
+    """
     repo = tmp_path / "work"
     repo.mkdir()
     git(repo, "init", "-q", "-b", "main")
@@ -359,7 +361,7 @@ def test_users_revert_between_two_actions_is_not_reported(watched, repo, home):
     assert path.read_text() == "[]\n"
     assert (repo / "after").exists()
     assert not notices_of(one)
-    # the same content is nothing of the user's the next time
+    # next time, the same content is not the user's own change
     path.write_text("{}\n")
     one.session.send("go on")
     one.run()
@@ -459,7 +461,7 @@ def test_nested_repositories_of_the_workspace_are_compared(harness, repo, home, 
     one.session.send("go")
     one.run()
     tool.close()
-    # only what lies in the workspace is put back
+    # only files in the workspace are restored
     assert target.exists() == (kind != "submodule")
     assert ("put back" if kind == "submodule" else "next action is asked about") in notices_of(one)
 

@@ -1,4 +1,4 @@
-"""Restored files, protected files that are put back and downloads, while another process swaps links on the way."""
+"""Restoring files, restoring protected files, and downloads, while another process swaps links on the path."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -123,9 +123,10 @@ def test_no_restored_file_or_download_leaves_the_workspace(sides, tmp_path, writ
     (tmp_path / "download").write_text("downloaded\n")
     work, times = WRITES[write]
     before, results = state_of(outside), {True: 0, False: 0}
-    pause = 0.0005 if what == "file" else 0  # a write checks the file before and after: it has to stand still for that
+    # A write checks the file before and after, so the file must not change meanwhile.
+    pause = 0.0005 if what == "file" else 0
     with held(Race(workspace, path, tmp_path)) as race, flipping(workspace, outside, what, pause, renews=True):
-        wants_both = (write, what) != ("download", "file")  # a new name is never the one that is swapped
+        wants_both = (write, what) != ("download", "file")  # a new name is never the swapped one
         while sum(results.values()) < times or (wants_both and not all(results.values())):
             assert sum(results.values()) < 100 * times, results
             try:

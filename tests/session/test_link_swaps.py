@@ -110,7 +110,9 @@ def seen(harness: Harness) -> str:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file that the user is asked about, in a directory beside the workspace, and one of the same name in it."""
+    """A file that needs the user's approval, in a directory beside the workspace, and one of the same name in the
+    workspace.
+    """
     for directory, text in (("workspace/place", "plain"), (".ssh", "CANARY")):
         (tmp_path / directory).mkdir(parents=True)
         (tmp_path / directory / "config").write_text(f"{text}\n")

@@ -28,7 +28,7 @@ def ran(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OHW_SCRIPT_PACE", "0")
         gc.collect()
-        gc.freeze()  # what other tests left behind is not looked through at each look at the memory
+        gc.freeze()  # objects left by other tests are not visited at each look at the memory
         try:
             with long_run.session(directory, STEPS, kinds) as made:
                 run = long_run.drive(made, kinds, trace_from=650)
@@ -77,7 +77,7 @@ def test_memory_kept_per_step_is_far_smaller_than_its_texts(ran):
     assert looks[-1][0] - looks[0][0] > 200
     assert len(looks) > 4
     left = [(after - before) / (step - last) for (last, before), (step, after) in pairwise(looks)]
-    assert statistics.median(left) < 2_000  # what a thread of another test loads meanwhile is one lump
+    assert statistics.median(left) < 2_000  # whatever a thread of another test loads meanwhile comes in one lump
 
 
 def test_step_costs_the_same_after_hundreds_of_others(ran):

@@ -1,7 +1,7 @@
 """Session files written by an earlier version open, read and export as they did then.
 
 `recorded/KIND.session` holds an event of that kind, once with every field filled and once with only the required ones;
-`events.json` has what was written. `whole.session` is a run of the offline model, beside its exports.
+`events.json` has the events that were written. `whole.session` is a run of the offline model, beside its exports.
 """
 
 import json
@@ -23,7 +23,7 @@ EVENTS = json.loads((RECORDED / "events.json").read_text())
 
 @pytest.fixture
 def session(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A copy of a recorded session: SQLite writes beside a file that it only reads."""
+    """A copy of a recorded session: SQLite writes beside a file even if it only reads it."""
     return Path(shutil.copy(RECORDED / f"{request.param}.session", tmp_path))
 
 
@@ -45,7 +45,7 @@ def test_recorded_session_exports_as_before(sandbox: Sandbox, session):
     assert sandbox.ohw("export", name, "--jsonl").stdout == (RECORDED / "whole.jsonl").read_text()
     text, deciders = re.subn(r" · allowed by [^`\n]+(?= `)", "", sandbox.ohw("export", name).stdout)
     assert text == (RECORDED / "whole.md").read_text()
-    assert deciders == text.count("\n#### ")  # who allowed each action is all that was added since
+    assert deciders == text.count("\n#### ")  # only the field with who allowed each action was added since
 
 
 @pytest.mark.parametrize("session", ["whole"], indirect=True)

@@ -1,4 +1,4 @@
-"""What waits for the user is decided by the user: no mode, rule, setting or restart decides it (promise S9)."""
+"""Only the user decides open questions: no mode, rule, setting or restart does (promise S9)."""
 
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def test_change_under_an_open_question_is_asked_again_in_any_mode(harness, tmp_p
     d.session.set(mode="never")
     file.write_text("mine")
     d.decide(first)
-    d.run()  # something ran: the other question is looked at again, under the new mode
+    d.run()  # something ran, so the other question is assessed again, under the new mode
     assert file.read_text() == "mine"
     (again,) = d.waiting()
     assert again.assessed.preview[0].before == "mine"

@@ -262,7 +262,7 @@ def test_session_file_written_by_an_ohw_of_an_agent_is_reported(records):
 
 
 def sessions_of(records: Locations, repo: Path, monkeypatch, cost: float) -> OwnRecords:
-    """Return a comparison that took this long, of a directory that changed long ago."""
+    """Return a comparison that took `cost` seconds, of a directory that changed long ago."""
     compared = OwnRecords(records)
     start = time.monotonic()
     times = iter([start, start + cost])
@@ -278,7 +278,7 @@ def test_many_sessions_are_compared_within_one_percent_of_the_time(records, repo
     path = records.sessions / "20260101-a-0001.session"
     content = bytearray(path.read_bytes())
     compared = sessions_of(records, repo, monkeypatch, cost)
-    path.write_bytes(content.replace(b'"medium"', b'"never" '))  # SQLite would leave a trace in the directory
+    path.write_bytes(content.replace(b'"medium"', b'"never" '))  # SQLite would change the directory
     with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as db:
         assert "never" in db.execute("SELECT json FROM events").fetchone()[0]
     assert (changes(compared) == [path.name]) == is_reported

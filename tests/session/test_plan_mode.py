@@ -42,7 +42,7 @@ LOOKS = [
     *("ls && cat a.txt", "cat a.txt; ls", "ls missing 2>/dev/null || echo none", "cat a.txt 2>&1 | head -1"),
 ]
 SESSIONS = [[line for line in LOOKS if not line.startswith("cd")], *([line] for line in LOOKS if line.startswith("cd"))]
-"""The commands of a session each; the shell of the session stays in the directory to which `cd` leads."""
+"""Commands, one list per session; the session's shell stays in the directory to which `cd` leads."""
 CHANGES = [
     *(
         "touch x",

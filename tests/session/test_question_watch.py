@@ -145,7 +145,7 @@ def test_change_between_the_assessment_and_the_first_look_is_noticed(harness, fi
 
 
 def test_file_that_never_rests_is_asked_about_ever_less_often(file):
-    """The pause doubles with each new question, and there is a most of them."""
+    """The pause doubles with each new question, and the number of questions is limited."""
     watched = question_watch._Watched("print", (str(file),), ())
     assert not watched.is_changed(0.0)
     assert watched.is_changed(0.0)

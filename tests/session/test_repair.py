@@ -144,7 +144,7 @@ def test_file_cut_anywhere_keeps_complete_events_before_the_cut(whole: Path):
     for size in [1, 100, 4096, 5000, len(data) - 1, *places(len(data), 15, seed=1)]:
         saved = repaired(damaged(whole, data[:size]), written)
         most = max(most, len(saved or ()))
-        # nine tenths of what was written before the cut are there: the rest is the index and a page that was cut
+        # nine tenths of the data before the cut are rows; the rest is the index and a page that was cut
         assert size < 60_000 or saved
     assert most > len(written) * 0.9
 
@@ -196,7 +196,7 @@ def test_log_page_with_a_number_in_the_billions_does_not_hang(session: Path):
 
 
 def test_flipped_bit_in_a_log_never_loses_an_event_silently(session: Path, monkeypatch):
-    # all pages but one are the same each time: their sums are reckoned once
+    # all pages but one are the same each time, so their checksums are computed once
     monkeypatch.setattr(sqlite_pages, "_sum", functools.lru_cache(4096)(sqlite_pages._sum))
     written, data, log = events_of(session), session.read_bytes(), Path(f"{session}-wal").read_bytes()
     luck, frame, noticed = random.Random(8), 4096 + 24, 0

@@ -1,4 +1,4 @@
-"""A repaired call: what was read is what is shown, approved, run and stored, and the model is told."""
+"""A repaired call is shown, approved, run and stored as it was read, and the model is notified."""
 
 import json
 

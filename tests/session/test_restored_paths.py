@@ -57,7 +57,7 @@ DANGEROUS_ELSEWHERE = (
     ".git::$INDEX",
     "con",
 )
-"""Names that stand for a repository, or for something else, on other systems; here they are names as any other."""
+"""Names that stand for a repository, or for something else, on other systems; here they are ordinary names."""
 
 
 @pytest.mark.parametrize("name", DANGEROUS_ELSEWHERE)

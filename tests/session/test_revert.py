@@ -64,7 +64,7 @@ def test_reverted_file_keeps_its_encoding_and_line_endings(harness, written, raw
 def test_a_revert_is_written_in_the_encoding_in_which_the_file_holds_what_was_shown(
     harness, written, encoding, before, after
 ):
-    """A content too short to tell its encoding is compared with the text that was shown."""
+    """Content too short to determine its encoding is compared with the text that was shown."""
     written.write_bytes(after.encode(encoding))
     harness().session.files.revert(files((written, after, before)))
     assert written.read_bytes() == before.encode(encoding)

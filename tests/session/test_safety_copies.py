@@ -26,7 +26,8 @@ def repository(tmp_path) -> SnapshotRepository:
 @pytest.fixture
 def netted(harness, repository, monkeypatch):
     """A harness that never asks, with a real shell, real cells and versions of its workspace."""
-    monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)  # busy is not broken
+    # A long timeout, because a busy machine is not a failure.
+    monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)
     made: list[ToolDefinition] = []
 
     def make(*script):

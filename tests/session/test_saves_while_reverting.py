@@ -1,4 +1,6 @@
-"""What the user saves between the check of a revert or a restore and its write is kept, by every way that writes."""
+"""A file that the user saves between the check and the write of a revert or a restore is kept, whatever does the
+write.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_file_changed_after_the_approval_is_asked_again(harness, tmp_path: Path)
     d.run()
     question = d.session.question
     d.session.decide(question.proposed.action_id, "approved", fingerprint=question.assessed.fingerprint)
-    file.write_text("odd")  # same size, by somebody else
+    file.write_text("odd")  # same size, written by another program
     d.run()
     assert d.session.phase == "deciding"
     assert file.read_text() == "odd"
@@ -342,7 +342,7 @@ def test_changed_model_is_opened_for_the_next_call(harness):
     assert d.agent.model is opened[-1]
     assert d.agent.model.name == "fake/two"
     assert first.closed
-    assert [model.closed for model in opened] == [True, False]  # the first only to see that it opens
+    assert [model.closed for model in opened] == [True, False]  # the first one only to check that it opens
 
 
 def test_model_that_cannot_be_opened_is_refused_and_the_current_one_stays(harness):

@@ -284,7 +284,7 @@ def test_mode_change_leaves_a_sub_agents_question_to_the_user(place):
     wait_for(question(place), "the question")
     place.opened.session.set(mode="never")
     place.opened.delegates.set_mode("never")
-    time.sleep(0.5)  # long enough for what must not happen
+    time.sleep(0.5)  # long enough to notice what must not happen
     assert not (place.directory / "one").exists()
     place.decide(place.waiting()[0], "approved")
     place.join()
@@ -368,9 +368,8 @@ def test_outcome_of_its_own_sub_agent_is_the_result_of_a_resumed_call(place):
     place.join()
     assert place.results() == ["Written."]
     steps = [event.event for event in place.log() if isinstance(event, DelegateStep)]
-    assert [step.seq for step in steps] == sorted(
-        {step.seq for step in steps}
-    )  # each told once, also what it did alone
+    # Each reported once, even steps made while the parent was gone.
+    assert [step.seq for step in steps] == sorted({step.seq for step in steps})
     assert [step.kind for step in steps].count("action_observed") == 2
     assert place.waiting() == []
 
@@ -502,7 +501,7 @@ def test_sub_agents_share_the_remaining_tokens_of_the_run(place):
     assert place.opened.session.ended == "limit"
     steps = [event.event for event in place.log() if isinstance(event, DelegateStep)]
     spent = [step.usage.input for step in steps if isinstance(step, ModelResponded)]
-    assert sum(spent) < 12_000  # each alone may have begun one call more
+    assert sum(spent) < 12_000  # each of them may have begun one more call
 
 
 def test_sub_agents_share_the_remaining_cost_of_the_run():
@@ -535,7 +534,7 @@ def test_sub_agent_that_cannot_start_is_an_error_and_the_agent_continues(place):
     place.opened = start_session(
         place.where, Settings(model=model, mode="never"), place.directory, place.id, **place.heard
     )
-    place.script.write_text("not a script")  # it is read again for each session
+    place.script.write_text("not a script")  # it is read again in each session
     place.opened.session.send("share the work")
     place.go_on()
     place.join()

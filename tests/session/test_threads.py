@@ -27,7 +27,7 @@ class Busy:
             self.changed.wait()
             self.changed.clear()
             self.harness.run()
-        self.harness.run()  # what came last
+        self.harness.run()  # handles the last commands
 
     def wake(self) -> None:
         self.changed.set()
@@ -50,7 +50,7 @@ def command(harness: Harness, chance: random.Random, number: int) -> None:
         session.set(mode=chance.choice(["medium", "never", "ask", "plan"]))
     elif question := session.question:
         verdict = chance.choice(["approved", "rejected"])
-        with suppress(CommandError):  # the question has gone meanwhile
+        with suppress(CommandError):  # the question has been withdrawn meanwhile
             session.decide(question.proposed.action_id, verdict, fingerprint=question.assessed.fingerprint)
 
 
@@ -74,7 +74,7 @@ def test_commands_at_any_moment_break_nothing(harness, seed):
     d.session.set(mode="never")
     d.session.send("the last message")
     busy.end()
-    while waiting := d.session.question:  # the mode that never asks does not decide what waits already
+    while waiting := d.session.question:  # the mode that never asks does not decide actions that are already waiting
         d.session.decide(waiting.proposed.action_id, "rejected", fingerprint=waiting.assessed.fingerprint)
         d.run()
     log = d.log()

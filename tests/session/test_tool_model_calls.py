@@ -27,7 +27,7 @@ class Played:
         return self.answers.pop(0)
 
     def close(self):
-        """Nothing to free."""
+        """Do nothing: no resource is open."""
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_withdrawn_queued_message_never_reaches_the_model(at_work):
     one.session.send("first thought")
     one.session.send("second thought")
     first = one.log()[-2].seq
-    assert one.live[-1].queued == 3  # the one the call holds counts until its answer is there
+    assert one.live[-1].queued == 3  # the message in the running call counts until the answer arrives
     one.session.messages.withdraw(first)
     assert one.live[-1].queued == 2
     with pytest.raises(CommandError, match="already"):

@@ -68,7 +68,7 @@ def test_watcher_runs_without_a_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("requested", ["watches", "handles"])
 def test_watch_limit_is_reported_and_replaced_by_regular_scans(tmp_path: Path, requested: str) -> None:
-    # Where namespaces are off, the other limit.
+    # If namespaces are disabled, test the other limit.
     limit = requested if requested == "handles" or own_limits() else "handles"
     notice, has_looked = watched(tmp_path, limit, *(NAMESPACE if limit == "watches" else ()))
     assert (notice, has_looked) == (f"False|{WHY[limit]}", "True")

@@ -1,7 +1,7 @@
 """The output that may reach a terminal: visible text and a few sequences, by name; for tests of the bytes sent.
 
-A new sequence of the workbench gets a line in `SCREEN`, as narrow as possible: the tests then let through what matches
-it and nothing else.
+A new sequence of the workbench gets a line in `SCREEN`, as narrow as possible: the tests then accept output that
+matches it and nothing else.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SCREEN: Mapping[str, tuple[str, str]] = {
     "a notice": ("osc", r"(?:9|777;notify;ohw);ohw\b[^;\x00-\x1f\x7f-\x9f]*"),
     "the title": ("osc", r"[02];ohw[^\x00-\x1f\x7f-\x9f]*"),
 }
-"""Name -> kind of the piece, and what its body must be from end to end."""
+"""Name -> kind of the piece, and the pattern that its whole body must match."""
 
 PLAIN: Mapping[str, tuple[str, str]] = {"lines and columns": ("control", r"[\n\t]")}
-"""What commands print that show no screen."""
+"""The output of commands that show no screen."""
 
 _UNSEEN = re.compile(f"[{HIDDEN}]")
 _JOINED = re.compile("(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d")

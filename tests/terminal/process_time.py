@@ -1,8 +1,8 @@
 """Duration of something in processes, without the time they waited for a processor because of other programs.
 
 The kernel counts for each thread how long it was ready to run and had to wait; that is subtracted from the wall-clock
-time, so that a promise in seconds can be tested on a busy machine too. What a process itself computes or sleeps counts
-in full.
+time, so that a promise in seconds can be tested on a busy machine too. The time that a process itself computes or
+sleeps counts in full.
 """
 
 from __future__ import annotations

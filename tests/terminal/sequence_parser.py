@@ -18,7 +18,7 @@ class Piece(NamedTuple):
     """One unit of the output: its kind, all of its text, and where it began."""
 
     kind: str
-    """text, control, escape, csi, osc, dcs, sos, pm, apc, or broken: begun and never rightly ended."""
+    """text, control, escape, csi, osc, dcs, sos, pm, apc, or broken: begun but never properly ended."""
 
     whole: str
     at: int
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
         if self.kind not in {"csi", *_STRINGS.values()}:
             return self.whole
         if self.whole[0] != "\x1b":
-            return ""  # begun by a C1 control: nothing that may be said so
+            return ""  # begun by a C1 control, which is never allowed
         return self.whole[2:] if self.kind == "csi" else re.sub(r"(?:\x07|\x9c|\x1b\\)\Z", "", self.whole[2:])
 
 

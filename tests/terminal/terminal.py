@@ -40,7 +40,7 @@ KEYS = {
 
 
 PATIENCE = 60.0
-"""Seconds until a test gives up: on a busy machine the import of a model's library alone may take half of them."""
+"""Seconds until a test gives up: on a busy machine, importing a model's library alone may take half of that."""
 
 
 class Terminal:
@@ -108,7 +108,7 @@ class Terminal:
             self.process.send(_bytes(key))
 
     def never_ask(self) -> None:
-        """Confirm the mode that never asks, as a user does who has read what it means."""
+        """Confirm the mode that never asks, like a user who has read its meaning."""
         self.wait_for("y Never ask")
         self.press("y")
         self.wait_until(lambda screen: "y Never ask" not in screen, "the mode to be confirmed")

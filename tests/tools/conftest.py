@@ -20,5 +20,5 @@ def project(tmp_path: Path, editor: Editor) -> Path:
 
 @pytest.fixture
 def mark() -> str:
-    """Return an argument of `sleep` that no other process has."""
+    """Return an argument for `sleep` that no other process has."""
     return f"9{uuid.uuid4().int % 10**9}"

@@ -8,8 +8,8 @@ A plan has one step per line; blank lines and lines that begin with `#` are igno
     workbench.a.b:name -> other                       rename a top-level name in every file, before any merge
 
 Imports, dotted names in strings, guides and `pyproject.toml`, and paths such as `workbench/a/b.py` are rewritten in
-every tracked file. `from package import module` keeps the local name it had. What cannot be decided here (two merged
-modules that define or import one name differently) stops the script before anything is written.
+every tracked file. `from package import module` keeps the local name it had. A conflict (two merged modules that define
+or import one name differently) stops the script before anything is written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 
 _QUOTED_TYPE = re.compile(r'"[\w\[\], |.]+"')
 _DONE = "\x00"
-"""Stands before a new name until all old ones are replaced, as a new one may be another's old one."""
+"""Marks a new name until all old ones are replaced, because a new name may be the old name of another module."""
 SUFFIXES = {".py", ".md", ".toml", ".tcss", ".yaml", ".yml"}
 
 
@@ -82,7 +82,7 @@ def read_plan(text: str, modules: set[str]) -> Plan:
 
 
 class Rewriter:
-    """Rewrites what names a module in one text."""
+    """Rewrites the names of modules in one text."""
 
     def __init__(self, moves: dict[str, str], packages: set[str]) -> None:
         self._moves = {old: new for old, new in moves.items() if old != new}
@@ -286,7 +286,7 @@ def merged(sources: list[str], texts: dict[str, str]) -> str:
 
 
 def move_files(plan: Plan, modules: dict[str, Path], packages: set[str]) -> None:
-    """Move the files of a plan and name the packages that still want an `__init__`."""
+    """Move the files of a plan and print the packages that still need an `__init__`."""
     missing = set()
     for old, new in plan.moves.items():
         if old in modules and old != new:

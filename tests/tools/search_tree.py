@@ -19,7 +19,7 @@ from tests.tools.shells import eventually, processes
 RIPGREP_OR_NOT = (True, False) if shutil.which("rg") else (False,)
 """The ways to search there are on this machine."""
 HANGS = f"7655.{os.getpid()}"
-"""What a ripgrep that hangs has as its argument."""
+"""The argument of a ripgrep that hangs."""
 WAYS = [pytest.param(ripgrep, id="ripgrep" if ripgrep else "python") for ripgrep in RIPGREP_OR_NOT]
 
 
@@ -42,7 +42,7 @@ def write(directory: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def fake_ripgrep(directory: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
-    """Put a ripgrep on PATH that lists a file of its own, then waits for each ignore file, as the real one does."""
+    """Put a fake ripgrep on PATH that lists one file, then waits for each ignore file, like the real one."""
     script = f"#!/bin/sh\nprintf '{named}'\nfind . -name '.*ignore' -exec cat {{}} +\n"
     write(directory, {"bin/rg": script})
     (directory / "bin/rg").chmod(0o755)

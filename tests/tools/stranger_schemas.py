@@ -127,4 +127,4 @@ SCHEMAS: dict[str, Any] = {
     **{f"named-{name}-true": with_properties(**{name: True}) for name in KEYWORDS},
     **{f"named-{name}-inside": _a(with_properties(**{name: {"type": "array", "items": STRING}})) for name in KEYWORDS},
 }
-"""All of them describe an object, or can be read so."""
+"""All of them describe an object, or can be read as if they did."""

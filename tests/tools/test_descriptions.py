@@ -28,7 +28,7 @@ def tokens(monkeypatch):
     package = importlib.util.find_spec("litellm")
     assert package is not None
     directory = Path(package.submodule_search_locations[0]) / "litellm_core_utils/tokenizers"
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(directory))  # what it would fetch is there
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(directory))  # the data that it would fetch is cached
     return lambda text: len(tiktoken.get_encoding("cl100k_base").encode(text))
 
 
@@ -36,7 +36,7 @@ def test_short_descriptions_of_all_tools_stay_under_1024_tokens(tools, tokens):
     short = [tool.to_openai_tool(short=True)["function"]["description"] for tool in tools]
     assert tokens("\n".join(short)) < 1024
     assert tokens("\n".join(short)) < tokens("\n".join(tool.description for tool in tools))
-    assert all(len(text) <= 1024 for text in short)  # characters: more is refused by some
+    assert all(len(text) <= 1024 for text in short)  # characters; some providers refuse longer ones
 
 
 def test_security_risk_and_summary_come_first_and_read_only_tools_have_only_a_summary(tools):

@@ -1,4 +1,4 @@
-"""Whatever a file holds: an edit changes its own place only, or nothing at all, and undo restores every byte."""
+"""Whatever a file contains, an edit changes only its own place or nothing at all, and undo restores every byte."""
 
 import tempfile
 from pathlib import Path
@@ -105,7 +105,7 @@ class Edits(RuleBasedStateMachine):
     @invariant()
     def the_file_is_the_last_version(self) -> None:
         assert self.now == self.versions[-1]
-        del self.versions[:-11]  # ten can be taken back
+        del self.versions[:-11]  # ten can be undone
 
     def teardown(self) -> None:
         self.place.cleanup()

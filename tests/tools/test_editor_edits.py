@@ -267,7 +267,7 @@ def test_file_swapped_for_a_link_or_directory_after_the_preview_is_not_written(e
     file.unlink()
     file.symlink_to(other)
     (now,) = editor.preview("str_replace", file, old_str="def f", new_str="def h")
-    assert (preview.path, now.path) == (str(file), str(other))  # another file: what was decided does not hold for it
+    assert (preview.path, now.path) == (str(file), str(other))  # another file, to which the decision does not apply
     file.unlink()
     file.mkdir()
     assert "is a directory" in editor.refused("str_replace", file, old_str="def f", new_str="def h")

@@ -172,7 +172,7 @@ def test_a_character_that_would_come_back_as_another_is_refused(editor, project)
 
 @pytest.mark.parametrize("has_state", [True, False], ids=["restarted", "running"])
 def test_the_encoding_stays_when_an_edit_removes_what_told_it(project, tmp_path, has_state):
-    """A file of ASCII that was in cp1251 before is written in cp1251, also after a restart."""
+    """An ASCII file that was in cp1251 before is written in cp1251, also after a restart."""
     path, state = project / "a.txt", tmp_path / "state"
     path.write_bytes("# Привет, мир\nx = 1\n".encode("cp1251"))
     editor = Editor(project, state)

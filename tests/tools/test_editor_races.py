@@ -124,9 +124,9 @@ def test_users_save_just_before_the_rename_is_kept(tmp_path: Path, monkeypatch, 
             saved(path, "own\n")
         done = exchange(entry, beside)
         if len(turns) == 1 and moment == "behind":
-            path.with_name(beside).write_text("own\n")  # who had the file open already
+            path.with_name(beside).write_text("own\n")  # an editor that already had the file open
         elif len(turns) == 2:
-            saved(path, "new\n")  # and once more while it is put back
+            saved(path, "new\n")  # and once more while it is restored
         return done
 
     monkeypatch.setattr(AnchoredEntry, "exchange", at_this_moment)

@@ -177,7 +177,7 @@ def test_sparse_file_of_two_gigabytes_is_refused(editor, project):
 
 
 def test_socket_is_refused(editor, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # its name may have no more than a hundred signs
+    monkeypatch.chdir(tmp_path)  # the name may have at most a hundred characters
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("s")
         assert "a socket" in editor.refused("view", tmp_path / "s")

@@ -1,4 +1,4 @@
-"""What a model may rely on when it uses the shell."""
+"""The guarantees on which a model may rely when it uses the shell."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,7 +112,7 @@ def test_end_of_an_unawaited_command_is_reported_with_the_next(bash: Bash, tmp_p
     go.touch()
     eventually(done.exists, "the command did not go on")
     seen = bash("echo next", timeout=20)
-    if seen.is_error:  # the prompt was not there yet
+    if seen.is_error:  # the prompt had not returned yet
         eventually(lambda: not bash("", timeout=10).timed_out, "the command did not end")
         return
     assert "late\n[The command completed with exit code 9.]" in seen.text

@@ -111,7 +111,7 @@ def test_process_that_steals_terminal_input_cannot_forge_an_answer(bash: Bash, t
     thief = 'while read -r -t 2 line; do forge <<< "$line"; done < $(tty)'
     (tmp_path / "thief").write_text(f"{FORGE}\n{thief.replace('$(tty)', '$1')}\n")
     bash("setsid bash thief $(tty) >/dev/null 2>&1 & sleep 0.2")
-    # What it takes never reaches bash, so that the command may not have run: it is then said to be still running.
+    # Input that it takes never reaches bash, so the command may not have run and is then reported as still running.
     seen = bash("sleep 0.1; false", timeout=4)
     assert seen.exit_code in (1, -1)
     assert bash("echo fine; (exit 6)", reset=True).exit_code == 6

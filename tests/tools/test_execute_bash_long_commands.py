@@ -159,7 +159,7 @@ def test_password_prompt_is_recognized_and_remains_one(bash: Bash, prompt: str) 
     quoted = prompt.replace("'", "'\\''")
     seen = bash(f"read -sp '{quoted}' p </dev/tty; echo got $p")
     assert "The user must decide" in seen.text
-    for _ in range(2):  # waiting does not make it an ordinary question
+    for _ in range(2):  # a password prompt stays one while the call waits
         bash("", timeout=0.05)
         refused = bash("guess", is_input=True, timeout=0.1)
         assert refused.is_error

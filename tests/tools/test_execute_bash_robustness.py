@@ -18,7 +18,7 @@ from workbench.tools.execute_bash.prompt import PromptDetector
 
 @pytest.fixture(scope="module")
 def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
-    """The shared shell; what is set here must still hold at the end of each test."""
+    """The shared shell; the settings made here must still hold at the end of each test."""
     shell = Bash(tmp_path_factory.mktemp("work"), no_change_timeout=20)
     shell("KEPT=kept; kept() { echo $KEPT; }")
     yield shell
@@ -30,7 +30,7 @@ def is_the_same_shell_afterwards(bash: Bash) -> Iterator[None]:
     pid = bash("true").metadata.pid
     yield
     seen = bash("kept; (exit 7)")
-    if seen.exit_code != 7:  # one test that fails does not take the others along
+    if seen.exit_code != 7:  # one failing test must not make the others fail
         bash("KEPT=kept; kept() { echo $KEPT; }", reset=True)
     assert (seen.output, seen.exit_code, seen.metadata.pid) == ("kept\n", 7, pid)
 
@@ -122,7 +122,7 @@ def test_question_from_the_shell_itself_takes_an_answer(bash: Bash) -> None:
 def test_pager_turns_its_page_and_is_left(bash: Bash) -> None:
     pager = shutil.which("less") or shutil.which("more") or "more"
     printed = until_printed(bash, "RETURN|7\n8\n", bash(f"seq 1 1000 | {pager}", timeout=1).output)
-    if "RETURN" in printed:  # less, about the terminal
+    if "RETURN" in printed:  # the message of `less` about the terminal
         printed = until_printed(bash, "7\n8\n", bash("ENTER", is_input=True, timeout=1).output)
     assert "1000" not in printed
     assert leave(bash, "q") == 0

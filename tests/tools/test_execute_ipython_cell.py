@@ -83,7 +83,7 @@ def test_magics_and_shell_lines_work_in_order(tool):
     seen = run(tool, "print('one')\n!echo two; echo three >&2\nprint('four')\nnames = !echo a b\nnames")
     assert seen.text == "one\ntwo\nthree\nfour\n['a b']"
     assert run(tool, "%%bash\necho from $0").text == "from bash"
-    assert "not defined" in run(tool, "ls").error  # no line is a command by its look
+    assert "not defined" in run(tool, "ls").error  # no line is taken for a command because of its look
     assert run(tool, ">>> !echo no").is_error
 
 
@@ -104,7 +104,7 @@ def test_pip_installs_for_this_session_not_for_the_workbench(tool, place):
     seen = run(tool, "import tiny_of_test\nprint(tiny_of_test.VALUE)\ntiny_of_test.__file__")
     assert seen.text.startswith("42\n"), seen.text
     assert "/cells/packages/" in seen.text or "ohw-cells-" in seen.text
-    for command in ("uninstall", "uninstall -y", "-q uninstall"):  # only ever what the session itself installed
+    for command in ("uninstall", "uninstall -y", "-q uninstall"):  # only packages that the session itself installed
         seen = run(tool, f"%pip {command} --dry-run tiny-of-test ipython-pygments-lexers")
         assert "- ipython-pygments-lexers" not in seen.text
 

@@ -37,7 +37,7 @@ _PROGRAMS = (".program", ".kernel", ".worker")
 
 
 def public_classes() -> dict[str, str]:
-    """The classes of the four kinds in all modules of tools, each with its module."""
+    """Return the classes of the four kinds in all modules of tools, each with its module."""
     classes = {}
     for module in pkgutil.walk_packages(workbench.tools.__path__, "workbench.tools."):
         if not module.name.endswith(_PROGRAMS):

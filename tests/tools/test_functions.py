@@ -36,7 +36,7 @@ CIRCLE["circle"] = CIRCLE
 
 
 class Client:
-    """Something that a program has, and no model can send."""
+    """An object of a program that no model can send."""
 
 
 class Place(BaseModel):

@@ -271,7 +271,7 @@ def test_interrupt_ends_a_hanging_search(tmp_path, monkeypatch):
     assert "interrupted" in interrupted(tool, tmp_path, monkeypatch).text
     assert not processes(HANGS)
     monkeypatch.undo()
-    assert call(tool, pattern="*.py").found == 1  # the next search is not touched by it
+    assert call(tool, pattern="*.py").found == 1  # the next search is not affected
 
 
 def test_walk_without_ripgrep_ends_with_the_search(tmp_path):

@@ -11,7 +11,7 @@ from tests.tools.shells import eventually, processes
 from workbench.tools import ArgumentError, GrepTool, ToolContext
 
 ENDLESS = "(a|aa)+(?!c)b"
-"""Tries every way to cut a row of a."""
+"""A pattern that tries every way to split a run of `a`."""
 
 
 @pytest.fixture(params=WAYS)
@@ -300,7 +300,7 @@ def test_interrupt_ends_an_endless_pattern(tmp_path):
     eventually(_workers, "the search process runs")
     tool.executor.interrupt()
     thread.join(30)
-    assert time.monotonic() - began < 45  # and not the 60 s it had
+    assert time.monotonic() - began < 45  # and not the 60 s of its limit
     assert results[0].is_error
     assert "interrupted" in results[0].text
     eventually(lambda: not _workers(), "the search process is gone")

@@ -79,7 +79,7 @@ def test_icon_fills_one_cell(sign):
 
 
 class Careless(ToolDefinition):
-    """Gives whatever `shown` is as its presentation."""
+    """Returns `shown`, whatever it is, as its presentation."""
 
     shown: object = None
 

@@ -206,7 +206,7 @@ def test_any_simple_schema_survives_a_round_trip(properties):
 
 
 class Client:
-    """Something that a program has, and no model can send."""
+    """An object of a program that no model can send."""
 
 
 class Inner(Schema):
@@ -216,7 +216,7 @@ class Inner(Schema):
 
 
 class Unsendable(Action):
-    """Arguments beside others that a program sets."""
+    """Arguments of a model beside others that only a program can set."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     words: str
@@ -234,7 +234,7 @@ class Required(Action):
 
 
 class RequiredInside(Action):
-    """The same, inside another one."""
+    """Such an argument inside another one."""
 
     inner: Required | None = None
 

@@ -119,7 +119,7 @@ def test_exported_schema_accepts_exactly_what_the_schema_accepts(pair):
     jsonschema.Draft202012Validator.check_schema(exported)
     if is_valid(document, exported):
         assert is_valid(document, schema)
-    document_without_null = without_null(document)  # what optional is left out, not null
+    document_without_null = without_null(document)  # optional values are omitted, not null
     if document_without_null == document and is_valid(document, schema):
         assert is_valid(document, exported)
 

@@ -60,7 +60,7 @@ def grow(directory: Path, *trees) -> None:
             try:
                 write(directory, {name: content})
             except OSError:
-                continue  # a file where another one needs a directory
+                continue  # a file at a path that another one needs as a directory
 
 
 def in_all_ways(tool, **arguments):

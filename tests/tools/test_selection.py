@@ -315,7 +315,7 @@ class Free:
 
 
 def make(conv_state: object, size: int = 1, made: Free | None = None, **more: Any) -> list[Any]:
-    """A factory with a parameter that no settings file can hold."""
+    """A factory with a parameter that no settings file can express."""
     return [conv_state, size, made, more]
 
 

@@ -84,7 +84,7 @@ def check_exports(schema: Any) -> None:
         described = described_for(model, tool)
         sent = mapped(model, described)
         if model.startswith("gemini"):
-            # Nothing is left for litellm to correct: what the model is told is what was meant.
+            # Nothing is left for litellm to correct, so the model gets the intended schema.
             assert sent == described["function"]["parameters"]
             assert all(set(part) <= GEMINI_KEYS for part in gemini_parts(sent))
             assert all("type" in part or "anyOf" in part for part in gemini_parts(sent))

@@ -64,7 +64,7 @@ def picture(monkeypatch, request, _time_stands_still):
     The app of the small picture is then drawn at odd sizes too; it has to survive all of them.
     """
     monkeypatch.setattr(pytest_textual_snapshot, "SVGImageExtension", GoldenPicture)
-    monkeypatch.setattr(quiet_time, "QUIET", 0.0)  # a question in a picture takes keys at once
+    monkeypatch.setattr(quiet_time, "QUIET", 0.0)  # a question in a picture accepts keys at once
     snap_compare = request.getfixturevalue("snap_compare")
 
     def compare(app, look, show):

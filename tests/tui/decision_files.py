@@ -13,7 +13,7 @@ MODE = 'mode "Ask (medium+)"'
 
 
 def act(name: str, tool: str, risk: Any, by: Any, rule: str, asked_by: str = "", /, **arguments: Any) -> list[Any]:
-    """The events of one action up to its decision; a name that ends in "!" is denied, one in "~" edited."""
+    """Return the events of one action up to its decision; a name that ends in "!" is denied, one in "~" edited."""
     fields: dict[str, Any] = {"verdict": "rejected" if name.endswith("!") else "approved"}
     if name.endswith("~"):
         fields = {"verdict": "edited", "edited": {**arguments, "command": "git push --dry-run"}}
@@ -25,7 +25,7 @@ def act(name: str, tool: str, risk: Any, by: Any, rule: str, asked_by: str = "",
 
 
 def decisions() -> list[Any]:
-    """Decisions by you, by rules and by the mode."""
+    """Return decisions by the user, by rules and by the mode."""
     edit = {"path": "/home/ada/code/calc/src/calc.py", "command": "str_replace", "old_str": "y", "new_str": "x"}
     return [
         *act("a", "execute_bash", "LOW", "mode", MODE, command="ls -la src"),
@@ -39,12 +39,12 @@ def decisions() -> list[Any]:
 
 
 def keep_decided(name: str, *, at: datetime = START, **fields: Any) -> None:
-    """A session with such decisions."""
+    """Store a session with such decisions."""
     keep(name, f"The task of {name}", *decisions(), at=at, **fields)
 
 
 def keep_all_kinds() -> None:
-    """Two sessions, one of a sub-agent, and one that is damaged."""
+    """Store two sessions, one of a sub-agent, and one that is damaged."""
     keep_decided("s1")
     step = [
         ev.DelegateStep(action_id="h", agent="tester", session="s1-tester", event=event)

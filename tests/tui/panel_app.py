@@ -35,7 +35,7 @@ class PanelApp(App[None]):
         self.chosen: list[str] = []
 
     def get_default_screen(self) -> LowLatencyScreen:
-        return LowLatencyScreen(id="_default")  # as the main screen is one
+        return LowLatencyScreen(id="_default")  # like the main screen
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variable_defaults(getattr(self, "dark", True))

@@ -90,7 +90,7 @@ ODD_SIZES = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3), (300,
 async def bears_every_size(pilot: Pilot[Any]) -> None:
     """Draw what the app shows at very small and very large sizes."""
     for size in ODD_SIZES:
-        await pilot.resize_terminal(*size)  # and lets the app work until it has drawn
+        await pilot.resize_terminal(*size)  # waits until the app has drawn
         assert pilot.app.size == size
     assert pilot.app.is_running
 
@@ -106,7 +106,7 @@ def strips_on(app):
 
 
 async def at_rest(pilot) -> None:
-    """Wait until nothing is laid out, written or coloured any more: nothing changes for 0.1 s."""
+    """Wait until layout, output and styling are finished: nothing has changed for 0.1 s."""
     last, same = [], 0
 
     def unchanged() -> bool:
@@ -121,7 +121,7 @@ async def at_rest(pilot) -> None:
 
 
 async def drawn(pilot) -> None:
-    """Wait until what is behind a modal is drawn too: several whole pictures in a row are the same."""
+    """Wait until the screens behind a modal are drawn too: several whole pictures in a row are the same."""
     last, same = [], 0
     app = pilot.app
 

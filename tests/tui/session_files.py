@@ -17,7 +17,7 @@ from workbench.session.storage.store import Store
 
 
 def keep(name: str, title: str, *more: Any, at: datetime = START, **fields: Any) -> Path:
-    """Store a session in which that was said, followed by more messages."""
+    """Store a session whose first message is the title, followed by more messages."""
     path = session_path(Locations.from_environment(), name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     values = {"id": name, "workspace": "/home/ada/code/calc", "model": "m", "mode": "ask", **fields}

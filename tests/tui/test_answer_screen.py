@@ -1,4 +1,4 @@
-"""The card of a question of the agent: what it shows, which answers it accepts, and which keys it leaves alone."""
+"""The card of the agent's question: its content, the answers it accepts, and the keys it does not handle."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ async def test_withdrawn_question_closes_and_its_draft_is_kept() -> None:
         assert await until(pilot, lambda: app.results == [Later("x", aside=True)])
 
 
-# On the main screen
+# The card on the main screen.
 
 
 def asked(*questions: dict[str, object]) -> Script:
@@ -271,7 +271,7 @@ async def test_text_typed_while_the_card_opens_goes_to_the_prompt(
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         with monkeypatch.context() as patch:
-            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the user is not
+            patch.setattr(quiet_time, "QUIET", 1e9)  # so that a slow machine does not count as a slow user
             client.bring(script.events[-1])
             await opened(pilot)
             await pilot.press(*"1 moment", "enter", *"2")

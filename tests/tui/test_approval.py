@@ -1,4 +1,4 @@
-"""The approval modal: what it shows, which keys it accepts as an answer, and what it never does."""
+"""The approval modal: its content, the keys it accepts as an answer, and actions it never takes."""
 
 from __future__ import annotations
 

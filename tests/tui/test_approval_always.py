@@ -1,4 +1,4 @@
-"""`a`: what to allow, how broadly and where, is shown before it is saved, and only if the action was seen whole."""
+"""`a` shows what to allow, how broadly and where, before saving it, and only if the whole action was seen."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def diff(app: ScreenApp) -> DiffView:
 
 
 async def seen(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
-    """Scroll until everything was in sight and answers are accepted."""
+    """Scroll until everything has been in sight and answers are accepted."""
     await arm(pilot, app, clock)
     await pilot.press("end", "end")
     await until(pilot, lambda: "you have not seen" not in keys_shown(app), "seen to its end")
@@ -218,7 +218,7 @@ async def test_keys_typed_right_after_opening_the_editor_are_in_the_text() -> No
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
         for key in ("e", "a", "y", "n"):
-            app.post_message(events.Key(key, key))  # all before the first is worked off
+            app.post_message(events.Key(key, key))  # all of them before the first is handled
         await until(pilot, lambda: getattr(question(app).box.editor, "text", "") == "ayntrue")
         assert app.results == []
 

@@ -49,7 +49,7 @@ class Layered(Screen[None]):
 
 
 def drawn(lines) -> list[list[tuple[str, object]]]:
-    """Return each cell's letter and style, however the line is split into segments."""
+    """Return the character and style of each cell, independent of the segments."""
     return [
         [(letter, segment.style) for segment in Strip.join(line.values()) for letter in segment.text] for line in lines
     ]
@@ -122,7 +122,7 @@ async def test_long_session_equals_textuals_painting(tmp_path):
         ours, theirs = drawn_by_both(app.screen._compositor)
         assert ours == theirs
         assert gc.get_freeze_count() > 1_000
-    assert gc.get_freeze_count() == 0  # a process that goes on without the screen gives all of it back
+    assert gc.get_freeze_count() == 0  # a process that continues without the screen frees all of it
 
 
 def test_frozen_objects_are_freed_when_another_session_is_opened():
@@ -130,7 +130,7 @@ def test_frozen_objects_are_freed_when_another_session_is_opened():
         def __init__(self) -> None:
             self.me = self
 
-    gc.disable()  # or it might be found before it is set aside
+    gc.disable()  # otherwise it might be found before it is put aside
     gone = weakref.ref(Node())
     garbage_collection.freeze()
     gc.enable()

@@ -214,7 +214,7 @@ async def test_streamed_frame_is_laid_out_once(end: str):
             app.take(live.TextDelta(text="many words of one piece " * 40 + f"end-{number}{end}"))
             await until(pilot, lambda: any(f"end-{number}" in line for line in screen_lines(app)))  # noqa: B023
 
-        assert 8 <= len(layouts) <= 8 + 3  # what came before may still have been on its way
+        assert 8 <= len(layouts) <= 8 + 3  # earlier updates may still have been pending
 
 
 async def test_streaming_waits_for_frames_of_keys_but_not_forever(monkeypatch):
@@ -223,7 +223,7 @@ async def test_streaming_waits_for_frames_of_keys_but_not_forever(monkeypatch):
         app.take(live.TextDelta(text="begun "))
         await until(pilot, lambda: any("begun" in line for line in screen_lines(app)))
 
-        monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 0.0)  # the user types on
+        monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 0.0)  # the user continues typing
         app.take(live.TextDelta(text="and gone on"))
         await until(pilot, lambda: any("gone on" in line for line in screen_lines(app)))
         assert "begun and gone on" in app.query_one(AgentText).item.text

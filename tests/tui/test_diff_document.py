@@ -22,7 +22,7 @@ from workbench.view.diff.lines import Lexed, cut_cells, line_cells, paint_line, 
 from workbench.view.diff.rows import DiffRow
 
 steady = settings(deadline=None, derandomize=True, max_examples=150)
-# Few different lines, so that texts share some; odd ends, wide signs and controls among them.
+# Only a few different lines, so that texts share some; with odd line ends, wide characters and controls.
 LINE = st.sampled_from(["", "a", "b", "    a", "}", "x\ty", "end\r", "日本", "\u202eabc", "a   b", "\x1b[31m"])
 TEXT = st.one_of(
     st.none(),

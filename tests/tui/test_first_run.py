@@ -42,7 +42,7 @@ def where(tmp_path, monkeypatch):
 
 
 def first_app(where, found, **more):
-    """Return an app without a model; what it starts is recorded in the list."""
+    """Return an app without a model; the sessions that it starts are recorded in the list."""
     started = []
     book = SettingsModel(where, Settings(), {})
 
@@ -62,7 +62,7 @@ def at_server(server, **more) -> Way:
 
 
 async def ready(pilot, row: str = "Demo") -> FirstRunScreen:
-    """Wait until the screen lists what was found and accepts enter; return it."""
+    """Wait until the screen lists the models found and accepts enter; return the screen."""
     app = pilot.app
     await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen) and row in text_on(app))
     await wait_until(pilot, lambda: "Looking for" not in text_on(app))
@@ -71,7 +71,7 @@ async def ready(pilot, row: str = "Demo") -> FirstRunScreen:
 
 
 async def chosen(pilot, row: str) -> None:
-    """Choose a row, and wait until what it leads to accepts enter."""
+    """Choose a row, and wait until the form that it opens accepts enter."""
     screen = pilot.app.screen
     number = next(at for at, way in enumerate(screen._rows) if way.title.startswith(row))
     rows = screen.query_one("#first-rows", OptionList)
@@ -369,7 +369,7 @@ async def test_no_key_or_paste_reaches_the_prompt_behind(where, memory_keyring, 
 
 
 async def test_enter_that_was_typed_ahead_calls_nothing(where, monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)  # the letters are never long ago
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)  # so the letters always count as recent
     held = threading.Event()
     app, started = first_app(where, lambda: (held.wait(30) and [WORKS]) or [WORKS])
     async with app.run_test(size=(80, 24)) as pilot:

@@ -74,7 +74,7 @@ async def test_size_that_changes_during_a_batch_is_painted_after_it(change: Call
             app._begin_batch()
         await change(pilot)
         later = asyncio.Event()
-        app.screen.call_later(later.set)  # what was put off until the queue is empty has had its turn
+        app.screen.call_later(later.set)  # work deferred until the queue is empty has run
         await asyncio.wait_for(later.wait(), 10)
         assert app.painted == []
         for _ in range(batches):

@@ -1,4 +1,4 @@
-"""Help: each guide page is a topic, and every key of what has the focus is listed, on every kind of screen."""
+"""Help: each guide page is a topic, and every key of the focused widget is listed, on every kind of screen."""
 
 import re
 from pathlib import Path

@@ -124,7 +124,7 @@ def test_first_screenful_knows_the_totals_of_the_whole_session(long_log, least):
     ends = whole.items[-len(state.items) :]
     assert [without_run(item) for item in state.items] == [without_run(item) for item in ends]
     unread = [item for item in state.items if isinstance(item, NoticeItem) and item.run is not None]
-    assert len(unread) <= 1  # only the first of the runs may have begun before
+    assert len(unread) <= 1  # only the first of the runs may have begun earlier
     assert not any(item.facts or item.has_changes for item in unread)
 
 
@@ -164,7 +164,7 @@ def test_short_and_damaged_sessions_are_read_at_once(tmp_path):
 
 class FileClient(FakeClient):
     held = 0
-    """So many events are there when it is opened, and no part of them is left out; 0: all of the file."""
+    """The number of events in the file when it is opened, of which no part is omitted; 0 means all of the file."""
 
     def __init__(self, path: Path, least: int) -> None:
         super().__init__()

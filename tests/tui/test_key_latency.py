@@ -58,7 +58,7 @@ async def test_change_by_a_key_is_painted_alone_and_at_once():
             await pilot.press("x")
             return painted(screen, area)
 
-        while not await typed():  # on a busy machine a key may be taken in late
+        while not await typed():  # on a busy machine a key may be read late
             assert not screen.painted
         assert "x" in area.text
 

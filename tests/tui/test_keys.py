@@ -76,7 +76,7 @@ def test_guide_names_existing_bindings():
 
 PACKAGE = Path(__file__).parents[2] / "workbench"
 FIXED = {"y", "n", "a", "Y", "Enter", "Tab", "1"}
-"""Keys in hints that are the widgets' own or those of answers, and are no one's to change."""
+"""Keys in hints that belong to the widgets or to answers, and cannot be changed."""
 
 
 def strings(node: ast.AST):

@@ -1,4 +1,4 @@
-"""Growing widgets get the room they need, whatever else changes at the same moment."""
+"""Growing widgets get the space they need, whatever else changes at the same moment."""
 
 from __future__ import annotations
 

@@ -371,7 +371,7 @@ async def test_screen_without_a_model_says_how_to_set_one_and_keeps_the_text():
         await wait_until(pilot, lambda: "No model configured" in text_of(app, Welcome))
         assert "--model" in text_of(app, Welcome)
         assert "F9" in text_of(app, Welcome)
-        assert text_of(app, Activity) == ""  # nothing is being started
+        assert text_of(app, Activity) == ""  # no session is being started
         await pilot.press("shift+tab")
         await wait_until(pilot, lambda: "/demo" in str([note.message for note in app._notifications]))
         app.clear_notifications()

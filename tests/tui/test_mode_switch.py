@@ -1,4 +1,4 @@
-"""The mode key and the modes by name: which is in force, from when on, and which is confirmed first."""
+"""The mode key and the modes by name: which one is in force, from what time on, and which one must be confirmed."""
 
 import asyncio
 import time
@@ -143,7 +143,7 @@ async def test_key_read_after_a_stall_confirms_nothing(monkeypatch):
         await wait_until(pilot, lambda: app.state.session_id)
         await app.run_action("mode('never')", app.screen)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.has_begun)
-        time.sleep(1.8)  # the whole process: nobody reads the terminal
+        time.sleep(1.8)  # the whole process is blocked, so nothing reads the terminal
         app.post_message(events.Key("y", "y"))
         await pilot.pause(0.3)
         assert isinstance(app.screen, NeverAskScreen)

@@ -168,7 +168,7 @@ OPENAI = Way("openai/NAME", "paste a key…", title="OpenAI")
 
 @pytest.fixture
 def listed(monkeypatch):
-    """What providers answer by their name; each is asked in a thread."""
+    """The answers of providers by name; each is called in a thread."""
     answers = {"anthropic": ModelList(("claude-sonnet-4-5", "claude-haiku-4-5", "[/evil]\x1b[31m"), 200)}
     monkeypatch.setattr(providers, "models_of", lambda way, key: answers[way.provider])
     return answers

@@ -278,7 +278,7 @@ def test_side_by_side(look, directory, picture):
 
 @in_each_look
 def test_asked_again(look, directory, picture):
-    """The file changed outside the hunks while the question was open, and one of two skipped hunks is another now."""
+    """The file changed outside the hunks while the question was open, and one of two skipped hunks has changed."""
     events = an_edit()
     client, app = app_with(events, directory, look.theme)
 

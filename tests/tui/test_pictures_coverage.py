@@ -9,7 +9,7 @@ import pytest
 from tests.tui.conftest import SNAPSHOTS
 
 TABLE = {
-    # what it is: (its pictures, in snapshots/<area>/<state>-SIZE-THEME.svg, and words on each of them)
+    # description: (its pictures, in snapshots/<area>/<state>-SIZE-THEME.svg, and words on each of them)
     "main screen: nothing said yet": ("main/empty", ["What should we work on?"]),
     "main screen: example tasks and recent sessions": ("main/welcome", ["Example tasks", "Resolve the TODO"]),
     "main screen: no model set up": ("main/no_model", ["/demo"]),

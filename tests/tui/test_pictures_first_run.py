@@ -1,4 +1,4 @@
-"""Golden pictures of the first run: ways that were found, none, the form of a provider, what is wrong with it."""
+"""Golden pictures of the first run: detected models, no models, the form of a provider, and its errors."""
 
 import pytest
 

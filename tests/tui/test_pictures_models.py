@@ -109,7 +109,7 @@ def test_models(state, over, look, directory, monkeypatch, picture):
 
     async def show(pilot):
         await show_events(pilot, client, events)
-        client.bring(events[-1])  # with what it says of a wait
+        client.bring(events[-1])  # with its text about a wait
         await wait_until(pilot, lambda: app.state.work_detail == events[-1].detail)
         await at_rest(pilot)
         kind, words = over(app)

@@ -1,4 +1,4 @@
-"""Golden pictures of the Settings screen: at rest, with what is wrong in the file, and one setting being changed."""
+"""Golden pictures of the Settings screen: at rest, with errors in the file, and with one setting being changed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The question about a plan: when it opens, which key runs the plan in which mode, and what never approves it."""
+"""The question about a plan: when it opens, which key runs the plan in which mode, and which keys never approve it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages queued for the agent: shown above the prompt, taken back for editing, or dropped."""
+"""Messages queued for the agent: shown above the prompt, withdrawn for editing, or dropped."""
 
 from textual import events as keys
 

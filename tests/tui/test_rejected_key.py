@@ -40,7 +40,7 @@ def begun(model: str = "house") -> Script:
 
 
 def rejection(script: Script, *, fault: str = "key", model: str = "", detail: str = REJECTED) -> list:
-    """What the engine sends when the model's key is rejected."""
+    """Return the events that the engine sends when the model's key is rejected."""
     script.add(ev.RunEnded, reason="error", detail=detail, fault=fault, model=model)
     return [script.events[-1], live.EngineState(state="idle")]
 
@@ -186,7 +186,7 @@ async def test_form_stays_closed_while_something_is_typed_and_opens_on_enter(whe
 
 @asynccontextmanager
 async def opening_form(where, monkeypatch):
-    """Yield a pilot as the form has appeared but does not take keys yet."""
+    """Yield a pilot when the form has appeared but does not accept keys yet."""
     monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     script = begun()
     client = FakeClient(script.events)

@@ -1,4 +1,4 @@
-"""What the screen no longer shows is freed without the garbage collector: no reference cycle keeps it.
+"""Objects that the screen no longer shows are freed without the garbage collector: no reference cycle holds them.
 
 Each test is one cycle that Textual leaves behind and `textual_seam.free_without_collector` breaks.
 """
@@ -33,7 +33,7 @@ _TEXT = "Step **1** begins:\n\n- one\n- two\n\n```python\nx = 1\n```\n"
 
 @pytest.fixture
 def left() -> Iterator[list[Any]]:
-    """Yield a list that, once `gc.collect` is called, holds what only the collector would have freed."""
+    """Yield a list that, after `gc.collect`, contains the objects that only the collector could free."""
     gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)

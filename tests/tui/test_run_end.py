@@ -1,4 +1,4 @@
-"""The line below the agent's last words: how the run ended, what it changed, its time and its cost."""
+"""The line below the agent's last message: how the run ended, its changes, its time and its cost."""
 
 from __future__ import annotations
 

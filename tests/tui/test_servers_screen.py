@@ -1,4 +1,4 @@
-"""The Servers screen: a server's tools are approved by keys, and only those that were in sight."""
+"""The Servers screen: a server's tools are approved by keys, and only those that were visible."""
 
 import dataclasses
 

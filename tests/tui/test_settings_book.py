@@ -124,7 +124,7 @@ def test_saving_keeps_comments_order_and_the_settings_in_effect(where):
     expected = FILE.replace('"ask"', '"high"').replace("40", "55").splitlines()
     assert [line for line in text.splitlines() if line in expected and line] == [line for line in expected if line]
     assert taken[-1] is book.settings
-    assert (taken[-1].theme, taken[-1].from_flags) == ("nord", ("theme",))  # the command line still wins
+    assert (taken[-1].theme, taken[-1].from_flags) == ("nord", ("theme",))  # the command line still takes precedence
     after = load_settings(where, {})
     assert (after.max_steps, after.mode, after.max_cost, after.trusted) == (55, "high", 0.5, ("/a/b", "~/c"))
     assert after.max_observe == 40_000

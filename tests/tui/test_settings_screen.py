@@ -64,7 +64,7 @@ async def test_number_is_checked_while_typed_and_saved_with_the_comments(where):
         await pilot.press("u")
         await wait_until(pilot, lambda: "✓ removed from your file" in text_on(app))
         assert "max_steps" not in where.settings_file.read_text()
-        await pilot.press("escape")  # first every row again
+        await pilot.press("escape")  # first, every row is shown again
         await wait_until(pilot, lambda: "Asking" in text_on(app))
         await pilot.press("escape")
         await wait_until(pilot, lambda: isinstance(app.screen, MainScreen))
@@ -106,7 +106,7 @@ async def test_never_ask_mode_needs_a_second_press_and_escape_cancels(where, mon
         await opened(pilot, "when to ask before")
         await edited(pilot)
         app.screen.query_one(OptionList).highlighted = list(MODES).index("never")
-        await pilot.press("enter", "enter")  # the second comes too soon to be one
+        await pilot.press("enter", "enter")  # the second press comes too early to count
         await wait_until(pilot, lambda: "without a question" in text_on(app))
         assert isinstance(app.screen, SettingEdit)
         await pilot.press("escape")

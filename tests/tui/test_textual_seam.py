@@ -113,7 +113,7 @@ def private_names_used() -> set[str]:
                     names.add(node.name)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
                     names.add(node.value.rpartition(".")[2])
-    return names & private_names() - {"_modes"}  # a function of ours that Textual has a name for, too
+    return names & private_names() - {"_modes"}  # a function of ours with a name that Textual uses too
 
 
 def test_every_private_name_is_covered():
@@ -148,7 +148,7 @@ def test_each_entry_states_reason_upstream_and_fallback():
 
 
 def helpers(tree: ast.Module) -> dict[str, ast.AST]:
-    """Return the private functions of a module by name; an entry that calls one also uses what that one uses."""
+    """Return the private functions of a module by name; an entry that calls one also uses the names used in it."""
     return {node.name: node for node in tree.body if isinstance(node, Function) and node.name.startswith("_")}
 
 

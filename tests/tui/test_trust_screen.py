@@ -1,4 +1,4 @@
-"""The trust screen: "yes" counts only if pressed below text that had been in sight for a while."""
+"""The trust screen: "yes" counts only if it is pressed after the text has been visible for a while."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Vim's keys in the prompt: each does what it does in vim; none sends a message, answers a question or is lost."""
+"""Vim's keys in the prompt: each has the same effect as in vim; none sends a message, answers a question or is lost."""
 
 import pytest
 from hypothesis import given

@@ -13,7 +13,7 @@ from tests.tui.sample_session import WORKSPACE, Script
 from workbench.protocol import events as ev
 
 BEFORE_THE_SECOND_CUT = {(80, 24): 5, (120, 40): 24, (200, 60): 36}
-"""Named actions on the screen when every action had a card between blank lines, by the size of the screen."""
+"""The number of named actions on the screen, by its size, when every action still had a card between blank lines."""
 
 
 def busy_session(rounds: int = 12) -> Script:
@@ -47,7 +47,7 @@ async def test_a_screen_shows_half_as_many_actions_again(size: tuple[int, int]):
 
 
 async def test_prose_has_at_least_68_columns_at_120():
-    text = " ".join(["word"] * 13) + " end"  # 68 characters
+    text = " ".join(["word"] * 13) + " end"  # a text of 68 characters
     script = Script().start().user("Go.").answer(text)
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -1,4 +1,4 @@
-"""The welcome text: what is found in a directory, and what choosing it does."""
+"""The welcome text: the examples found in a directory, and the effect of choosing one."""
 
 from __future__ import annotations
 

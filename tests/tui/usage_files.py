@@ -12,7 +12,7 @@ from workbench.protocol import events as ev
 def call(
     cost: float | None = 0.05, model: str = "claude-sonnet-4-5", turn: int = 1, **tokens: int
 ) -> ev.ModelResponded:
-    """One answer of a model to a message."""
+    """Return one answer of a model to a message."""
     usage = ev.Usage(**{"input": 40_000, "output": 600, "cached": 30_000, **tokens})
     return ev.ModelResponded(
         response_id="r", model=model, text="Done.", usage=usage, cost=cost, latency=12.0, turn=turn
@@ -20,7 +20,7 @@ def call(
 
 
 def keep_spent() -> None:
-    """A session of today with two messages and a sub-agent, one of five days ago, and one of last year."""
+    """Store a session of today with two messages and a sub-agent, one of five days ago, and one of last year."""
     own = call(0.01, "gpt-5-mini")
     step = ev.DelegateStep(action_id="h", agent="tester", session="s1-tester", event=own, turn=2)
     second = [ev.UserMessage(text="And now the tests"), call(0.2, turn=2), step, call(0.1, turn=2)]

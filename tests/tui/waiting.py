@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 30.0
-"""Seconds; a machine that has other work to do takes some."""
+"""Seconds; a busy machine may need many of them."""
 
 
 async def until(pilot: Any, is_so: Callable[[], Any], what: str = "", *, every: float = 0.01) -> Any:

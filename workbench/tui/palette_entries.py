@@ -105,9 +105,8 @@ def _rank(query: str, entry: PaletteEntry) -> Rank | None:
     label = entry.label.lower().removeprefix("/")
     kind = _KINDS.index(entry.kind)
     fit = ranking(query)(label)
-    if fit is not None and (
-        fit[0] < _SCATTERED or entry.kind != "session"
-    ):  # scattered letters in a sentence mean nothing
+    # Scattered letters in a sentence mean nothing.
+    if fit is not None and (fit[0] < _SCATTERED or entry.kind != "session"):
         return fit[0], kind, len(label)
     text = f"{entry.kind} {label} {entry.words}".lower()
     return (_IN_WORDS, kind, len(label)) if all(word in text for word in query.lower().split()) else None

@@ -63,7 +63,7 @@ def _is_seen(command: tuple[str, ...], seen: list[list[Word]]) -> bool:
 
 
 def _fits(command: tuple[str, ...], words: list[Word]) -> bool:
-    """Return whether the words match in order, or at least each of them somewhere."""
+    """Return whether the words match in order, or at least each matches somewhere."""
     if command[0] == "COPROC":  # bash prints the name of a coprocess into a substitution, and reads it as a command
         command = command[1:]
     if command[0] != words[0].text:
@@ -78,7 +78,7 @@ def _fits(command: tuple[str, ...], words: list[Word]) -> bool:
 
 
 def _pattern(word: Word) -> str:
-    """Return a pattern for what bash may make of a word: any number of words where it is unknown."""
+    """Return a pattern for the words that bash may make of a word: any number of words where it is unknown."""
     if word.is_pattern or word.text == UNKNOWN or (UNKNOWN in word.text and not word.raw.startswith('"')):
         return r"(?:\n.*?)??" if word.is_pattern or word.text == UNKNOWN else r"(?:\n.*?)"
     text = _FILE_OF_PROCESS.sub("/dev/fd/63", word.text)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - rows of pieces are easier to read when they are not broken
-"""Random command lines of bash from a grammar: whatever may be around, inside and behind a command."""
+"""Random command lines of bash from a grammar: with everything that may be around, inside and after a command."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ class Grammar:
         return text
 
     def reckoning(self) -> str:
-        """Return a line that stores a subscript with a command in a variable, and one whose arithmetic evaluates it."""
+        """Return a line that stores a subscript with a command in a variable, and another one whose arithmetic
+        evaluates it.
+        """
         name, other = self._pick(VARIABLES), self._pick(VARIABLES)
         value = self._pick(
             ("'q[$(frob v)]'", '"q[\\$(frob v)]"', "'q['\\$'(frob v)]'", "$'q[\\x24(frob v)]'", "'q[`frob v`]'")

@@ -46,11 +46,11 @@ def commands_run(lines: Sequence[str], directory: Path) -> list[list[tuple[str, 
                           stderr=subprocess.DEVNULL) as running:  # fmt: skip
         try:
             running.wait(timeout=_LONGEST)
-        finally:  # whatever still waits for something ends with it
+        finally:  # processes that still wait for something end with it
             with suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
     found: list[list[tuple[str, ...]]] = [[] for _ in lines]
-    for file in sorted(log.iterdir()):  # one for each process, so that none writes into the record of another
+    for file in sorted(log.iterdir()):  # one record per process, so that none writes into another's
         found[int(file.name.partition("-")[0])] += _read(file.read_bytes())
     return found
 

@@ -90,7 +90,7 @@ def test_form_is_filled_and_submitted(tool, site, place):
     seen = use(tool, f"goto('{site.url()}')")
     assert not seen.is_error, seen.text
     assert (seen.url, seen.title) == (site.url(), "Order")
-    assert "geheim" not in seen.text  # what stands in a field for a password
+    assert "geheim" not in seen.text  # the content of a password field
     assert [part.type for part in seen.content] == ["text", "image"]
     assert seen.content[1].mime_type == "image/jpeg"
     assert base64.b64decode(seen.content[1].data).startswith(b"\xff\xd8")
@@ -109,7 +109,7 @@ def test_form_is_filled_and_submitted(tool, site, place):
     )
     assert not filled.is_error, filled.text
     assert filled.title == "letter.txt"
-    assert id_of(filled, "Name") == name  # ids stay as long as the page does
+    assert id_of(filled, "Name") == name  # IDs stay valid as long as the page
     sent = use(tool, f"click('{id_of(filled, 'Send')}')")
     assert sent.title == "Done"
     assert "/done?name=Adax&secret=geheim&size=large&file=letter.txt" in sent.text
@@ -169,7 +169,7 @@ def test_private_addresses_are_not_reached_even_by_redirects(tool, site):
     seen = use(tool, "goto('http://10.1.2.3/')")
     assert seen.is_error
     assert "10.1.2.3:80 was not reached" in seen.error
-    assert "`private` in [tools.browser])]" in seen.text  # no hint follows: to go there is what was refused
+    assert "`private` in [tools.browser])]" in seen.text  # no hint follows, because going there is what was refused
     assert seen.text.count("was not reached") == 1
     seen = use(tool, f"goto('{site.url('/away')}')")
     assert "10.1.2.3:80 was not reached" in seen.text
@@ -272,7 +272,7 @@ def test_local_server_gets_no_requests_from_other_sites_pages(tool):
         use(tool, f"click('{id_of(seen, 'Over')}')", "noop(300)")
         use(tool, f"goto('{other.url('/jump')}')")
         assert paths() == set()
-        assert use(tool, f"goto('{to}/link')").title == "Linked"  # the agent itself may
+        assert use(tool, f"goto('{to}/link')").title == "Linked"  # the agent itself may open it
         assert paths() - {"/favicon.ico"} == {"/link"}
 
 

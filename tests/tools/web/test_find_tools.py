@@ -160,7 +160,7 @@ def test_found_tools_survive_a_restart_and_run(tmp_path, monkeypatch):
     assert "my_thing57" not in [tool["function"]["name"] for tool in model.requests[0].tools]
     assert "my_thing57" in [tool["function"]["name"] for tool in model.requests[1].tools]
     assert "could not be called" in json.dumps(model.requests[2].messages[-1])
-    assert "‹secret WORD›\n.\n" in str(model.requests[3].messages[-1]["content"])  # neither told nor inherited
+    assert "‹secret WORD›\n.\n" in str(model.requests[3].messages[-1]["content"])  # neither mentioned nor inherited
     session.close()
     again = opened(where, settings, workspace, name, is_new=False)
     run(again, "go on")

@@ -62,7 +62,7 @@ def opened(directory: Path, made: dict[str, Any], **table: Any) -> Opened:
     (directory / "api.json").write_text(json.dumps(made))
     server = made["servers"][0]["url"] if made.get("servers") else ""
     if "://127.0.0.1" in server or "://localhost" in server:
-        table.setdefault("base_url", server)  # without it none of this machine is called
+        table.setdefault("base_url", server)  # without it, no address of this machine may be called
     return Opened(directory, document=str(directory / "api.json"), **table)
 
 
@@ -386,7 +386,7 @@ def test_changed_remote_document_is_not_used_before_approval(tmp_path, site, mon
         return capsys.readouterr().out
 
     assert list(serve(made).tools) == ["api_get"]
-    assert serve(other).notices == []  # nothing that a tool is made of
+    assert serve(other).notices == []  # nothing that defines a tool
     assert "as approved" in told("list")
     later = serve(changed)
     assert list(later.tools) == ["api_get"]
@@ -397,7 +397,7 @@ def test_changed_remote_document_is_not_used_before_approval(tmp_path, site, mon
     assert "DELETE /it is new" in told("changes")
     assert '+ "operationId": "wipe"' in told("changes")
     number = told("changes").split()[-1]
-    serve({**changed, "servers": [{"url": "https://elsewhere.test/"}]})  # behind the back of whoever looked
+    serve({**changed, "servers": [{"url": "https://elsewhere.test/"}]})  # after the user has looked
     for given_too in ([], [number]):
         assert main(["openapi", "approve", "api", *given_too]) == 2
         assert "changed since they were shown" in capsys.readouterr().err
@@ -406,7 +406,7 @@ def test_changed_remote_document_is_not_used_before_approval(tmp_path, site, mon
     assert "approved: api" in capsys.readouterr().out
     assert sorted(serve(changed).tools) == ["api_get", "api_wipe"]
     assert "api has no changes to approve" in told("approve")
-    assert sorted(serve(made).tools) == ["api_get", "api_wipe"]  # what is gone is not taken away silently either
+    assert sorted(serve(made).tools) == ["api_get", "api_wipe"]  # a removed operation is not dropped silently either
     assert serve(changed).notices == []
     assert main(["openapi", "changes", "none"]) == 2
     assert "which document? There are: api" in capsys.readouterr().err

@@ -74,9 +74,8 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
         _own_program(finder, name, bases, depth)
     else:
         _in_path(finder, name, bases, depth)
-    if (
-        not is_own or program in table.RECOGNIZED or is_tree_program(program, rest)
-    ):  # the arguments of the project's own scripts are not interpreted
+    # The arguments of the project's own scripts are not interpreted.
+    if not is_own or program in table.RECOGNIZED or is_tree_program(program, rest):
         _program_reads(finder, program, rest, bases, depth)
 
 

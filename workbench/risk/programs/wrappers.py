@@ -83,9 +83,8 @@ def _xargs(call: Call) -> None:
 
 def _exec(call: Call) -> None:
     strings = [word.text for word in call.words]
-    if not strings or (
-        call.redirects and len(strings) == 1 and strings[0].isdecimal()
-    ):  # the parser splits off a redirect's number
+    # The parser splits off a redirect's number.
+    if not strings or (call.redirects and len(strings) == 1 and strings[0].isdecimal()):
         call.raise_to("MEDIUM", "changes where the shell reads and writes")
         if strings in ([], ["0"]) and any(re.match("0?<", redirect) for redirect in call.redirects):
             call.raise_to("HIGH", Reason("gives the shell commands from elsewhere", Trait.RUNS))
