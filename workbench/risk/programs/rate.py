@@ -42,10 +42,11 @@ from workbench.risk.programs.git import rate_repository
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.reason import CANNOT_READ, RUNS_URL, UNKNOWN_COMMAND, Reason, Trait
-from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
+from workbench.risk.shell.call import Call, Spec, basename
 from workbench.risk.shell.control import called, lose_directory
 from workbench.risk.shell.grammar import prove
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command
+from workbench.risk.shell.word_paths import OUTPUTS
 from workbench.risk.shell.written_files import RUNNABLE, run_embedded, run_named, run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
