@@ -1,6 +1,7 @@
 """Tables in the agent's Markdown: every word of every cell is on the screen, at every width from 40 columns."""
 
 import re
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -143,3 +144,25 @@ async def test_long_line_of_code_wraps(width: int):
     async with app.run_test(size=(width, 40)) as pilot:
         await until(pilot, lambda: "word59" in text_on(app))
         assert [word for word in words if word not in text_on(app)] == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_every_word_of_a_table_in_an_answer_is_on_the_screen(seed: int):
+    draw = Random(seed)
+    columns, rows, words = draw.randint(1, 6), draw.randint(2, 6), draw.randint(1, 4)
+    # Each word has its place in it, so that no other cell can stand in for it.
+    table = [
+        [
+            [f"{number}.{row}.{column}.{draw.choice('abéß漢') * 3}" for number in range(words)]
+            for column in range(columns)
+        ]
+        for row in range(rows)
+    ]
+    lines = ["| " + " | ".join(" ".join(cell) for cell in row) + " |" for row in table]
+    lines.insert(1, "|" + "---|" * columns)
+    app = _Answer("\n".join(lines) + "\n")
+    async with app.run_test(size=(draw.randint(40, 200), 240)) as pilot:
+        await until(pilot, lambda: len(app.query(TableText)) == 1 and app.query_one(TableText).size.height)
+        await pilot.pause()
+        screen = text_on(app)
+        assert [word for row in table for cell in row for word in cell if word not in screen] == []
