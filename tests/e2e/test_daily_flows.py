@@ -14,7 +14,7 @@ from typing import Any
 from tests.e2e.test_modes import modes
 from tests.sandbox import Sandbox, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
-from workbench.protocol.events import ActionDecided, Event, HistoryCondensed, RunEnded, UserMessage
+from workbench.protocol.events import ActionDecided, Event, HistoryCondensed, RunEnded, SettingsChanged, UserMessage
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
@@ -235,9 +235,17 @@ def sent(day: Day) -> list[str]:
 
 def newest_log(sandbox: Sandbox) -> list[Event]:
     """Return the events of the session that was used last."""
-    newest = list_sessions(sandbox.locations)[0]
-    with Store.open(session_path(sandbox.locations, newest.id), readonly=True) as store:
+    return log_of(sandbox, list_sessions(sandbox.locations)[0].id)
+
+
+def log_of(sandbox: Sandbox, session_id: str) -> list[Event]:
+    with Store.open(session_path(sandbox.locations, session_id), readonly=True) as store:
         return list(store.events())
+
+
+def id_of(sandbox: Sandbox, title: str) -> str:
+    """Return the id of the session with this title."""
+    return next(each.id for each in list_sessions(sandbox.locations) if each.title == title)
 
 
 def expand_tool_output(day: Day) -> None:
@@ -390,12 +398,9 @@ def change_the_theme(day: Day) -> None:
 
 
 def change_a_setting(day: Day) -> None:
-    day.hands.command("/settings")
-    day.sees("Ask if unknown")
-    day.hands.press("/")
-    day.hands.word("unknown")
-    day.terminal.wait_until(lambda screen: "Stop loops" not in screen, "the rows to be filtered")
-    day.hands.press("enter")
+    day.hands.command("/settings unknown")
+    day.terminal.wait_until(lambda screen: "›  Ask if unknown" in screen, "the setting to be selected")
+    assert "Stop loops" not in day.terminal.text()
     day.hands.press("enter")
     day.sees("Enter Save")
     day.hands.press("down")
@@ -442,6 +447,10 @@ def switch_the_session(day: Day) -> None:
     day.hands.press("down")
     day.hands.press("enter")
     day.sees("look at the cart and the tax")
+    # The flags of the start were for the session that it began, which has had this model and mode ever since.
+    events = log_of(day.sandbox, id_of(day.sandbox, "a day at the ledger"))
+    assert not [event for event in events if isinstance(event, SettingsChanged) and (event.mode or event.model)]
+    assert "changed to" not in day.terminal.text()
 
 
 def plan_then_run(day: Day) -> None:
@@ -507,7 +516,7 @@ WRITING: Flows = (
     (see_the_cost, 2),
     (compact, 2),
     (change_the_theme, 3),
-    (change_a_setting, 8),
+    (change_a_setting, 6),
     (get_help_on_keys, 1),
     (export, 3),
     (rename, 4),
@@ -533,7 +542,8 @@ def test_a_day_of_writing_searching_and_changing_takes_few_keystrokes(sandbox: S
         play(day, WRITING)
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0
-    with Terminal(["resume"], 120, 34, sandbox.env, cwd=sandbox.project) as terminal:
+    again = ["resume", id_of(sandbox, "a day at the ledger")]
+    with Terminal(again, 120, 34, sandbox.env, cwd=sandbox.project) as terminal:
         day = Day(sandbox, terminal)
         day.sees("Session renamed to a day at the ledger")
         play(day, CHANGES)

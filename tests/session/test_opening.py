@@ -240,6 +240,25 @@ def test_stored_settings_are_ignored_with_another_key(where, tmp_path, monkeypat
     assert permissions_after(where, path) == ("medium", frozenset())
 
 
+FLAGS = {
+    "same model and mode": ({"model": "scripted/demo", "mode": "medium"}, []),
+    "another mode": ({"model": "scripted/demo", "mode": "plan"}, [("mode", "plan")]),
+    "limit of steps, set twice": ({"max_steps": 7}, [("max_steps", 7)]),
+}
+
+
+@pytest.mark.parametrize(("flags", "changes"), FLAGS.values(), ids=FLAGS)
+def test_only_flags_that_change_a_setting_are_logged(where, tmp_path, flags, changes):
+    path = write_session(where, tmp_path, UserMessage(text="go"), model="scripted/demo")
+    settings = Settings(**{"model": "scripted/demo", **flags}, from_flags=tuple(flags))
+    for _ in range(2):
+        open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None).close()
+    with Store.open(path, readonly=True) as store:
+        logged = [event for event in store.events() if isinstance(event, SettingsChanged)]
+    names = ("model", "mode", "max_steps")
+    assert [(name, value) for each in logged for name in names if (value := getattr(each, name)) is not None] == changes
+
+
 @pytest.mark.parametrize(("mode", "expected"), [("never", "never"), ("ask", "ask")])
 def test_mode_set_by_a_flag_applies(where, tmp_path, mode, expected):
     path = write_session(where, tmp_path, UserMessage(text="go"), SettingsChanged(mode="never"))

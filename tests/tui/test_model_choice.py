@@ -19,6 +19,7 @@ from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.settings import providers
 from workbench.tui.settings.providers import Way
 from workbench.tui.settings.settings_model import SettingsModel
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.app_session import AppSession
@@ -259,3 +260,73 @@ async def test_models_with_a_detected_key_are_listed_without_profiles(monkeypatc
         await typed(pilot, "/model")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
         assert "  anthropic/claude-sonnet-4-5" in rows(app)
+
+
+def completions(app) -> list[str]:
+    return [choice.label for choice in app.screen.query_one(Composer)._completer.choices]
+
+
+ROUTES = {
+    "of a provider": ("anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5"),
+    "at a server, which is saved first": ("openai/qwen3", "qwen3"),
+    "saved": ("deep", "deep"),
+}
+
+
+@pytest.mark.parametrize(("name", "used"), ROUTES.values(), ids=ROUTES)
+async def test_completion_of_a_model_lists_and_uses_what_the_picker_offers(listed, tmp_path, name, used):
+    client, where = conversation(), Locations.from_environment({"HOME": str(tmp_path)})
+    model = SettingsModel(where, load_settings(where, {}), {})
+    app = offering(client, ANTHROPIC, OPENAI, SERVER, settings_model=model)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press(*"/model", "space")
+        await wait_until(pilot, lambda: len(completions(app)) == 6)
+        assert completions(app)[:4] == ["fast", "deep", "anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5"]
+        app.screen.query_one(Prompt).text = f"/model {name}"
+        await pilot.press("enter")
+        assert await wait_until(pilot, lambda: client.commands == [("model", used)])
+        assert (model.settings.profile("qwen3").api_base == URL) == (used == "qwen3")
+
+
+async def test_completion_keeps_what_is_typed_and_selected_while_models_are_listed(listed, monkeypatch):
+    arrives = threading.Event()
+    monkeypatch.setattr(providers, "models_of", lambda way, key: arrives.wait(20) and listed[way.provider])
+    app = offering(conversation(), ANTHROPIC)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await pilot.press(*"/model", "space", *"e", "down")
+        assert completions(app) == ["deep"]
+        arrives.set()
+        await wait_until(pilot, lambda: len(completions(app)) > 1)
+        completer = app.screen.query_one(Composer)._completer
+        assert completer.chosen.label == "deep"
+        assert app.screen.query_one(Prompt).text == "/model e"
+
+
+async def test_models_of_the_server_that_the_session_uses_are_listed_with_its_key(monkeypatch, tmp_path):
+    asked = []
+
+    def models_of(way, key):
+        asked.append((way.api_base, key))
+        return ModelList(("second",), 200)
+
+    monkeypatch.setattr(providers, "models_of", models_of)
+    monkeypatch.setenv("OWN_KEY", "sk-own")
+    table = {"model": "openai/first", "api_base": URL, "api_key_env": "OWN_KEY"}
+    where = Locations.from_environment({"HOME": str(tmp_path)})
+    where.config.mkdir(parents=True)
+    lines = "".join(f'{name} = "{value}"\n' for name, value in table.items())
+    where.settings_file.write_text(f"[models.own]\n{lines}")
+    model = SettingsModel(where, load_settings(where, {}), {})
+    client = FakeClient(Script().start(model="own").user("Hi.").events)
+    app = workbench_app(client, set={"model": "own", "models": {"own": table}}, ways=lambda: (), settings_model=model)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: "own" in status_line(app))
+        await pilot.press(*"/model", "space")
+        await wait_until(pilot, lambda: completions(app) == ["own", "openai/second"])
+        assert asked == [(URL, "sk-own")]
+        await typed(pilot, "/model openai/second")
+        assert await wait_until(pilot, lambda: client.commands == [("model", "second")])
+        saved = model.settings.profile("second")
+        assert (saved.model, saved.api_base, saved.api_key_env) == ("openai/second", URL, "OWN_KEY")

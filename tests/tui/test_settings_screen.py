@@ -14,6 +14,7 @@ from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.settings import SettingEdit, SettingList, SettingsScreen
 from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.settings_model import SettingsModel
+from workbench.tui.widgets.prompt import Prompt
 
 FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'
 
@@ -42,6 +43,29 @@ async def opened(pilot, words: str = "") -> None:
 
 def is_back(app):
     return lambda: isinstance(app.screen, SettingsScreen)
+
+
+SEARCHES = {
+    "a name": ("max_steps", "max_steps"),
+    "a title, not an earlier description": ("theme", "theme"),
+    "a description": ("unrecoverable deletions", "mode"),
+    "nothing": ("no such words", None),
+}
+
+
+@pytest.mark.parametrize(("words", "name"), SEARCHES.values(), ids=SEARCHES)
+async def test_settings_command_with_words_selects_the_first_setting_that_it_names(where, words, name):
+    _, app = app_on(where)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        app.screen.query_one(Prompt).text = f"/settings {words}"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+        shown = app.screen.query_one(SettingList)
+        await wait_until(pilot, lambda: shown.current is not None or "No match" in text_on(app))
+        assert (shown.current and shown.current.entry.name) == name
+        assert app.screen.query_one(Input).value == words
+        assert app.screen.focused is shown
 
 
 async def test_number_is_checked_while_typed_and_saved_with_the_comments(where):

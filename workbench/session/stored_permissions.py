@@ -26,14 +26,16 @@ def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, 
     """
     notices = [_OTHER_URL.format(visible(url, lines=False))] if url else []
     if state.mode != NEVER and not state.rules:
-        session.set(**flags)
+        session.set(**_changes(flags, state))
         return notices
     written = permissions_in(path)
     if state.mode == NEVER and not written.is_mode_signed and "mode" not in flags:
         flags = {**flags, "mode": Settings().mode}
         mode = MODE_NAMES[NEVER]
         notices.append(f"the mode {mode} in the session file was not written by ohw and is ignored; /mode never")
-    session.set(**flags)
+    # An unsigned mode that a flag names is stored again, and thereby signed.
+    is_confirmed = state.mode == NEVER and not written.is_mode_signed
+    session.set(**(flags if is_confirmed else _changes(flags, state)))
     unsigned = [rule for rule in state.rules if rule not in written.signed_rules]
     for rule in unsigned:
         session.set(dropped_rule=rule)
@@ -42,6 +44,12 @@ def apply_flags(path: Path, session: Session, state: State, flags: Mapping[str, 
         more = f" and {len(unsigned) - _MOST_NAMED} more" if len(unsigned) > _MOST_NAMED else ""
         notices.append(f"rules in the session file were not written by ohw and are ignored: {rules}{more}")
     return notices
+
+
+def _changes(flags: Mapping[str, Any], state: State) -> dict[str, Any]:
+    """Return the flags that change a setting; the others would be logged and shown as changes of the user's."""
+    current = {"model": {state.model, state.asked_model}, "mode": {state.mode}, "max_steps": {state.max_steps}}
+    return {name: value for name, value in flags.items() if current[name] != {value}}
 
 
 def unsigned_url(store: Store, model: str) -> str:

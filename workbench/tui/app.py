@@ -250,7 +250,7 @@ class WorkbenchApp(TerminalApp):
 
     async def action_model(self, name: str = "") -> None:
         """Change the model, by name or from a list; if there is no session, begin one with it."""
-        await (self.models.use(name) if name else self.models.choose())
+        await (self.models.use_named(name) if name else self.models.choose())
 
     def action_change_theme(self, name: str = "") -> None:
         """Change the theme, by name or from a list that previews the theme under the cursor."""
@@ -284,10 +284,10 @@ class WorkbenchApp(TerminalApp):
         """Show the problems in settings, keys and themes."""
         self.problems.open()
 
-    def action_settings(self) -> None:
-        """Open the Settings screen."""
+    def action_settings(self, search: str = "") -> None:
+        """Show all settings, or those that contain the words of `search`."""
         if self.settings_model is not None:
-            open_settings(self, self.settings_model)
+            open_settings(self, self.settings_model, search)
 
     def action_rules(self) -> None:
         """Show the rules and what they match in this session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, ReopenModel
 from workbench.text import visible
 from workbench.tui.open_screens import open_first_run, open_models
+from workbench.tui.settings.model_offers import ListedModels, listed_offers, with_server_of
 from workbench.tui.settings.providers import OpenForm, way_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ class ModelSetup:
     def __init__(self, app: WorkbenchApp, switcher: SessionSwitcher) -> None:
         self._app = app
         self._switcher = switcher
+        self.listed = ListedModels(self._find_ways, lambda way: listed_offers(way, app.settings))
 
     def choose_first(self) -> None:
         """Let the user choose a model to start with, and save it in the settings if possible."""
@@ -33,7 +36,28 @@ class ModelSetup:
     async def choose(self) -> None:
         """Let the user choose another model: a saved one, or one that a provider or server lists."""
         app = self._app
-        open_models(app, app.settings, app.state.model, self._switcher.sources.ways, self._use_offer)
+        find_ways = self._find_ways if self._switcher.sources.ways is not None else None
+        open_models(app, app.settings, app.state.model, find_ways, self._use_offer)
+
+    def _find_ways(self) -> Sequence[Way]:
+        """Return the ways to use a model, with the server of the session's model."""
+        app, find_ways = self._app, self._switcher.sources.ways
+        own = way_of(app.state.model, app.settings, app.state.api_base)
+        return with_server_of(find_ways() if find_ways is not None else (), own)
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield the arguments of `/model` with descriptions: saved models, then those that were listed last."""
+        settings = self._app.settings
+        for name in settings.models:
+            yield name, settings.profile(name).model
+        for offer in self.listed.offers:
+            if offer.name not in settings.models:
+                yield offer.name, " · ".join(filter(None, (offer.group, offer.about)))
+
+    async def use_named(self, name: str) -> None:
+        """Use the model of that name: a saved one, one that a provider or server lists, or any other."""
+        offer = None if name in self._app.settings.models else self.listed.offer_of(name)
+        await (self.use(name) if offer is None else self._use_offer(offer))
 
     async def use(self, name: str) -> None:
         """Change the model of the session to the named one; if there is no session, begin one with it."""

@@ -215,12 +215,12 @@ def open_first_run(
         app.push_screen(FirstRunScreen(find_ways, save, form), chosen)
 
 
-def open_settings(app: App[Any], settings_model: SettingsModel) -> None:
-    """Show all settings, unless they are shown already."""
+def open_settings(app: App[Any], settings_model: SettingsModel, search: str = "") -> None:
+    """Show all settings, or those that contain the words of `search`, unless they are shown already."""
     from workbench.tui.screens.settings import SettingsScreen
 
     if not isinstance(app.screen, SettingsScreen):
-        app.push_screen(SettingsScreen(settings_model))
+        app.push_screen(SettingsScreen(settings_model, search))
 
 
 def copy_answer(app: App[Any], state: SessionState, number: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from workbench.agent.custom_commands import CustomCommands
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.modes import MODE_NAMES, MODES
-from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
@@ -24,7 +23,7 @@ from workbench.tui.themes import theme_order
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.app_session import AppSession
-from workbench.view.prompt.completion import Names, ServerOffers
+from workbench.view.prompt.completion import Arguments, ServerOffers
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     from workbench.tui.settings.providers import Way
 
 
-def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
-    """Return, for each command, a function that lists the possible arguments with descriptions."""
+def arguments_of(app: WorkbenchApp) -> dict[str, Arguments]:
+    """Return the possible arguments of each command that has a list of them."""
     return {
-        "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
-        "model": lambda: [(name, settings().profile(name).model) for name in settings().models],
-        "theme": lambda: [(name, "") for name in theme_order(themes())],
+        "mode": Arguments(lambda: [(name, MODE_NAMES[name]) for name in MODES]),
+        "model": Arguments(lambda: list(app.models.names()), app.models.listed.refresh),
+        "theme": Arguments(lambda: [(name, "") for name in theme_order(app.available_themes)]),
     }
 
 
@@ -73,12 +72,11 @@ class SessionSwitcher:
     def make_main(self) -> MainScreen:
         """Return a main screen for the opened session, with the CSS classes of the current terminal size."""
         app, session = self._app, self._app.session
-        arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
         offers = ServerOffers(lambda: app.settings, session.workspace)
         commands = CustomCommands(lambda: app.settings, session.workspace, Locations.from_environment())
         keymap = app.terminal.settings.keymap
         composer = Composer(
-            session.workspace, self._history, arguments, offers=offers, commands=commands, keymap=keymap
+            session.workspace, self._history, arguments_of(app), offers=offers, commands=commands, keymap=keymap
         )
         screen = MainScreen(session, app.state, composer, self.begin_in_shell)
         screen.add_class(*_size_classes(app), update=False)

@@ -36,6 +36,7 @@ from workbench.view.state import SessionState
 
 _TURN = 0.001
 """Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
+_SESSION_FLAGS = ("model", "mode", "max_steps", "api_base")
 _SIZE = ("COLUMNS", "LINES")
 """Variables removed from the environment: Python, Rich and Textual would prefer them to the terminal's real size."""
 
@@ -93,6 +94,13 @@ def _prepare_process() -> None:
     for name in _SIZE:
         os.environ.pop(name, None)
     gc.freeze()  # the objects loaded so far stay, so the collector need not visit them while the screen is painted
+
+
+def _without_session_flags(settings: Settings) -> Settings:
+    """Return the settings for a session that the flags do not apply to; the flag's URL is not that of its model."""
+    from_flags = tuple(name for name in settings.from_flags if name not in _SESSION_FLAGS)
+    api_base = None if "api_base" in settings.from_flags else settings.api_base
+    return replace(settings, from_flags=from_flags, api_base=api_base)
 
 
 @dataclass
@@ -199,10 +207,14 @@ class Opener:
         ]
 
     def resume(self, name: str) -> AppSession:
-        """Return the session with that id. Raises UsageError if there is none."""
+        """Return the session with that id. Raises UsageError if there is none.
+
+        The flags of this start are for the session that it opened first, so this one keeps its own settings.
+        """
         from workbench.session.storage.session_list import find_session
 
-        return self.session(Path(find_session(self.locations, name).workspace), session_id=name)
+        workspace = Path(find_session(self.locations, name).workspace)
+        return replace(self, settings=_without_session_flags(self.settings)).session(workspace, session_id=name)
 
     def _client(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient

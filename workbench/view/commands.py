@@ -53,7 +53,7 @@ COMMANDS = (
     SlashCommand("stop", "stop the agent and cancel pending actions", "stop"),
     SlashCommand("theme", "change theme (live preview)", "app.change_theme", argument="NAME", only_listed=True),
     SlashCommand("setup", "set up a model", "app.setup"),
-    SlashCommand("settings", "view and edit settings", "app.settings"),
+    SlashCommand("settings", "view and edit settings, or those with these words", "app.settings", argument="WORDS"),
     SlashCommand("problems", "configuration problems", "app.problems"),
     SlashCommand("demo", "try it with a scripted model", "app.demo(True)"),
     SlashCommand("quit", "quit (the session is saved)", "app.quit"),

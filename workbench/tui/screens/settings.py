@@ -21,7 +21,16 @@ from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of, with_keys
 from workbench.tui.problems import Problems
-from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile, section, setting_row
+from workbench.tui.settings.entries import (
+    SettingEntry,
+    SettingRow,
+    about,
+    first_named,
+    fitting,
+    is_profile,
+    section,
+    setting_row,
+)
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.grouped_list import GroupedList
@@ -57,12 +66,12 @@ class SettingList(GroupedList):
         """The row under the cursor."""
         return self._rows[self.row_index] if self._rows and self.row_index >= 0 else None
 
-    def show(self, rows: Sequence[SettingRow]) -> None:
-        """Replace the rows, keeping the cursor on its setting if it is among them."""
+    def show(self, rows: Sequence[SettingRow], first: int) -> None:
+        """Replace the rows, keeping the cursor on its setting if it is among them; otherwise it goes to `first`."""
         before = self.current
         self._rows, self._empty = rows, "No match"
         paths = [row.entry.path for row in rows]
-        at = paths.index(before.entry.path) if before and before.entry.path in paths else 0
+        at = paths.index(before.entry.path) if before and before.entry.path in paths else first
         self.set_rows([row.entry.group for row in rows], lambda index: section(rows[index].entry.group), at)
         self.post_message(self.Moved())
 
@@ -91,9 +100,11 @@ class SettingsScreen(ModalScreen[None]):
         Binding("down", "rows", "To the rows", show=False, id="settings.rows"),
     ]
 
-    def __init__(self, settings_model: SettingsModel) -> None:
+    def __init__(self, settings_model: SettingsModel, search: str = "") -> None:
+        """`search` are the words of the filter at the start."""
         super().__init__(id="settings")
         self._settings_model = settings_model
+        self._search = search
         self._rows: list[SettingRow] = []
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
         self._notice: tuple[KeyPath, str] = ((), "")
@@ -108,9 +119,12 @@ class SettingsScreen(ModalScreen[None]):
             )
             box.border_subtitle = f"Enter Change   {searches} Filter   {resets} Reset to default   {closes} Close"
             line = Input(
-                placeholder="filter by name, value or description", select_on_focus=False, id="settings-filter"
+                self._search,
+                placeholder="filter by name, value or description",
+                select_on_focus=False,
+                id="settings-filter",
             )
-            line.display = False
+            line.display = bool(self._search)
             yield Static(id="settings-wrong")
             yield line
             yield SettingList(id="settings-list")
@@ -144,7 +158,9 @@ class SettingsScreen(ModalScreen[None]):
         line.display = bool(count)
 
     def _show(self) -> None:
-        self.query_one(SettingList).show(fitting(self._rows, self.query_one(Input).value))
+        query = self.query_one(Input).value
+        rows = fitting(self._rows, query)
+        self.query_one(SettingList).show(rows, first_named(rows, query))
 
     @on(Input.Changed)
     def on_typed(self) -> None:

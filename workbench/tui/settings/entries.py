@@ -236,6 +236,13 @@ def fitting(rows: Sequence[SettingRow], query: str) -> list[SettingRow]:
     return [row for row in rows if all(word in _text(row) for word in words)]
 
 
+def first_named(rows: Sequence[SettingRow], query: str) -> int:
+    """Return the index of the first row with every word of the query in its name or title, or else 0."""
+    words = query.lower().split()
+    titles = [f"{row.entry.title} {row.entry.name}".lower() for row in rows]
+    return next((index for index, title in enumerate(titles) if all(word in title for word in words)), 0)
+
+
 def about(row: SettingRow) -> list[Line]:
     """Return the description of a row: meaning, name in the file, default, when it takes effect, problem, override."""
     entry, current = row.entry, row.value

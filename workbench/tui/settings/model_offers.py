@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,6 +13,8 @@ from workbench.tui.settings.providers import Way
 
 SAVED: Final = "Saved"
 """The heading of the saved models."""
+_FRESH: Final = 60.0
+"""Seconds for which a list of models is used again."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def listed_offers(way: Way, settings: Settings) -> Sequence[ModelOffer]:
 
     if way.profile or not way.is_ready or not way.provider:
         return []
-    names = way.names or models_of(way, "").names
+    names = way.names or models_of(way, _own_key(way, settings)).names
     saved = {(profile.model, profile.api_base or "") for profile in map(settings.profile, settings.models)}
     models = [replace(way, model=f"{way.provider}/{name}") for name in names]
     return [
@@ -56,6 +60,51 @@ def listed_offers(way: Way, settings: Settings) -> Sequence[ModelOffer]:
         for each in models
         if (each.model, each.api_base) not in saved
     ]
+
+
+def _own_key(way: Way, settings: Settings) -> str:
+    """Return the key in the variable that a saved model at the same URL names; empty if there is none."""
+    profiles = [settings.profile(name) for name in settings.models] if way.api_base else []
+    variables = (profile.api_key_env for profile in profiles if profile.api_base == way.api_base)
+    return next((key for name in variables if name and (key := os.environ.get(name))), "")
+
+
+def with_server_of(ways: Sequence[Way], own: Way) -> list[Way]:
+    """Return the ways, with the server of the session's model `own` first unless it is one of them or the provider."""
+    servers = {way.api_base for way in ways if not way.profile}
+    if not own.provider or not own.api_base or own.api_base in servers:
+        return list(ways)
+    host = own.api_base.partition("://")[2].partition("/")[0]
+    return [Way(own.model, host, own.api_base, title=host, is_ready=True), *ways]
+
+
+class ListedModels:
+    """The models that providers and servers list, for the completion of `/model`."""
+
+    def __init__(
+        self, find_ways: Callable[[], Sequence[Way]], list_models: Callable[[Way], Sequence[ModelOffer]]
+    ) -> None:
+        """Both functions take seconds; only `refresh` calls them."""
+        self._find_ways, self._list_models = find_ways, list_models
+        self.offers: Sequence[ModelOffer] = ()
+        self._read_at = -_FRESH
+
+    def refresh(self) -> None:
+        """Read the lists unless they are fresh; for a thread."""
+        if time.monotonic() - self._read_at < _FRESH:
+            return
+        self._read_at = time.monotonic()
+        ready = [way for way in self._find_ways() if way.is_ready]
+        offers: dict[str, ModelOffer] = {}
+        for way in ready:
+            for offer in self._list_models(way):
+                if offer.name not in offers or offer.way is None:  # a provider's own model needs no server's URL
+                    offers[offer.name] = offer
+        self.offers = list(offers.values())
+
+    def offer_of(self, name: str) -> ModelOffer | None:
+        """Return the listed model of that name, or None."""
+        return next((offer for offer in self.offers if offer.name == name), None)
 
 
 def matching(offers: Sequence[ModelOffer], query: str) -> list[ModelOffer]:

@@ -215,6 +215,10 @@ def session_changes(
     if not way.profile and way.api_base == instead_of.api_base and not (way.api_base and instead_of.profile):
         return way.model, {}
     name, changes = profile_changes(way, models)
+    if name not in models and way.api_base and way.api_base == instead_of.api_base:
+        # The same server takes the same key, wherever the settings have it.
+        table = models.get(instead_of.profile, {})
+        changes |= {("models", name, source): table[source] for source in _KEY_SOURCES if source in table}
     return name, {path: value for path, value in changes.items() if path != ("model",)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from textual import events, on
@@ -21,7 +21,7 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.view.prompt.attachments import Attached, describe_files, images_named
-from workbench.view.prompt.completion import Completer, Names, ServerOffers
+from workbench.view.prompt.completion import Arguments, Completer, ServerOffers
 from workbench.view.prompt.file_search import FileIndex
 from workbench.view.prompt.prompt_history import PromptHistory
 from workbench.view.state import UserItem
@@ -67,7 +67,7 @@ class Composer(Vertical):
         self,
         directory: Path,
         history: Path | None,
-        arguments: Mapping[str, Names],
+        arguments: Mapping[str, Arguments],
         *,
         offers: ServerOffers,
         commands: CustomCommands,
@@ -90,6 +90,7 @@ class Composer(Vertical):
         self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.refresh)
         self._completer = Completer(
             arguments,
+            self._list_arguments,
             lambda: list(self.past.newest_first),
             self._files.ask,
             self._changed,
@@ -154,6 +155,15 @@ class Composer(Vertical):
         self.past.add_older(await in_daemon(self.past.read))
         await in_daemon(self.offers.refresh)
         await in_daemon(self.commands.refresh)
+
+    def _list_arguments(self, of: str, refresh: Callable[[], None]) -> None:
+        """Update the list of a command's arguments in a thread, then show it."""
+
+        async def show() -> None:
+            await in_daemon(refresh)
+            self._completer.show_arguments(of)
+
+        self.run_worker(show(), group="arguments", exclusive=True)
 
     def _changed(self) -> None:
         self.post_message(self.ListChanged())

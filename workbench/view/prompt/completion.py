@@ -162,8 +162,15 @@ def _scattered(needle: str, text: str, start: int) -> list[int]:
 
 
 MOST = 50
-Names = Callable[[], Sequence[tuple[str, str]]]
-"""Returns the current arguments of a command, each with a one-line description."""
+
+
+class Arguments(Struct, frozen=True):
+    """The possible arguments of a command."""
+
+    names: Callable[[], Sequence[tuple[str, str]]]
+    """Returns the known ones, each with a one-line description."""
+    refresh: Callable[[], None] | None = None
+    """Updates what `names` returns; takes seconds. None if that is always complete."""
 
 
 class CompletionRow(Struct, frozen=True):
@@ -180,7 +187,8 @@ class Completer:
 
     def __init__(
         self,
-        arguments: Mapping[str, Names],
+        arguments: Mapping[str, Arguments],
+        list_arguments: Callable[[str, Callable[[], None]], None],
         history: Callable[[], Sequence[str]],
         ask_files: Callable[[str], None],
         on_change: Callable[[], None],
@@ -194,6 +202,7 @@ class Completer:
         self.at = 0
         self.request: CompletionRequest | None = None
         self._arguments = arguments
+        self._list_arguments = list_arguments
         self._history = history
         self._ask_files = ask_files
         self._on_change = on_change
@@ -224,6 +233,7 @@ class Completer:
         request = CompletionRequest("history", text, 0) if self._searches else request
         if request == self.request:
             return
+        self._refresh_arguments(request)
         same_start = request is not None and self._closed is not None and request.start == self._closed.start
         if request is None or not (same_start and self._closed and request.kind == self._closed.kind):
             self._closed = None
@@ -243,6 +253,22 @@ class Completer:
             self._show(
                 [CompletionRow(visible_path(path), self._offers.words_on(path), mention_of(path)) for path in inside]
             )
+
+    def _refresh_arguments(self, request: CompletionRequest | None) -> None:
+        """Have the arguments of a command listed once its first one is asked for."""
+        of = request.of if request is not None else ""
+        listed = self._arguments.get(of)
+        if listed is not None and listed.refresh is not None and (self.request is None or self.request.of != of):
+            self._list_arguments(of, listed.refresh)
+
+    def show_arguments(self, of: str) -> None:
+        """Show the arguments that were listed, with the same row selected, unless the text has changed since."""
+        request, chosen = self.request, self.chosen
+        if request is None or request.of != of or self._closed is not None:
+            return
+        self._show(self._rows_for(request))
+        if chosen in self.choices:
+            self.at = self.choices.index(chosen)
 
     def move(self, by: int) -> None:
         """Select another row, wrapping around at both ends."""
@@ -268,7 +294,7 @@ class Completer:
             ]
         if request.kind == "argument":
             listed = self._arguments.get(request.of)
-            words = dict(listed()) if listed else words_after(request.of)
+            words = dict(listed.names()) if listed else words_after(request.of)
             return [CompletionRow(name, words[name], name, runs=True) for name in _named(request.query, words)]
         names = [command.name for command in COMMANDS]
         prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
