@@ -53,6 +53,12 @@ _SWITCHES = """
     GIT_OPTIONAL_LOCKS GIT_LFS_SKIP_SMUDGE HISTCONTROL
 """
 """Variables of programs that only switch something on or off, or set an amount."""
+_SETTINGS_FILES = """
+    GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM BASH_ENV ENV KUBECONFIG NPM_CONFIG_USERCONFIG npm_config_userconfig
+    NPM_CONFIG_GLOBALCONFIG npm_config_globalconfig PIP_CONFIG_FILE PYTHONSTARTUP RIPGREP_CONFIG_PATH AWS_CONFIG_FILE
+    AWS_SHARED_CREDENTIALS_FILE INPUTRC COVERAGE_RCFILE WGETRC SCREENRC ACKRC
+"""
+"""Variables that name a file of settings or of commands to run first; `/dev/null` is an empty one."""
 _PROXIES = frozenset({f"{kind}_proxy" for kind in ("http", "https", "ftp", "all", "no")})
 _FINE = {
     **dict.fromkeys([*_PROXIES, *map(str.upper, _PROXIES)], ""),
@@ -61,6 +67,7 @@ _FINE = {
     **dict.fromkeys(["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "AWS_PAGER", "GH_PAGER"], r"(?:cat)?"),
     **dict.fromkeys(["EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"], r"true|:|cat"),
     **dict.fromkeys(["GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PERFORMANCE", "GIT_TRACE_CURL"], r"[0-2]|true|false"),
+    **dict.fromkeys(_SETTINGS_FILES.split(), "/dev/null"),
     **dict.fromkeys(["PGHOST", "MYSQL_HOST"], r"localhost|127\.0\.0\.1|db|postgres|mysql"),
     **dict.fromkeys(["PGUSER", "PGDATABASE", "PGPASSWORD", "MYSQL_PWD"], r"[^/]*"),
     **dict.fromkeys(["JAVA_HOME", "GOROOT"], r"(?:/usr|/opt|/Library)/(?:(?!\.\.)[\w./@+-])+"),

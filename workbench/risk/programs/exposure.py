@@ -104,4 +104,4 @@ def _loads_shared(call: Call, word: Word, flag: str, value: str) -> bool:
     if not loads and not runs:
         return False
     path = call.scan.absolute(word._replace(text=value))
-    return path is not None and not path.startswith(("/dev/null", "/dev/std")) and anybody_writes(call, path)
+    return path is not None and path != "/dev/null" and not path.startswith("/dev/std") and anybody_writes(call, path)

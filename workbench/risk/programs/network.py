@@ -8,7 +8,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.actions import METADATA
 from workbench.risk.hg_settings import program_named
 from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
-from workbench.risk.programs.rule import Rule, flag_names, named, subcommands, words
+from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.reason import READS_OPTIONS, RUNS_PROGRAM, Reason, Trait
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -214,43 +214,11 @@ def _asks_names(call: Call) -> None:
         call.raise_to("HIGH", Reason("sends data only known at run time to another machine", Trait.UNCERTAIN))
 
 
-_KEYS = Spec(
-    "HIGH",
-    "makes or reads keys",
-    operands="text",
-    flags=flags(
-        "HIGH",
-        RUNS_PROGRAM,
-        "-D -w --exec-path --photo-viewer --agent-program --dirmngr-program --keyboxd-program --gpgconf-file --options "
-        "--load-extension --plugin -j --pinentry-program",
-    ),
-)
-_PRINTS = Spec(
-    "MEDIUM", "shows the fingerprint of a key", operands="text", paths=uses("read", "-f"), values=words("-E")
-)
-
-
-def _keygen(call: Call) -> None:
-    """Rate ssh-keygen: MEDIUM if it only shows a fingerprint (`-l`), otherwise HIGH."""
-    options, operands = call.options(_PRINTS)
-    shows = not operands and "-l" in flag_names(options) and flag_names(options) <= words("-l -f -E -v -q")
-    call.apply(_PRINTS if shows else _KEYS)
-
-
 _NETWORK: dict[str, Rule] = {
     "curl": _curl,
     "wget": _wget,
     **dict.fromkeys(words("http https xh xhs httpie"), _httpie),
     **dict.fromkeys(words("ping ping6 dig delv nslookup host traceroute mtr whois drill getent"), _asks_names),
-    "ssh-keygen": _keygen,
-    **named(_KEYS, "gpg gpg2 gpgsm age pass"),
-    "openssl": Spec(
-        "MEDIUM",
-        "works on keys or certificates",
-        operands="text",
-        paths=uses("read", "-in -key -inkey") | uses("write", "-out -keyout"),
-        flags=flags("HIGH", "connects to any host", "-connect"),
-    ),
 }
 
 

@@ -18,6 +18,7 @@ from workbench.risk.programs import (
     git,
     interpreters,
     isolation,
+    keys,
     network,
     packages,
     project_packages,
@@ -28,6 +29,7 @@ from workbench.risk.programs import (
     text,
     wrappers,
 )
+from workbench.risk.programs.empty_settings import without_empty_settings
 from workbench.risk.programs.escalation import (
     asks_help,
     changes_data,
@@ -65,6 +67,7 @@ RULES: dict[str, Rule] = {
     **isolation.RULES,
     **relays.RULES,
     **ssh.RULES,
+    **keys.RULES,
     **builtins.RULES,
     **wrappers.RULES,
     **endless.RULES,
@@ -80,6 +83,7 @@ ALARMING = {
     *network.ALARMING,
     *relays.RULES,
     *ssh.RULES,
+    *keys.RULES,
     *_ALARMING_BESIDE,
 } - _HARMLESS_ALONE
 """Names that make a command line HIGH if it cannot be read with certainty."""
@@ -126,6 +130,7 @@ def judge(call: Call, name: Word) -> None:
     program = basename(name.text)
     is_exact = program in RULES or program in ROWS or has_reach(program)
     call.name = program if is_exact else program.casefold()
+    call.words = without_empty_settings(call.name, call.words)
     original = list(call.words)
     if call.name in call.scan.functions:
         _unknown(call)

@@ -66,7 +66,7 @@ RULES: dict[str, Rule] = {
     **always(
         "HIGH",
         _CONNECTS,
-        "telnet tftp openssl-s_client ngrok cloudflared lt localtunnel bore zerotier-cli masscan ssh-add darkhttpd "
+        "telnet tftp openssl-s_client ngrok cloudflared lt localtunnel bore zerotier-cli masscan darkhttpd "
         "miniserve simple-http-server b2 pastebinit ffsend transfer croc magic-wormhole wormhole ipfs",
     ),
     **always(

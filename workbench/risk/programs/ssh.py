@@ -37,7 +37,11 @@ def _rate_option(call: Call, option: ParsedOption) -> None:
 
 
 def _ssh(call: Call) -> None:
-    if [word.text for word in call.words] in (["-V"], []):
+    strings = [word.text for word in call.words]
+    if strings in (["-V"], []):
+        return
+    if len(strings) == 2 and strings[0] == "-Q":
+        call.raise_to("MEDIUM", "lists what ssh supports")
         return
     options, operands = call.options(replace(_SSH, operands="text"))
     call.raise_to("HIGH", "works on another machine")

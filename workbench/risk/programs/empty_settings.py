@@ -1,0 +1,60 @@
+"""Options that name `/dev/null` as the file of settings: the program then runs as without such a file."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from workbench.lazy_pattern import lazy_pattern
+from workbench.risk.paths import words
+from workbench.risk.word import Word
+
+_NOTHING: Final = "/dev/null"
+_LONG: Final = (
+    r"--(?:[\w-]+-)?(?:config|conf|config-?file|config-?path|rc-?file|settings|settings-file|user-?config"
+    r"|global-?config|init-file|defaults-(?:extra-)?file)"
+)
+_OPTION: Final = lazy_pattern(_LONG)
+_ATTACHED: Final = lazy_pattern(rf"{_LONG}={_NOTHING}")
+_PROGRAMS: Final = {
+    **dict.fromkeys(
+        words(
+            "pytest py.test eslint prettier stylelint jest vitest mocha babel webpack vite rollup tox golangci-lint "
+            "rubocop yamllint hadolint pre-commit gradle gradlew karma cypress playwright"
+        ),
+        "-c",
+    ),
+    **dict.fromkeys(
+        words(
+            "mypy flake8 pylint coverage ruff black isort pyright npm pnpm yarn bun npx wget shellcheck bash "
+            "clang-format markdownlint sqlfluff codespell bandit interrogate pydocstyle"
+        ),
+        "",
+    ),
+    "curl": "-K",
+    **dict.fromkeys(words("mvn mvnw"), "-s"),
+    **dict.fromkeys(words("vi vim nvim gvim mvim"), "-u"),
+    "tmux": "-f",
+}
+"""Programs with such options, and the short one, if there is one."""
+_NO_FILE: Final = {"-u": frozenset({_NOTHING, "NONE", "NORC"})}
+"""Values that stand for no file of settings, of options with other values than `/dev/null`."""
+
+
+def without_empty_settings(program: str, original: list[Word]) -> list[Word]:
+    """Return the words without options that name an empty file of settings, and without the values of these."""
+    short = _PROGRAMS.get(program)
+    if short is None or not any(_NOTHING in word.text or word.text in _NO_FILE["-u"] for word in original):
+        return original
+    result: list[Word] = []
+    rest = list(original)
+    while rest:
+        word = rest.pop(0)
+        if word.text == "--":
+            return [*result, word, *rest]
+        following = rest[0].text if rest else ""
+        names_file = _OPTION.fullmatch(word.text) and following == _NOTHING
+        if names_file or (word.text == short and following in _NO_FILE.get(short, {_NOTHING})):
+            rest.pop(0)
+        elif not (_ATTACHED.fullmatch(word.text) or (short and word.text == f"{short}{_NOTHING}")):
+            result.append(word)
+    return result
