@@ -12,6 +12,7 @@ from workbench.risk import RatingContext, assess, executed_by
 from workbench.risk.assessment import NOT_COMPARED
 from workbench.risk.commands import assess_command
 from workbench.risk.executed import executed_files, project_files
+from workbench.risk.executed.directories import files_under
 from workbench.risk.executed.finder import MOST_FILES
 from workbench.risk.executed.source import LARGEST, source_of
 from workbench.risk.paths import PathContext
@@ -351,6 +352,111 @@ def test_files_that_editors_and_tests_write_do_not_bind_a_build(tmp_path, name):
     before = executed(tmp_path, "make")
     (tmp_path / name).write_text("x")
     assert executed(tmp_path, "make") == before
+
+
+OUTPUTS = """
+coverage.xml coverage.json coverage.lcov coverage-final.json lcov.info report.html report.xml junit.xml
+junit-report.xml TEST-a.xml test-results.xml cobertura.xml pytest.xml pytest-report.html eslint-report.json
+mypy-report.xml gl-code-quality-report.json ruff.sarif build.log output.txt test-output.txt nohup.out .coverage
+.coverage.host.123.XabcdX .eslintcache .phpunit.result.cache tsconfig.tsbuildinfo a.prof a.cpuprofile core.1234
+htmlcov/index.html htmlcov/status.json htmlcov/coverage_html.js coverage/lcov-report/sorter.js
+coverage/coverage-final.json coverage/clover.xml test-results/.last-run.json test-results/junit.xml
+playwright-report/index.html .nyc_output/1.json allure-results/1-result.json reports/junit.xml
+target/surefire-reports/TEST-x.xml build/test-results/test/TEST-x.xml
+"""
+LOADED = """
+tsconfig.coverage.json coverage.config.json junit.config.json .coveragerc phpunit.xml build.xml pom.xml
+sub/report.xml sub/results.json results.json data.json report.py coverage.py coverage.js sub/coverage.js
+htmlcov/a.test.js test-results/conftest.py reports/build.gradle junit.properties core coverage.mk report.sh
+"""
+
+
+def _project(directory: Path) -> None:
+    (directory / "Makefile").write_text("all:\n")
+    (directory / "package.json").write_text('{"scripts": {"test": "jest", "build": "vite build"}}')
+    (directory / "src").mkdir()
+    (directory / "src/a.js").write_text("x")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make",
+        "npm test",
+        "npm run build",
+        "cargo test",
+        "mvn test",
+        "gradle test",
+        "jest",
+        "pytest",
+        "coverage run x.py",
+        "npx playwright test",
+        "uv run pytest",
+        "an-unknown-tool check",
+    ],
+)
+def test_results_of_tests_and_tools_do_not_make_an_approval_stale(tmp_path, line):
+    _project(tmp_path)
+    before = executed(tmp_path, line)
+    for name in OUTPUTS.split():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert executed(tmp_path, line) == before
+
+
+@pytest.mark.parametrize("name", LOADED.split())
+@pytest.mark.parametrize("line", ["make", "npm test"])
+def test_files_named_somewhat_like_results_still_bind(tmp_path, line, name):
+    _project(tmp_path)
+    before = executed(tmp_path, line)
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("x")
+    assert str(tmp_path / name) in executed(tmp_path, line).keys() - before.keys()
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("ant -f junit.xml", "junit.xml"),
+        ("make -f coverage.out", "coverage.out"),
+        ("an-unknown-tool report.html", "report.html"),
+        ("bash output.txt", "output.txt"),
+        ("make", "report.txt"),
+        ("npm test", "htmlcov/coverage_html.js"),
+    ],
+)
+def test_result_that_a_command_or_one_of_its_files_names_binds(tmp_path, line, name):
+    _project(tmp_path)
+    (tmp_path / "Makefile").write_text("include report.txt\n")
+    (tmp_path / "src/a.js").write_text("require('../htmlcov/coverage_html.js')\n")
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("one")
+    before = executed(tmp_path, line)
+    (tmp_path / name).write_text("two")
+    assert executed(tmp_path, line) != before
+
+
+@pytest.mark.parametrize("name", ["a.png", "src/b.png", "src/3/c.bin", "notes.md", "coverage.xml"])
+def test_new_data_does_not_make_an_approval_stale_beyond_the_limit_of_entries(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 1_150)
+    _project(tmp_path)
+    for number in range(1_500):
+        (tmp_path / f"src/{number % 3}").mkdir(exist_ok=True)
+        (tmp_path / f"src/{number % 3}/{number}.js").write_text("x")
+    before = executed(tmp_path, "make")
+    assert NOT_COMPARED in before
+    (tmp_path / "src/3").mkdir(exist_ok=True)
+    (tmp_path / name).write_text("x")
+    assert executed(tmp_path, "make") == before
+
+
+@pytest.mark.parametrize("line", ["npm test", "make", "npm run build", "uv run tox"])
+def test_tree_is_searched_once(tmp_path, monkeypatch, line):
+    _project(tmp_path)
+    tops: list[str] = []
+    monkeypatch.setattr(project_files, "files_under", lambda top, *more: tops.append(top) or files_under(top, *more))
+    executed(tmp_path, line)
+    assert tops == [str(tmp_path)]
 
 
 PROJECT = {

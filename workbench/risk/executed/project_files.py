@@ -21,6 +21,7 @@ from workbench.risk.executed.directories import files_under
 from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
 from workbench.risk.executed.installed_packages import node_package, programs_of, settings_of
 from workbench.risk.executed.lookup import SYSTEM, VARIABLE_DIRECTORY, Bases
+from workbench.risk.executed.output_files import is_output
 from workbench.risk.executed.source import CODE_ENDINGS, commands_in, paths_named, state_of
 from workbench.risk.paths import within, words
 
@@ -178,12 +179,16 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int, *, e
     """
     directory = bases[0]
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
+    search = (f"tree of {entries}", "\0".join([directory, *named]))
+    if search in finder.searched:  # `npm test` and the script that it runs work on the same tree
+        return
+    finder.searched.add(search)
     budget = iter(range(entries or _MOST_TREE_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
     rest_of_tree = hashlib.sha256()
     for top in dict.fromkeys([directory, *named] if directory != finder.workspace or named else [directory]):
         for path in files_under(top, finder.pending, budget):
-            if not _may_be_code(path, top):
+            if not _may_be_code(path, top) or is_output(path, top):
                 continue
             if next(remaining, None) is None:
                 rest_of_tree.update(_state(finder, path))
@@ -352,7 +357,7 @@ def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, o
         is_inside = within(top, finder.workspace) and top != finder.workspace
         is_inside = is_inside or (outside and _is_separate(top, finder.workspace))
         for path in files_under(top, finder.pending, budget) if is_inside else ():
-            if not path.endswith(DATA_ENDINGS):
+            if not (path.endswith(DATA_ENDINGS) or is_output(path, top)):
                 if next(remaining, None) is None:
                     finder.cut(is_code=outside)
                     return

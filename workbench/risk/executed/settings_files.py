@@ -13,6 +13,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import home_files
 from workbench.risk.executed.finder import Finder
 from workbench.risk.executed.lookup import Bases
+from workbench.risk.executed.output_files import is_output
 from workbench.risk.executed.project_files import DATA_ENDINGS, add_directory, start_of
 from workbench.risk.executed.source import paths_named
 from workbench.risk.paths import within, words
@@ -58,7 +59,8 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
         names = finder.lookup.entries(directory)
         for name in sorted(names):
             stem = name.lower().lstrip(".").removeprefix("_").replace("-", "")
-            if stem.startswith(plain) and not name.endswith(DATA_ENDINGS):
+            is_own = stem.startswith(plain) and not name.endswith(DATA_ENDINGS)
+            if is_own and not is_output(f"{directory}/{name}", directory):
                 finder.program(name, (directory,), depth)
         for name in (f".{program}", f".{program}.d", f"{program}.d") if program not in _OUTPUTS else ():
             if name in names:
