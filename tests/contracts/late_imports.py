@@ -1,4 +1,4 @@
-"""The reasons why an import is inside a function: by the imported package, or by the importing module."""
+"""The reasons for imports inside functions, by the imported package or by the importing module."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Final
 
 _OF_A_COMMAND = "each command of `ohw` loads what it runs, and `--help` and `--version` nothing else"
 _FIRST_FRAME = "not needed for the first frame"
-_FIRST_CALL = "the definition of a tool is loaded for its schema, what carries it out for its first call"
+_FIRST_CALL = "the definition of a tool is loaded for its schema, its executor for the first call"
 _FIRST_RATING = "the tables of the rating are loaded for the first action that needs them"
 _FIRST_SERVER = "a session without servers does not load the client for them"
 _RECURSION = "the two modules call each other"
 
 HEAVY: Final = {
     "PIL": "decoders of images",
-    "anyio": "comes with the SDK of the protocol",
+    "anyio": "belongs to the SDK of the protocol",
     "asyncio": "slow to load, and the engine has no event loop",
-    "bs4": "pages of the web are rare",
-    "charset_normalizer": "files in an encoding that cannot be told are rare",
+    "bs4": "web pages are rarely read",
+    "charset_normalizer": "files in an unclear encoding are rare",
     "ctypes": "loads a library of the system, for calls that Python lacks",
-    "httpcore": "comes with the clients of models",
+    "httpcore": "belongs to the clients of models",
     "httpx": "a session may end without a request",
     "importlib": "the package imports nothing before the start directory has left the path",
     "jsonschema": "loads the schemas of all drafts",
     "litellm": "takes longer to load than all of the engine",
-    "markdownify": "pages of the web are rare",
-    "mcp": "the SDK of the protocol: a session without servers does without",
+    "markdownify": "web pages are rarely read",
+    "mcp": "the SDK of the protocol, which a session without servers does not need",
     "mcp_types": "the SDK of the protocol",
-    "openai": "comes with litellm",
+    "openai": "belongs to litellm",
     "pygments": "lexers are loaded for the language at hand",
-    "pypdf": "pages of the web are rare",
+    "pypdf": "web pages are rarely read",
     "regex": "patterns in schemas of other programs are rare",
     "rich": "its console takes 0.1 s, and few tools render their results",
-    "shutil": "the supervisor is a small process and needs it only at its end",
+    "shutil": "the supervisor is a small process that needs it only at its end",
     "subprocess": "the first frame comes before the first child",
     "threading": "`ohw --version` starts no thread",
     "tree_sitter": "loads a compiled grammar",
@@ -39,7 +39,7 @@ HEAVY: Final = {
     "watchfiles": "loads a compiled library",
     "yaml": "skills and documents in YAML are rare",
 }
-"""Packages of others that are loaded on first use, and what they cost or what they are for."""
+"""Third-party packages that are loaded on first use, with their cost or their purpose."""
 
 OF_OURS: Final = {
     "workbench.__main__": _OF_A_COMMAND,
@@ -59,7 +59,7 @@ OF_OURS: Final = {
     "workbench.risk.terminal_input": _FIRST_RATING,
     "workbench.rules.rule_set": _FIRST_RATING,
     "workbench.rules.rule_files": _FIRST_RATING,
-    "workbench.session.session_names": "most titles hold nothing that could be a secret",
+    "workbench.session.session_names": "most titles contain nothing that could be a secret",
     "workbench.session.toolset": _FIRST_SERVER,
     "workbench.tools.browser.definition": _FIRST_CALL,
     "workbench.tools.execute_bash.definition": _FIRST_CALL,
@@ -92,4 +92,4 @@ OF_OURS: Final = {
     "workbench.view.review.review": _FIRST_FRAME,
     "workbench.view.prompt.file_search": _FIRST_FRAME,
 }
-"""Modules that import one of ours late."""
+"""Modules that import one of our modules late."""
