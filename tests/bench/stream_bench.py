@@ -37,7 +37,7 @@ _FASTEST = 2_000.0
 
 
 def measures() -> list[Measure]:
-    """Every measure of streaming."""
+    """Return every measure of streaming."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as place, contextlib.ExitStack() as stack:
         answer: dict[str, Any] = {"text": "".join(f"{number:4} " for number in range(_TOKENS)), "piece": 5}
         address, _ = stack.enter_context(serving(Path(place), [answer] * (4 * _ROUNDS + 8), "stream"))

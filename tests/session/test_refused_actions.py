@@ -1,4 +1,4 @@
-"""What the user refused in a run is not done by other means without a question."""
+"""An effect that the user refused is not caused by other means in the same run without a question."""
 
 from pathlib import Path
 

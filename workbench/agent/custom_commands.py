@@ -101,7 +101,7 @@ class CustomCommands:
     """
 
     def __init__(self, settings: Callable[[], Settings], workspace: Path, locations: Locations) -> None:
-        """`settings` returns the current settings, with what is trusted."""
+        """`settings` returns the current settings, including what is trusted now."""
         self._settings = settings
         self._workspace = workspace
         self._locations = locations
@@ -171,7 +171,7 @@ class CustomCommands:
         return times
 
     def _directories(self) -> Iterator[tuple[Path, Path, str]]:
-        """Yield each directory, the directory that its files may not be outside of, and its origin."""
+        """Yield each directory, the root below which its files must be, and its origin."""
         locations = self._locations
         yield locations.commands, locations.commands, "yours"
         yield Path.home() / _CLAUDE, Path.home() / _CLAUDE, "yours"

@@ -57,4 +57,4 @@ PLAN_COMMANDS: Final = (
     "commands that look at files of the workspace, such as `git log`, `ls`, `cat` and `grep`, also joined by `|`, `&&` "
     "or `;` and after `cd` inside the workspace, without variables, redirects or background jobs"
 )
-"""What a shell runs in plan mode, for the model."""
+"""The commands that a shell runs in plan mode, described for the model."""

@@ -161,8 +161,8 @@ _LEAST_MEMORY = 1_000_000 * 1024
 
 
 def import_early(profile: Profile) -> threading.Thread | None:
-    """Start a thread that imports what calls of the profile's model need, and return it; return None if they need
-    nothing.
+    """Start and return a thread that imports the modules that calls of the profile's model need; None if they need
+    none.
 
     Calls wait for the import. Raises ModelError if the memory limit is too low: an import that runs out of memory may
     never return.

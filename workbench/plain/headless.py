@@ -122,7 +122,7 @@ class Narrator:
             self._render(renderable_of_call(tool, event.arguments) if tool else None, event.rendering)
 
     def _render(self, renderable: Any, recorded: str) -> None:
-        """Write what a tool renders below the line about its call or result, or else the text in the log."""
+        """Write a tool's own rendering below the line about its call or result, or else the recorded one."""
         lines = [visible(line, lines=False) for line in recorded.split("\n")] if recorded else []
         if renderable is not None:
             lines = rendered_lines(renderable, width=self._width - 2, color=self._color)

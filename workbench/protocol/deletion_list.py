@@ -1,4 +1,4 @@
-"""What an action deletes, as a list; part of the assessment in `events`."""
+"""The list of paths that an action deletes; part of the assessment in `events`."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ class ActionStarted(EventBase):
 
 class ActionObserved(EventBase):
     """The result of an action. `observation` is the dumped Observation (content, is_error and the tool's own fields);
-    `duration` is in seconds, `rendering` is what the tool itself shows of the result, if it renders it.
+    `duration` is in seconds, `rendering` is the tool's own rendering of the result, if any.
 
     An action that was rejected, skipped or unreadable is observed too (`ran` is false), so that each tool call has
     exactly one result.
@@ -446,7 +446,7 @@ class RunEnded(EventBase):
     reason: RunEnd
     detail: str = ""
     fault: str = ""
-    """What kind of failure of the model ended the run, such as "key" for a missing or rejected API key; else empty."""
+    """The kind of model failure that ended the run, such as "key" for a missing or rejected API key; else empty."""
     model: str = ""
     """The model that failed, by its name in the settings, if it was not the session's own."""
 

@@ -9,8 +9,9 @@ import msgspec
 from workbench.protocol.codec import Data, to_plain, without_surrogates
 
 ResultView: TypeAlias = Literal["tail", "head", "changes", "subject", "none"]
-"""What a card shows below its first line: the last or the first lines of the output, the changed lines of the files,
-the main argument itself, or nothing."""
+"""The content of a card below its first line: the last or the first lines of the output, the changed lines of the
+files, the main argument itself, or nothing.
+"""
 
 
 class Presentation(Data):
@@ -39,7 +40,7 @@ class Presentation(Data):
     title: str = ""
     """The title of the call on the screen, as a headline that begins with a verb; if empty, the headline."""
     subject: str = "path"
-    """The argument that the call is about; it is what gets copied."""
+    """The argument that the call is about, and that is copied."""
     outcome: str = ""
     """The result in a few words."""
     result: ResultView = "tail"

@@ -248,7 +248,7 @@ _WRITES = lazy_pattern(
 
 @lru_cache(maxsize=64)
 def loss_by(code: str) -> Literal["delete", "write", ""]:
-    """Return what the code may do to files, judged by certain words in it; empty if it contains none."""
+    """Return the possible effect of the code on files, judged by certain words in it; empty without such words."""
     if _DELETES.search(code):
         return "delete"
     return "write" if _WRITES.search(code) else ""

@@ -97,7 +97,8 @@ def _candidates(directory: str) -> Iterator[Repository]:
 
 
 def settings_files(repository: Repository, workspace: str, home: str) -> tuple[list[SettingsFile], bool]:
-    """Return the settings files that git reads in the repository, those of the user first, with what they include.
+    """Return the settings files that git reads in the repository, those of the user first, with the files that they
+    include.
 
     A file that does not exist is listed too, without settings. Conditions of includes are ignored. Also returns whether
     these are all: False if there are too many, or one is too long. A file in the workspace that the user's settings

@@ -238,7 +238,7 @@ class PathContext:
     cached: dict[str, str] | None = field(default=None, compare=False, repr=False)
     """Cache of real paths, used while one action is rated; None disables it."""
     facts: dict[str, Any] | None = field(default=None, compare=False, repr=False)
-    """Cache of what `once` computes, used in the same way."""
+    """Cache of the results of `once`, used in the same way."""
 
     def remembering(self) -> PathContext:
         """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
@@ -301,7 +301,7 @@ class PathContext:
         return self._reading_outside(real)
 
     def _symlinked(self, pattern: str) -> Rating:
-        """Return the risk and reason of reading what a pattern inside the workspace reaches outside of it."""
+        """Return the risk and reason of reading the files outside the workspace that a pattern inside it reaches."""
         directory, is_deep, rest = pattern.partition("/**")
         assumed = [target for link, target in self.symlinks.items() if fnmatchcase(link, pattern)]
         if not is_deep or is_pattern(directory):

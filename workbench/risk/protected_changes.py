@@ -23,7 +23,7 @@ def changes(before: Baseline, after: Baseline) -> list[PathChange]:
         old, new = before.files.get(path), after.files.get(path)
         behind, now_behind = before.symlinks_above(path), after.symlinks_above(path)
         if behind != now_behind:
-            # The path leads elsewhere now; if the link itself has changed, it is reported instead of what it leads to.
+            # The path leads elsewhere now; if the link itself has changed, it is reported instead of its target.
             old = None if any(_has_changed(each, before, after) for each, _ in behind) else old
             new = None if any(_has_changed(each, before, after) for each, _ in now_behind) else new
         if old is new or (old is not None and old.is_same(new)):

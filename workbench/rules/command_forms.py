@@ -1,4 +1,4 @@
-"""The equivalent forms of a command, and what it may become once expanded, for `ask` and `deny` rules."""
+"""The equivalent forms of a command, and the commands that it may expand to, for `ask` and `deny` rules."""
 
 from __future__ import annotations
 

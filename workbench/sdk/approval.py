@@ -85,7 +85,7 @@ class Approver:
 
 
 def describe_question(action: OpenAction) -> str:
-    """Return one line about what waits for the user: an action, or a question of the agent's."""
+    """Return one line about the item that waits for the user: an action, or a question of the agent's."""
     if action.asks_user:
         return first_line(f"the agent asks: {read_question(action.proposed.arguments).text}", 300)
     arguments = cut_middle(json.dumps(action.arguments, ensure_ascii=False), 200)

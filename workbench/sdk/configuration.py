@@ -137,7 +137,7 @@ class _SharedModel:
         return getattr(self._model, name)
 
     def respond(self, request: ModelRequest, on_delta: Any, cancel: Cancel) -> ModelResponse:
-        """Call the model, without what only fallback models have signed."""
+        """Call the model, without the signatures of fallback models."""
         own = replace(request, messages=signed_for(request.messages))
         return self._model.respond(own, on_delta, cancel)
 
@@ -242,7 +242,7 @@ def ending(tool: ToolDefinition) -> ToolDefinition:
 
 
 def overrides_for(settings: Settings, model: object, tools: AgentTools | None, instructions: str) -> Overrides:
-    """Return what replaces the settings in a session. Raises ModelError."""
+    """Return the parts that replace the settings in a session. Raises ModelError."""
     own: Any = model if _is_model(model) else None
     return Overrides(
         models=CallerModels(settings, own),

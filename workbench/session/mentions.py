@@ -104,7 +104,7 @@ def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ..
 
 
 def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
-    """Return the event that records a message and what it mentions. Raises UnusableImage."""
+    """Return the event that records a message and the files it mentions. Raises UnusableImage."""
     images = read_images(workspace, mentions)
     attached = read_mentions(workspace, [path for path in mentions if path not in images])
     return UserMessage(

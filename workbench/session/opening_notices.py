@@ -10,7 +10,7 @@ from workbench.session.toolset import Toolset
 
 
 def swept(locations: Locations, *, is_child: bool) -> tuple[str, ...]:
-    """Remove what killed sessions left behind, unless this one is a sub-agent's; return a notice if sessions were
+    """Remove the leftovers of killed sessions, unless this one is a sub-agent's; return a notice if sessions were
     deleted.
     """
     removed = sweep(locations) if not is_child else []

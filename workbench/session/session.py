@@ -81,7 +81,7 @@ class MessageQueue:
         turn: ModelTurn,
         announce: Callable[[], None],
     ) -> None:
-        """`turn` knows what the models can do; `announce` reports the session's state."""
+        """`turn` knows the abilities of the models; `announce` reports the session's state."""
         self._log = log
         self._context = context
         self._turn = turn

@@ -1,4 +1,4 @@
-"""Opens what a session's agent works with, except for the model: tools, MCP servers and skills."""
+"""Opens the tools, MCP servers and skills of a session's agent."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ToolServices(msgspec.Struct, frozen=True):
 
 
 class Overrides(msgspec.Struct, frozen=True):
-    """What a program that embeds the agent passes to its session in place of settings."""
+    """The parts that a program which embeds the agent passes to its session in place of settings."""
 
     models: SessionModels | None = None
     open_tools: Callable[[ToolContext, bool], Selection] | None = None

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from workbench.lazy_pattern import lazy_pattern
 
 Need: TypeAlias = Literal["bash", "ipython", "pip", "browser", "scripts", "web server", "file server", "server"]
-"""What is missing: a program, the scripts of a page, or a program that starts an MCP server of that sort."""
+"""The missing part: a program, the scripts of a page, or a program that starts an MCP server of that sort."""
 _RUNS: Final = "to run a program"
 _PAGES: Final = "for pages that need no clicking"
 _OTHERS: Final[Mapping[Need, Mapping[str, str]]] = {

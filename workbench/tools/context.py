@@ -56,7 +56,7 @@ class Delegated:
     agent: str = ""
     """Its name: the name of its kind, if it has one."""
     definition: str = ""
-    """Where its kind is defined, and what it has; empty without a kind."""
+    """Where its kind is defined, and the kind's properties; empty without a kind."""
 
 
 class Delegation(Protocol):

@@ -242,7 +242,7 @@ ALIASES: Final[dict[str, str]] = {
     "file_editor_tool": "str_replace_editor_tool",
     "terminal_tool": "execute_bash_tool",
 }
-"""OpenHands and OpenManus names for what has another name here, and names derived from a tool's other names."""
+"""OpenHands and OpenManus names for tools that have another name here, and names derived from a tool's other names."""
 
 Exports: TypeAlias = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 

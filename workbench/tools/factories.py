@@ -147,7 +147,7 @@ def _hints(function: object) -> Hints:
 
 
 def _signature(make: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature; one that Python cannot read takes everything."""
+    """Return the signature or, if Python cannot read it, one that accepts any arguments."""
     try:
         return inspect.signature(make)
     except ValueError:

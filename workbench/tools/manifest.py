@@ -30,8 +30,9 @@ ToolKind: TypeAlias = Literal[
     "condensation",
     "other",
 ]
-"""What a tool does, for code that treats some tools specially. Only built-in tools have a kind other than "other":
-a kind decides how much a call is trusted."""
+"""The kind of a tool, for code that treats some tools specially. Only built-in tools have a kind other than "other": a
+kind decides how much a call is trusted.
+"""
 
 BUILTIN_TOOLS: Final = (
     "execute_bash",

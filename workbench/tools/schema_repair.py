@@ -89,7 +89,7 @@ def repaired(schema: Any) -> RepairedSchema:
 
 
 class _Repair:
-    """One pass over a schema; `notices` collects what was omitted."""
+    """One pass over a schema; `notices` names the omitted parts."""
 
     def __init__(self, *, is_json: bool) -> None:
         """`is_json` says that all of the schema can be sent, so that its values need no check."""

@@ -41,7 +41,7 @@ Standing: TypeAlias = Literal[
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What the user agreed to for one directory: the hash of its files, who agreed, and when (ISO 8601, UTC)."""
+    """The user's agreement for one directory: the hash of its files, who agreed, and when (ISO 8601, UTC)."""
 
     path: str
     content: str

@@ -1,4 +1,4 @@
-"""Messages from panels and questions that tell the main screen and the app what the user asked for."""
+"""Messages from panels and questions about the user's requests, for the main screen and the app."""
 
 from __future__ import annotations
 

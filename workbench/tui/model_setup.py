@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ModelSetup:
-    """Opens the forms for models and keys, and uses what the user has chosen there."""
+    """Opens the forms for models and keys, and uses the model or key that the user has chosen."""
 
     def __init__(self, app: WorkbenchApp, switcher: SessionSwitcher) -> None:
         self._app = app

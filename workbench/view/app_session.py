@@ -26,6 +26,6 @@ class AppSession(Struct, frozen=True):
     never_ask: NeverAskQuestion | None = None
     """The confirmation to ask for before the session begins in the mode that never asks, if any."""
     keep: Callable[[str], Path] | None = None
-    """Returns the directory for what the screen keeps about a session, given the session's id."""
+    """Returns the directory for the screen's files about a session, given the session's id."""
     unsent: Path | None = None
     """The directory for text typed before a new session has its first message."""

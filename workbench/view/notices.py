@@ -69,7 +69,7 @@ def _cost_of_run(state: SessionState) -> float | None:
 
 
 def _complete(notice: NoticeItem, began: datetime | None) -> None:
-    """Add to a notice what its run has changed and taken, if it is known when the run began."""
+    """Add to a notice the changes, the time and the cost of its run, if the run's beginning is known."""
     run = notice.run
     if run is not None and began is not None:
         notice.facts, notice.has_changes, notice.run = _run_facts(run, began), bool(run.files), None

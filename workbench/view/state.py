@@ -92,7 +92,7 @@ class ActionItem(Struct):
     reasons: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     deleted: tuple[DeletionList, ...] = ()
-    """What it would delete, for each part that deletes something."""
+    """The paths that it would delete, for each part that deletes something."""
     rule: str = ""
     preview: tuple[FileDelta, ...] = ()
     """The files as the action would change them; after a partial approval, as the user wants them."""
@@ -108,7 +108,7 @@ class ActionItem(Struct):
     asks: bool = False
     """Whether it is a question to the user, which waits for an answer instead of a decision."""
     always: tuple[AlwaysChoice, ...] = ()
-    """What "always" would save, the narrowest first."""
+    """The choices of "always", the narrowest first."""
     no_always: str = ""
     """Why "always" offers nothing."""
     error: str = ""
@@ -166,7 +166,7 @@ class NoticeItem(Struct):
     refuses: bool = False
     """Whether it says that the engine refused a request of the user's."""
     facts: str = ""
-    """What a run that ended has taken and changed, in a few words; empty while its beginning is not read."""
+    """The time, cost and changes of a run that ended, in a few words; empty while its beginning is not read."""
     has_changes: bool = False
     """Whether that run changed files, which the user may review."""
     run: RunTotals | None = None

@@ -182,7 +182,7 @@ def _context(state: SessionState, width: int, compacts_at: int) -> Iterator[Line
 
 
 def _biggest(state: SessionState, width: int) -> Iterator[Line]:
-    """Yield the largest tool outputs; what the model got of each is estimated from its length."""
+    """Yield the largest tool outputs; the part of each that the model got is estimated from its length."""
     items = sorted(state.actions.values(), key=lambda item: len(item.output), reverse=True)[:_MOST_OUTPUTS]
     items = [item for item in items if len(item.output) >= _CHARACTERS * 100]
     for at, item in enumerate(items):

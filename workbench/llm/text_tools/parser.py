@@ -101,7 +101,7 @@ _PLAIN_NAME: Final = lazy_pattern(r"[^<>\n\"'=:\s](?:[^<>\n\"'=]{0,200}[^<>\n\"'
 
 
 class TextCall(msgspec.Struct):
-    """One parsed call: values as text, what was repaired, and its span; `is_cut` if the text ended inside the call."""
+    """One parsed call: values as text, repairs, and its span; `is_cut` if the text ended inside the call."""
 
     name: str
     values: dict[str, str] = msgspec.field(default_factory=dict)

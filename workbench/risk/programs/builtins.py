@@ -207,7 +207,7 @@ def _source(call: Call) -> None:
 
 
 def _sourced(scan: Scan, path: str | None, code: str) -> None:
-    """Forget what the script at a path may have changed in the shell: variables, and the directory if it may move."""
+    """Forget the state that the script at a path may have changed: variables, and the directory if it may move."""
     if path is not None and path.endswith(_ACTIVATES):
         scan.forget()
         return

@@ -66,7 +66,7 @@ def raise_by_exposure(call: Call, original: list[Word]) -> None:
     """
     if call.risk != "MEDIUM":
         return
-    # What was not known about the command is still unknown to the rules.
+    # The unknown parts of the command stay unknown to the rules.
     unknown = traits_of(call.reason) & (Trait.UNCERTAIN | Trait.UNRECOGNIZED | Trait.DOWNLOADS)
     for at, word in enumerate(original):
         if word.text in _ALL or _DEBUGGER.match(word.text[:_LONGEST]):

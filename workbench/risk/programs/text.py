@@ -82,7 +82,7 @@ _CONTROL = lazy_pattern(r"[\x00-\x1f\x7f-\x9f]")
 def _less(call: Call) -> None:
     """Rate a pager: `+` announces its first command, and a pattern (`-p`) that contains a line break ends there.
 
-    The pager takes what follows the line break as if it were typed, so `-p $'x\\n!id\\n'` runs a command.
+    The pager takes the text after the line break as if it were typed, so `-p $'x\\n!id\\n'` runs a command.
     """
     for word in call.words:
         if word.text.startswith("+") and word.text[1:].lstrip("0123456789gGF") != "":

@@ -94,7 +94,7 @@ def declared(scan: Scan, node: Node) -> None:
 
 
 _CHANGES: Final = frozenset("rnulci")
-"""Attributes that change what programs get of a variable, or what a later assignment stores in it."""
+"""Attributes that change whether programs get a variable, or the value that a later assignment stores in it."""
 
 
 def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:

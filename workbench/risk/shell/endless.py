@@ -1,4 +1,6 @@
-"""Finds what never ends or fills the memory: loops, brace expansions, and pipelines in which nothing stops reading."""
+"""Finds commands that never end or fill the memory: loops, brace expansions, and pipelines in which nothing stops
+reading.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _MOST_STRINGS = MOST_NODES // 3
 """The maximum number of double-quoted strings, each of which has at least three nodes."""
 
 _TESTS = lazy_pattern(r"\[\[(?<![^\s;|&({!]\[\[)(?=\s)|\(\((?<![^\s;|&{!]\(\()")
-"""The start of `[[` or `((`; what precedes it is checked last, because that is far quicker."""
+"""The start of `[[` or `((`; the text before it is checked last, because that is far quicker."""
 _MOST_TESTS, _LONGEST_TEST = 200, 800
 
 _CONTINUED = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")

@@ -280,7 +280,7 @@ class Scan:
             self.listed += [self.absolute(word) for word in spread(globs, self.reader.home().text) if word.matches]
 
     def _listed_last(self, text: str) -> list[Part]:
-        """Return a part for what the shell lists without a command that follows."""
+        """Return a part for the files that the shell lists without a command that follows."""
         if not self.listed:
             return []
         paths, is_unplaced = self.pop_listed()

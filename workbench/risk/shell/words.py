@@ -78,7 +78,7 @@ _BOUNDARY = "\1"
 
 
 class _Piece(NamedTuple):
-    """What a word, or a piece of one, contributes to a `Word`."""
+    """The contribution of a word, or of a piece of one, to a `Word`."""
 
     text: str
     is_pattern: bool = False

@@ -102,7 +102,7 @@ class OwnRecords:
         return files
 
     def _stat_sessions(self) -> Iterator[tuple[str, _Session]]:
-        # what a process has written may be in the log beside the file until the session is opened again
+        # a process's changes may stay in the log beside the file until the session is opened again
         logs = {path: stat_key(info) for path, info in _entries(self._sessions, (f"{SUFFIX}-wal",))}
         for path, info in _entries(self._sessions, (SUFFIX,)):
             yield path, _Session((*stat_key(info), *logs.get(f"{path}-wal", ())))

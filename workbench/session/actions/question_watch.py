@@ -1,7 +1,7 @@
 """Watches the files shown in open questions; if one changes on disk, the question is asked again about the new content.
 
-What an approval is bound to is compared again before the action starts, so this only keeps the display current; safety
-does not depend on it.
+Everything that an approval is bound to is compared again before the action starts, so this only keeps the display
+current; safety does not depend on it.
 """
 
 from __future__ import annotations

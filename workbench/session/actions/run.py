@@ -127,7 +127,7 @@ class PreparedAction:
 
 @dataclass(frozen=True, eq=False)
 class RunningAction:
-    """A proposed action while it runs, with what was prepared for it."""
+    """A proposed action while it runs, with its preparation."""
 
     proposed: ActionProposed
     readied: PreparedAction

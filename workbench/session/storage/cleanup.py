@@ -54,7 +54,7 @@ SELECT count(*) FROM events WHERE kind NOT IN ('session_started', 'settings_chan
 
 
 def sweep(locations: Locations) -> list[str]:
-    """Delete what killed sessions left behind; return the ids of the sessions deleted, which had no message yet."""
+    """Delete the leftovers of killed sessions; return the ids of the sessions deleted, which had no message yet."""
     removed = []
     # in a thread, because directories of temporary files may be large
     threading.Thread(target=_sweep_directories, args=(locations,), name="session-leftovers", daemon=True).start()
@@ -168,7 +168,9 @@ def _has_at_most_a_page(path: Path) -> bool:
 
 
 def _swept(locations: Locations, path: Path) -> bool:
-    """Delete what a killed session left behind; return whether the session itself was deleted, as it never began."""
+    """Delete the leftovers of a killed session; return whether the session itself was deleted, because it never
+    began.
+    """
     sweep_unfinished(locations, path.stem)
     with suppress(OSError):
         # an engine listens only while it holds the lock

@@ -96,7 +96,7 @@ def _ends(history: Tagged, cuts: Sequence[int]) -> list[int]:
     for start, stop in pairwise([-1, *starts, len(messages)]):
         run = range(start + 1, stop)
         if any(messages[index].get(BLOCKS) for index in run):
-            # what a fallback model signed is bare for the session's own
+            # thinking that a fallback model signed does not count for the session's own
             bare.update(index for index in run if not messages[index].get(BLOCKS) or SIGNER in messages[index])
     last = len(messages)
     return [*(cut for cut in cuts if cut not in bare), *([last] if last - 1 in bare else [])]

@@ -46,7 +46,7 @@ class Explained(NamedTuple):
     assessment: Assessment
     doubt: str = ""
     deleted: tuple[DeletionList, ...] = ()
-    """What is deleted, for each part that deletes something."""
+    """The deleted paths, for each part that deletes something."""
 
 
 class DeletionSurvey:

@@ -198,7 +198,7 @@ def _holds_other(change: Change, raw: bytes, now: Mapping[str, bytes | None]) ->
 
 
 def _contents_at(repository: SnapshotRepository, path: str) -> Iterator[bytes | None]:
-    """Yield the content of a file or link, or None if nothing is there; nothing for what cannot be read."""
+    """Yield the content of a file or link, or None if nothing is there; yield nothing if it cannot be read."""
     with suppress(OSError):
         yield bytes_at(repository.root.path / path, repository.root)
 

@@ -49,7 +49,7 @@ class AgentDelegateObservation(Observation):
     session: str = ""
     """The ID of the sub-agent's log."""
     definition: str = ""
-    """Where the kind of the sub-agent is defined, and what it has."""
+    """Where the kind of the sub-agent is defined, and the kind's properties."""
 
 
 class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):

@@ -36,7 +36,7 @@ from workbench.tools.execute_bash.terminal import Terminal
 _PREFIX = b"\x1b]133;"
 _HINTS = {_PREFIX + b"A\x07": True, _PREFIX + b"AE\x07": False}
 FIRST_PROMPT = tuple(_HINTS)
-"""What the shell prints when it has read its startup file."""
+"""The text that the shell prints when it has read its startup file."""
 # A directory and a PATH are shorter than this.
 _LONGEST = 1 << 17
 

@@ -137,7 +137,7 @@ class Shells:
         return self.current
 
     def end_current(self, seconds: float = 0.0) -> None:
-        """End the shell and what it started, waiting at most `seconds`."""
+        """End the shell and its processes, waiting at most `seconds`."""
         shell, self.current = self.current, None
         if shell is None:
             return

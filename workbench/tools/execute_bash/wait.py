@@ -117,7 +117,7 @@ class Watch:
         began = time.monotonic()
         shell.interrupt()
         killed = False
-        rounds = 0  # on a busy machine they take longer, and so does what they wait for
+        rounds = 0  # on a busy machine they take longer, and so do the events they wait for
         while (passed := time.monotonic() - began) < _REPLACE_AFTER or rounds < _REPLACE_AFTER / _ROUND:
             rounds += 1
             shell.pump(_ROUND)

@@ -57,7 +57,7 @@ def find_interpreter(workspace: Path, named: str = "") -> Interpreter:
 
 _KERNEL = Path(__file__).with_name("kernel.py")
 _START = 60.0
-_NO_PIP = "this interpreter has no pip and there is no uv"  # what the kernel says
+_NO_PIP = "this interpreter has no pip and there is no uv"  # the kernel's own words
 _MOST_OUTPUT = 2_000
 
 

@@ -93,7 +93,7 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
             self._show_note("" if self._saved else _NONE)
 
     async def _list(self, way: Way) -> None:
-        """Add what a provider or server lists; the cursor stays on its model."""
+        """Add the models that a provider or server lists; the cursor stays on its model."""
         offers = await in_daemon(lambda: self._list_models(way))
         if not self.is_attached:
             return

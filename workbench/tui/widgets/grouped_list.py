@@ -15,7 +15,7 @@ class GroupedList(LineList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._slots: list[int | Line] = []
-        """What each line shows: the index of a row, or a heading."""
+        """The content of each line: the index of a row, or a heading."""
 
     @property
     def row_index(self) -> int:

@@ -15,7 +15,7 @@ from workbench.tui.textual_seam.screen import own_bindings
 from workbench.view.state import SessionState
 
 Hint = tuple[str, str]
-"""A key and what it does."""
+"""A key and its effect."""
 
 _MOST_HINTS = 8
 _LAST = (("palette", "Palette"), ("help", "Help"))

@@ -269,7 +269,7 @@ class QuestionBox(DockedPanel):
         self._reserve_rows(min(screen.height, fixed + used))
 
     def _show_title(self, width: int) -> None:
-        """Show the title; if it cuts off the path, the path is among what will be done."""
+        """Show the title; if it cuts off the path, the text below it has the whole path."""
         position = f"{self._at} of {self._total}  " if self._total > 1 else ""
         line, is_whole = title_line(self._action, self._proposal, position, width)
         if self._is_titled != (is_titled(self._action) and is_whole):

@@ -128,7 +128,7 @@ class TimelineRows:
         return self._fits(item) is (self.position(item) is None)
 
     def _fits(self, item: Item) -> bool:
-        """Return whether an item has a row: if it matches the filter and, without one, is not hidden in a group."""
+        """Return whether an item has a row: it must match the filter or, without one, not be hidden in a group."""
         return has_row(item) and (self.filter.fits(item) if self.is_filtered else not is_hidden(item))
 
 

@@ -1,4 +1,4 @@
-"""The files that one diff view shows, their rows, and what is cached about their lines. Does not import textual."""
+"""The files that one diff view shows, their rows, and cached data about their lines. Does not import textual."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class PlainCells(Sequence[int]):
 
 
 class DocumentFile:
-    """What is cached about the lines of one compared file; later documents with the same comparison share it."""
+    """The cached data about the lines of one compared file; later documents with the same comparison share it."""
 
     def __init__(self, diff: FileDiff) -> None:
         self.diff = diff
@@ -237,7 +237,7 @@ class DiffDocument:
     """One or more compared files as one long page."""
 
     def __init__(self, files: Sequence[FileDiff], earlier: DiffDocument | None = None) -> None:
-        """Share what `earlier` has cached about the files that are compared there already."""
+        """Share the data that `earlier` has cached about files that are compared there already."""
         self.files = tuple(files)
         cached: dict[int, DocumentFile] = (
             {id(part.diff): part for part in earlier._parts} if earlier is not None else {}

@@ -34,11 +34,11 @@ class Marks:
     edited: Collection[int] = ()
     """The hunks whose text the user has edited."""
     expand: str = ""
-    """The key that expands the folds around the current hunk, and what it does; empty if it is not named."""
+    """The key that expands the folds around the current hunk, and its effect; empty if it is not named."""
     reviewed: Collection[int] = ()
     """The files that the user has reviewed, from 0."""
     include: str = ""
-    """The key that includes the current hunk again if it is skipped, and what it does."""
+    """The key that includes the current hunk again if it is skipped, and its effect."""
 
 
 def line_of(row_file: int, old: int, new: int) -> LineId | None:

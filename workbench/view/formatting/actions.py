@@ -86,7 +86,7 @@ class ActionTitle(NamedTuple):
 
 
 _BY_SUBJECT: Final[frozenset[ToolKind]] = frozenset({"edit", "search", "plan", "thought", "question", "final"})
-"""Kinds of tools whose title is what they are about; the title of others is the model's summary."""
+"""Kinds of tools whose calls are titled with their subject; other calls have the model's summary as title."""
 
 
 def title_of(item: ActionItem, workspace: str = "") -> ActionTitle:

@@ -19,7 +19,7 @@ SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
     ("folder", "this project", "saved in your rules.toml"),
     ("person", "all projects", "saved in your rules.toml"),
 )
-"""The name of each scope, its label and what it means."""
+"""The name of each scope, its label and its meaning."""
 _LABEL_WIDTH: Final = 10
 
 
@@ -58,7 +58,7 @@ def _choice(number: int, choice: AlwaysChoice, is_current: bool, width: int) -> 
 
 
 def _scope_line(scope: int, width: int) -> Line:
-    """Return the names of the scopes with the current one marked, and, if there is room, what it means."""
+    """Return the names of the scopes with the current one marked, and, if there is room, its meaning."""
     line = [Piece(f"{'Applies to':<{_LABEL_WIDTH}}", "dim")]
     for number, (_, label, _) in enumerate(SCOPES):
         is_current = number == scope

@@ -67,7 +67,7 @@ class ServerOffers:
         self._targets: MentionTargets | None = None
 
     def refresh(self) -> Sequence[str]:
-        """Update the list of what the servers offer, and return the names of the resources."""
+        """Update the list of the servers' offers, and return the names of the resources."""
         from workbench.tools.trust import SERVERS
 
         settings = self._settings()
