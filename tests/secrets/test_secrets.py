@@ -205,7 +205,7 @@ def test_password_prompt_is_shown_at_once():
 
 
 def test_ordinary_code_is_rarely_masked():
-    """Less than one line in 10,000, in this repository and in three packages of others."""
+    """Less than one line in 10,000 is masked, in this repository and in three packages of others."""
     here = Path(workbench.__file__).parent
     roots = [here, *(Path(find_spec(name).origin).parent for name in ("textual", "mcp", "pydantic"))]
     for root in roots:

@@ -80,7 +80,7 @@ class Window:
         return range(self.first, self.last)
 
     def append(self, total: int, *, follows: bool) -> WindowStep:
-        """Mount added items. If the end is followed, they replace the oldest; otherwise they only fill free room."""
+        """Mount added items. If the end is followed, they replace the oldest; otherwise they only fill free space."""
         if follows:
             return self._down(total, self._most_rows)
         start = self.last

@@ -34,7 +34,7 @@ _THOUGHT: Final = "</think>"
 class CallHider:
     """Filters deltas on their way to the display: hides calls, and turns text inside `<think>` into reasoning.
 
-    Text that may be the beginning of a tag is held back; `end` emits it if it was none.
+    Text that may be the beginning of a tag is held back; `end` emits it if it was not a tag.
     """
 
     def __init__(self, on_delta: Callable[[Delta], None]) -> None:
