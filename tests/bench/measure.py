@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """`reference` was measured in the same run; `budget` is in the same unit; None where there is none."""
 
     name: str
@@ -15,3 +14,13 @@ class Measure:
     reference: float | None
     budget: float | None
     ok: bool
+
+    @property
+    def ratio(self) -> float | None:
+        """The value as a multiple of the reference; None without one."""
+        return self.value / self.reference if self.reference else None
+
+    @property
+    def compared(self) -> float:
+        """What is compared between two runs: the ratio, which depends least on the machine, or else the value."""
+        return self.value if self.ratio is None else self.ratio

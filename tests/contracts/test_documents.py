@@ -43,6 +43,7 @@ def test_documented_layers_match_the_import_contract():
 def test_pre_commit_checks_match_those_of_ci():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     entries = [hook["entry"] for hook in hooks]
-    server = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("uv run ")]
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    server = [line for line in lines if line.startswith("uv run ") and not line.endswith("|| true")]  # reports
     assert len(server) >= 4
     assert [line for line in server if line not in entries] == []

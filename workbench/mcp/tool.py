@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,14 +73,12 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
     def action_type(self, kind: type[MCPToolAction]) -> None:
         self._action_type = None if kind is MCPToolAction else kind
 
-    @property
+    @functools.cached_property
     def schema(self) -> dict[str, Any]:
         """The server's schema, simplified for models."""
-        if self._schema is None:
-            self._schema = for_models(self.definition["inputSchema"])
-        return self._schema
+        return for_models(self.definition["inputSchema"])
 
-    @property
+    @functools.cached_property
     def output_schema(self) -> dict[str, Any] | None:
         """The server's schema of the structured content, if it gave one."""
         return self.definition.get("outputSchema")

@@ -141,7 +141,6 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.ends_run = ends_run
         self.asks_user = asks_user
         self.presentation = presentation or presentation_of(self.name, {})
-        self._schema: dict[str, Any] | None = None
         self._coroutines = CoroutineRunner()
 
     @classmethod
@@ -234,16 +233,14 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self._coroutines.interrupt()
         _attempt(lambda: self._runner().interrupt())
 
-    @property
+    @functools.cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the tool's own arguments; cached, so callers must not change it."""
-        if self._schema is None:
-            self._schema = self.action_type.to_mcp_schema()
-        return self._schema
+        return self.action_type.to_mcp_schema()
 
-    @property
+    @functools.cached_property
     def output_schema(self) -> dict[str, Any] | None:
-        """The JSON schema of the observation; None if the tool has no observation type of its own."""
+        """The JSON schema of the observation; None if the tool has no observation type of its own. Cached as well."""
         return None if self.observation_type is Observation else self.observation_type.to_mcp_schema()
 
     def to_openai_tool(self, add_security_risk_prediction: bool | None = None, *, short: bool = False) -> _Definition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urldefrag, urljoin
@@ -194,12 +195,10 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
     def action_type(self, kind: type[OperationAction]) -> None:
         self._model = None if kind is OperationAction else kind
 
-    @property
+    @functools.cached_property
     def schema(self) -> dict[str, Any]:
         """The schema of the arguments in simplified form; does not create the model."""
-        if self._schema is None:
-            self._schema = for_models(self._arguments())
-        return self._schema
+        return for_models(self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
         if self._raw is None:
