@@ -38,7 +38,8 @@ FILES = {
     "justfile": "push:\n  git push\ntest:\n  pytest\n",
     "package.json": (
         '{"scripts": {"push": "git push", "release": "npm run push", "test": "jest", "rd": "cat secret/a", '
-        '"prepush2": "git push", "push2": "echo", "fmt": "prettier -w .", "check": "prettier -c src"}}'
+        '"prepush2": "git push", "push2": "echo", "fmt": "prettier -w .", "check": "prettier -c src", '
+        '"fetch": "curl https://a.example"}}'
     ),
 }
 

@@ -24,7 +24,12 @@ _DANGEROUS_CODE = lazy_pattern(
     r"(?:\bos[:.]cmd|\bshell|\bprocess_create|\bSys\.(?:command|remove)|\bUnix\.\w+|\bRuntime\.\w+|\bDir\.(?:rm\w*|delete|unlink))"
     r"\s*[\"(]|\bFile\.(?:delete|rename|write|unlink)\b|\bProcessBuilder\b|\bsys\.process\b|\bopen\s*\(?\s*[\"']\||"
     r"\b(?:(?:delete|destroy)_all|deleteMany|dropDatabase|drop_(?:all|table|database)|truncate)\b|"
-    r"[\"'\])]\.(?:!+|execute\s*\(|lazyLines)|\b(?:delete|remove|write|append)File\b",
+    r"[\"'\])]\.(?:!+|execute\s*\(|lazyLines)|\b(?:delete|remove|write|append)File\b|"
+    r"\b(?:system2|run-program|callCommand|(?:call|read|create)Process|os/(?:execute|spawn|shell)|syscall)\b|"
+    r"(?<![\w.])(?:unix|dos)\s*\(|(?<![\w.])(?:run|shell)\s*\(?\s*(?:Cmd\b|[\"'<])|"
+    # a function or module whose name is put together while the code runs
+    r"\b(?:import|require)\s*\(\s*(?![\"'][^\"']*[\"']\s*[,)]|\))|\b(?:mainModule|createRequire|dlopen)\b|"
+    r"(?<=[\w\])])\[\s*[\"'][^\"'\]]*[\"']\s*(?:\+|\.\.|~)\s*[\"']|\$\w+\s*\(\s*[\"'$]",
 )
 _SURROUNDINGS = lazy_pattern(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
 

@@ -220,7 +220,7 @@ def _may_run(part: Part, pattern: str) -> bool:
         return True
     if part.risk == "HIGH" and (Trait.RUNS in part.traits or _holds_command(pattern, part.words)):
         return True
-    if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
+    if part.risk != "LOW" and _names_in_words(part, pattern):
         return True
     if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _strings(part)):
         return True
@@ -234,6 +234,19 @@ def _holds_command(pattern: str, command: Sequence[str]) -> bool:
         return False
     expression = re.compile(rf"(?<![\w-]){re.escape(literal)}(?![\w-])")
     return any(expression.search(" ".join(word.split())) for word in command[1:])
+
+
+def _names_in_words(part: Part, pattern: str) -> bool:
+    """Return whether words of a command form a command of the pattern, or one word of an unknown program does."""
+    if any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
+        return True
+    return Trait.UNRECOGNIZED in part.traits and any(_begins_with(pattern, word) for word in part.words[1:])
+
+
+def _begins_with(pattern: str, word: str) -> bool:
+    """Return whether a word, or the value in an option, begins with a command of the pattern and has further words."""
+    text = word.partition("=")[2] if word.startswith("-") else word
+    return " " in text and bool(command_pattern(pattern).fullmatch(" ".join(text.split())))
 
 
 def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:

@@ -279,7 +279,9 @@ PATTERNS: Final = {
 """Globs of files that programs look for in their working directory."""
 RECIPES: Final = words("make gmake remake just task rake")
 """Programs whose file contains command lines."""
-NODE_MANAGERS: Final = words("npm yarn pnpm bun npx bunx pnpx turbo")
+NODE_MANAGERS: Final = words(
+    "npm yarn pnpm bun npx bunx pnpx turbo npm-run-all npm-run-all2 run-s run-p ultra nps wireit"
+)
 LIFECYCLE: Final = {
     **dict.fromkeys(
         ("install", "i", "ci", "add", ""), ("preinstall", "install", "postinstall", "prepare", "prepublish")

@@ -84,8 +84,8 @@ ld ld.gold ld.lld gold mold | | -plugin --plugin | run |
 rustc | | -C --codegen | run |
 javac | | -processorpath --processor-path -J-javaagent -J-agentpath | run |
 ghc | | -pgmF -pgmP -pgmL -pgmc -pgml -pgma -pgms -pgmi | run |
-bun | | -e --eval -p --print | code |
-ghc ocaml kotlin crystal R Rscript raku luajit jruby qjs bb janet hy | | -e -c | code |
+bun tsx ts-node | | -e --eval -p --print -pe | code |
+ghc ocaml kotlin crystal R Rscript raku luajit jruby qjs bb janet hy swift scala | | -e -c | code |
 scilab sage gnuplot bpftrace stap | | -e -c | code |
 octave octave-cli gp maxima root cling | | --eval --batch-string -e -c -q | code |
 cling | | * | code |
@@ -152,6 +152,7 @@ docker-compose podman-compose | | -f --file | run |
 flyway | clean | ! | high | deletes everything in a database
 jj | op operation | restore revert | high | restores an earlier state of the repository
 jj | abandon | ! | high | drops commits
+jj | | --config --config-file --config-toml | high | changes what jj runs [RUNS]
 jj | git | --deleted --all -d | high | overwrites or deletes on the remote
 sl hg | hide strip prune uncommit | ! | high | drops commits
 pijul | unrecord reset | ! | high | drops commits

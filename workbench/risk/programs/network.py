@@ -232,6 +232,7 @@ _SHOWS = Spec(
     values=words("-R --repo -t --title -b --body -B --base -H --head -l --label -a --assignee -r --reviewer -m"),
 )
 _FOR_GOOD = Spec("HIGH", "changes something on the host for good", operands="text", paths=_FILES)
+_RUNS_OR_CHANGES = Spec("HIGH", Reason("runs a program, or changes what gh runs", Trait.RUNS), operands="text")
 _DOWNLOADS = Spec(
     "MEDIUM",
     "downloads from the host of the repository",
@@ -245,7 +246,8 @@ _table: dict[str, Spec] = {
     "auth status": Spec(
         "MEDIUM", "asks the host", operands="text", flags=flags("HIGH", "prints a token", "-t --show-token")
     ),
-    **dict.fromkeys(words("auth secret ssh-key gpg-key alias extension codespace variable config"), _FOR_GOOD),
+    **dict.fromkeys(words("auth secret ssh-key gpg-key variable config"), _FOR_GOOD),
+    **dict.fromkeys(words("alias extension codespace"), _RUNS_OR_CHANGES),
     **dict.fromkeys(
         words(
             "secret list|variable list|variable get|ssh-key list|gpg-key list|alias list|extension list|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import is_secret, within
@@ -209,6 +209,8 @@ def _task(call: Call, original: list[Word]) -> None:
     """Rate a task of the project, or a verb that is not in the program's table, by its name."""
     if call.risk == "HIGH":
         return
+    if _only_names_commands(call, original):
+        return
     named = _parted(original) if call.name in _NAMED_TASKS else []
     passed = _passed(call.name, original)
     stated = named or passed
@@ -218,6 +220,20 @@ def _task(call: Call, original: list[Word]) -> None:
     if verb := destroys(stated, by_flag=False) or destroys(passed, by_flag=False):
         what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
         call.raise_to("HIGH", f"{what}, run with {verb[:20]}")
+
+
+def _only_names_commands(call: Call, original: list[Word]) -> bool:
+    """Return whether the program prints the commands of its tasks instead of running them."""
+    asked = _PRINTS_TASKS.get(call.name, frozenset())
+    before = ("", *(word.text for word in original))
+    return any(word.text in asked and not last.startswith("-") for word, last in zip(original, before, strict=False))
+
+
+_PRINTS_TASKS = {
+    **dict.fromkeys(words("make gmake"), words("-n --just-print --recon")),
+    **dict.fromkeys(words("just task rake ninja"), words("-n --dry")),
+}
+"""Options with which a program prints what it would run, beside `--dry-run`, which `destroys` knows."""
 
 
 def _parted(original: list[Word]) -> list[Word]:
@@ -296,6 +312,7 @@ def _unknown(call: Call) -> None:
     if changes_data(call.words):
         call.raise_to("HIGH", "changes or deletes data")
     _may_run(call)
+    _run_values(call)
     call.is_unknown = True
     edits = any(_EDITS.fullmatch(word.text) for word in call.words)
     before = ""
@@ -360,6 +377,20 @@ def _may_run(call: Call) -> None:
             if findings.parts:
                 return
         before = word.text
+
+
+def _run_values(call: Call) -> None:
+    """Rate the values of options of an unknown program that are command lines, going by the options' names."""
+    for word, following in pairwise((*call.words, literal(""))):
+        flag, equals, value = word.text.partition("=")
+        text = value if equals else following.text
+        if " " in text and UNKNOWN not in text and _COMMAND_FLAG.fullmatch(flag):
+            call.run_text(literal(text))
+
+
+_COMMAND_FLAG = lazy_pattern(
+    r"--(?:[\w-]+-)?(?:pager|preview|exec|execute|command|cmd|preprocessor|hook|editor|script)|--pre|--post|--on-[\w-]+|-exec"
+)
 
 
 def _program_at_path(call: Call, name: Word) -> None:

@@ -463,6 +463,9 @@ RULES |= {
             )
         ),
     ),
+    "sops": or_status(
+        launcher("exec-env|exec-file", wrap("--user", 1, risk="HIGH", reason=_SECRETS), Spec("HIGH", _SECRETS))
+    ),
     **dict.fromkeys(
         ("aws-vault", "chamber", "teller"),
         launcher("exec|run", wrap("-d --duration", 1, risk="HIGH", reason=_SECRETS), Spec("HIGH", _SECRETS)),

@@ -267,7 +267,9 @@ def _of_ipython(judge: Judge, call: ast.Call) -> None:
 
 
 _SPECIAL: Final[dict[str, Callable[[Judge, ast.Call], None]]] = {
-    **dict.fromkeys(("eval", "exec", "compile", "timeit.timeit", "cProfile.run", "profile.run"), _code),
+    **dict.fromkeys(("eval", "exec", "compile", "timeit.timeit", "timeit.repeat", "timeit.Timer"), _code),
+    **dict.fromkeys(("cProfile.run", "cProfile.runctx", "profile.run", "profile.runctx"), _code),
+    **dict.fromkeys(("pdb.run", "pdb.runeval", "bdb.Bdb().run", "trace.Trace().run"), _code),
     "os.open": _os_open,
     "importlib.import_module": _imports,
     "runpy.run_module": _imports,

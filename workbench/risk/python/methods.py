@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
@@ -12,7 +12,7 @@ from workbench.risk.environment import poisons
 from workbench.risk.python import table
 from workbench.risk.python.rate import Judge, asks, line_of, sends
 from workbench.risk.python.table import Use
-from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, joined, strings
+from workbench.risk.python.values import PLAIN, UNKNOWN, UNRESOLVED, Fields, Items, Values, joined, strings
 from workbench.risk.reason import Reason, Trait
 
 _MODE: Final = lazy_pattern(r"[rwaxbtU+]{1,4}")
@@ -198,10 +198,7 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
     elif name in table.RUNS:
         _runs(judge, call, first)
     elif name in table.RUNS_WORDS or name in table.SPAWNS:
-        words = call.args[1:] if name in table.SPAWNS else call.args
-        rest = [judge.reading.values(word) for word in words]
-        listed = next((value for word in rest[1:] for value in word if isinstance(value, Items)), None)
-        judge.runs_words(call, listed.items if listed else rest[:1] + rest[2:] if "exec" in name[:7] else rest)
+        _runs_program(judge, call, name)
     elif name in table.SENDS:
         sends(judge, call, argument(judge, call, Use("url", 0, "url")))
     else:
@@ -211,18 +208,44 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
     return True
 
 
+def _runs_program(judge: Judge, call: ast.Call, name: str) -> None:
+    """Rate a program that is given apart from its arguments, the first of which is only what it is told as its name."""
+    arguments = [judge.reading.values(word) for word in (call.args[1:] if name in table.SPAWNS else call.args)]
+    program = argument(judge, call, Use("read", 9, "executable"))
+    if name in table.WITHOUT_NAME:
+        words = (program, *arguments[1:]) if program else tuple(arguments)
+    elif table.TAKES_LIST.search(name):
+        words = (*arguments[:1], *_behind_name(arguments[1:2]))
+        if any(text.rpartition("/")[2] in table.MANY_IN_ONE for each in arguments[:1] for text in strings(each)):
+            judge.runs_any(call, arguments[1] if len(arguments) > 1 else UNRESOLVED, is_line=False)
+    else:
+        words = (*arguments[:1], *arguments[2:])
+    judge.runs_words(call, words)
+
+
+def _behind_name(listed: Sequence[Values]) -> tuple[Values, ...]:
+    """Return the arguments in a list behind the first one; unknown ones if the list is not known."""
+    items = next((value.items for values in listed for value in values if isinstance(value, Items)), None)
+    return (UNRESOLVED,) if items is None else items[1:]
+
+
+_NONE: Final = (PLAIN,)
+"""The value of `None`, and of numbers that are no integers."""
+
+
 def _runs(judge: Judge, call: ast.Call, command: Values) -> None:
     directory = argument(judge, call, Use("read", 9, "cwd"))
     for variables in argument(judge, call, Use("read", 9, "env")):
         if isinstance(variables, Fields):
             sets_variables(judge, call, variables)
     shell = argument(judge, call, Use("read", 9, "shell"))
+    is_line = bool(shell) and shell != ("False",)
     program = argument(judge, call, Use("read", 9, "executable"))
-    if program and program != ("None",):
-        judge.runs_words(call, [program])
-    if directory and directory != ("None",) and UNKNOWN not in strings(directory):
+    if program and program != _NONE:
+        judge.runs_words(call, (program, ("-c",), command) if is_line else (program, *_behind_name([command])))
+    if directory and directory != _NONE and UNKNOWN not in strings(directory):
         command = _moved(directory, command)
-    judge.runs_any(call, command, is_line=bool(shell) and shell != ("False",))
+    judge.runs_any(call, command, is_line=is_line)
 
 
 def _moved(directory: Values, command: Values) -> Values:

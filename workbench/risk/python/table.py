@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.paths import words
 from workbench.risk.reason import RUNS_URL, STARTS_SHELL, Reason, Trait
 
@@ -93,13 +94,19 @@ SHELLS: Final = words(
 """Functions whose first argument is a command line."""
 RUNS: Final = words(
     "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen trio.run_process "
-    "anyio.run_process pty.spawn"
+    "anyio.run_process pty.spawn distutils.spawn.spawn setuptools._distutils.spawn.spawn"
 )
 """Functions whose first argument is a command, as a list or a string."""
 RUNS_WORDS: Final = words(
     "os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.posix_spawn os.posix_spawnp "
     "asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec os.startfile"
 )
+WITHOUT_NAME: Final = words("asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec os.startfile")
+"""Those of them whose first argument is the program and at once its name."""
+TAKES_LIST: Final = lazy_pattern(r"\.(?:exec|spawn)v\w*\Z|\.posix_spawnp?\Z")
+"""Those of them, and of SPAWNS, that take the arguments as a list."""
+MANY_IN_ONE: Final = words("busybox toybox coreutils")
+"""Programs that are another one if they are called by its name."""
 SPAWNS: Final = words("os.spawnl os.spawnle os.spawnlp os.spawnlpe os.spawnv os.spawnve os.spawnvp os.spawnvpe")
 
 _CLIENTS: Final = words(
@@ -140,6 +147,14 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(
         words("sys.addaudithook sys.settrace sys.setprofile gc.get_objects"),
         Reason("changes how all code runs", Trait.RUNS),
+    ),
+    **dict.fromkeys(
+        words(
+            "pkgutil.resolve_name pydoc.locate pydoc.safeimport unittest.mock._importer webbrowser.get "
+            "webbrowser.GenericBrowser webbrowser.BackgroundBrowser pipes.Template multiprocessing.util.spawnv_passfds "
+            "django.utils.module_loading.import_string werkzeug.utils.import_string"
+        ),
+        Reason("runs what a name means at run time", Trait.RUNS | Trait.UNCERTAIN),
     ),
     **dict.fromkeys(words("torch.hub.load torch.hub.load_state_dict_from_url"), RUNS_URL),
     **dict.fromkeys(words("site.addsitedir site.addpackage"), Reason("loads code from elsewhere", Trait.RUNS)),
