@@ -13,6 +13,7 @@ _PROGRAMS: Final[Mapping[str, str]] = dict.fromkeys(
     words(
         "lazygit tig gitui gitg gitk gh-pages ghp-import release-it semantic-release np mike"
         " python-semantic-release auto copybara etckeeper gita gitup gitbatch grv ungit gitkraken smerge stgit stg"
+        " vcsh mr repo but gitbutler gt ghstack spr bumpp changelogen bumpver"
     ),
     "git",
 )

@@ -42,7 +42,7 @@ _GIT_READS: Final = words(
 )
 """Words of git that let a file or the input determine what is changed."""
 _LISTS: Final = lazy_pattern(
-    r"(?:--(?:arg-file|input-file|config|files0?-from|exclude-from|include-from|pathspec-from-file|"
+    r"(?:--(?:arg-file|input-file|config(?:-file|-path)?|files0?-from|exclude-from|include-from|pathspec-from-file|"
     r"file|template|message-file|notes-file|description-file|logfile|input|body-file|post-file|template-file|cli-input-json|queries-file|changelog-file|env-file))(?:=(.*))?",
     re.DOTALL,
 )

@@ -182,7 +182,11 @@ _KUBE = subcommands(
             ("config view", "config get-contexts", "config current-context", "auth can-i", "rollout status"), _READS
         ),
         **dict.fromkeys(
-            ("list", "status", "history", "show", "lint", "template", "search", "env", "repo list"), _READS
+            words(
+                "list|status|history|show|lint|template|search|env|repo list|dependency list|dependency ls|dep list",
+                "|",
+            ),
+            _READS,
         ),
         **dict.fromkeys(
             ("get secret", "get secrets"), Spec("HIGH", Reason("reads secrets", Trait.READS), operands="text")

@@ -323,6 +323,9 @@ _UVX_RECOGNIZED = words(
 def _uvx(call: Call) -> None:
     """Rate uvx: MEDIUM for well-known programs, HIGH for others, because it downloads them; rate the command too."""
     rest = [word for word in call.words if not word.text.startswith("-")]
+    if call.name == "pipx" and rest and rest[0].text in {"list", "environment", "completions"}:
+        call.raise_to("MEDIUM", "shows installed programs")
+        return
     if call.name == "pipx" and rest:
         rest = rest[1:] if rest[0].text == "run" else []
     name = re.split(r"[@=<>~]", rest[0].text)[0] if rest else ""

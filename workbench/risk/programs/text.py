@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.files import recorded_stat
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import printed_variables
 from workbench.risk.programs.rule import Rule, flag_names, words
@@ -34,6 +35,9 @@ def _yq(call: Call) -> None:
         call.raise_to("MEDIUM", "changes files in place")
         for word in operands:
             call.use(word, "write")
+    first = call.options(Spec())[1][:1]
+    if first and _may_be_file(call, first[0]):
+        call.use(first[0], "read")
     for word in call.words:
         if re.search(r"\b(?:str)?env(?:subst)?\b|\$ENV|\$__env", word.text):
             call.raise_to(*printed_variables(word.text))
@@ -42,6 +46,15 @@ def _yq(call: Call) -> None:
             _reads_named(call, word)
         if re.search(r"\bsystem\s*\(", word.text):
             call.raise_to("HIGH", RUNS_PROGRAM)
+
+
+def _may_be_file(call: Call, word: Word) -> bool:
+    """Return whether yq takes its first operand for a file instead of an expression."""
+    path = call.scan.absolute(word)
+    return bool(_FILE_NAME.fullmatch(word.text)) or (path is not None and recorded_stat.exists(path))
+
+
+_FILE_NAME = lazy_pattern(r"~?[\w.-]*/[\w./@+-]+|[\w.-]+\.(?:ya?ml|json|toml|xml|csv|env)")
 
 
 RULES: dict[str, Rule] = {
