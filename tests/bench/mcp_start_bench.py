@@ -72,7 +72,7 @@ def _to_request(env: Mapping[str, str]) -> float:
     taken = to_request(env, f"{env['HOME']}/project")
     if (Path(env["HOME"]) / "starts").exists():
         raise RuntimeError("a server was started")
-    return taken
+    return taken.clock
 
 
 def _to_paint(env: Mapping[str, str]) -> float:

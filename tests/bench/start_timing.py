@@ -7,6 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import psutil
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import finish
@@ -23,19 +26,28 @@ def in_turns(subjects: Mapping[str, Callable[[], float]], rounds: int) -> dict[s
     return {name: statistics.median(values) for name, values in took.items()}
 
 
-def to_request(env: Mapping[str, str], workspace: str) -> float:
-    """Return the seconds from the start of the process until the server has the request."""
+@dataclass(frozen=True)
+class Taken:
+    """Seconds of the clock, and of the processor by all threads of the process."""
+
+    clock: float
+    processor: float
+
+
+def to_request(env: Mapping[str, str], workspace: str, name: str = "openai/x") -> Taken:
+    """Return how long it takes from the start of `ohw run` until the server has the request."""
     with ModelServer([finish()]) as server:
-        model = ("--model", "openai/x", "--api-base", server.base_url, "--workspace", workspace)
+        model = ("--model", name, "--api-base", server.base_url, "--workspace", workspace)
         begun = time.perf_counter()
-        process = subprocess.Popen(
+        process = psutil.Popen(
             [sys.executable, "-m", "workbench", "run", "hello", *model],
             env=dict(env),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         arrived = server.arrived.wait(60)
-        taken = time.perf_counter() - begun
+        used = process.cpu_times()
+        taken = Taken(time.perf_counter() - begun, used.user + used.system)
         process.wait(60)
     if not arrived:
         raise RuntimeError("no request came")

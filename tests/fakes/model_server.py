@@ -41,6 +41,9 @@ class ModelServer:
     key: str = ""
     names: Sequence[str] = ()
     rejected: list[str] = field(default_factory=list)
+    opened: list[Request] = field(default_factory=list)
+    """Requests without a body, by which clients open a connection early."""
+    answers_head: bool = True
     on_moment: Callable[[str], object] = lambda moment: None
     """Called with "asked" when a request begins to arrive and "answered" when its answer has been sent."""
 
@@ -125,9 +128,24 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     server: _Http
 
+    def do_HEAD(self) -> None:
+        model = self.server.model
+        model.opened.append(Request(self.path, dict(self.headers.items()), {}, self._sender))
+        if model.answers_head:
+            self.send_response(404)
+            self.send_header("content-length", "0")
+            self.end_headers()
+            self.wfile.flush()
+        else:
+            model.stall()
+
     def do_GET(self) -> None:
         if self._is_allowed():
             self._json(200, {}, {"object": "list", "data": [{"id": name} for name in self.server.model.names]})
+
+    @property
+    def _sender(self) -> str:
+        return f"{self.client_address[0]}:{self.client_address[1]}"
 
     def _is_allowed(self) -> bool:
         """Whether the request has the key; if not, it has been answered."""
@@ -143,8 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         if not self._is_allowed():
             return
-        sender = f"{self.client_address[0]}:{self.client_address[1]}"
-        request = Request(self.path, dict(self.headers.items()), json.loads(body), sender)
+        request = Request(self.path, dict(self.headers.items()), json.loads(body), self._sender)
         turn = self.server.model.answer(request)
         try:
             if isinstance(turn, Fault):
@@ -166,10 +183,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.kind == "hang up":
             self._reset()
         else:
-            self._json(fault.status, fault.headers, {"error": fault.error})
+            self._body(fault.status, fault.headers, fault.raw or json.dumps({"error": fault.error}).encode())
 
     def _json(self, status: int, headers: dict[str, str], content: dict[str, Any]) -> None:
-        data = json.dumps(content).encode()
+        self._body(status, headers, json.dumps(content).encode())
+
+    def _body(self, status: int, headers: dict[str, str], data: bytes) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", "content-length": str(len(data)), **headers}.items():
             self.send_header(name, value)

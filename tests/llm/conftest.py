@@ -50,20 +50,35 @@ def _litellm() -> None:
     load_litellm()
 
 
+_QUIET = pytest.mark.filterwarnings("ignore")  # litellm leaves sockets open, and uses what pydantic calls deprecated
+ROUTES = (
+    pytest.param("openai/fake", id="direct"),
+    pytest.param("openai/gpt-4-fake", id="sdk"),
+    pytest.param("hosted_vllm/fake", id="litellm", marks=_QUIET),
+)
+"""A model of one server on each route to it: directly, through litellm with OpenAI's SDK, with litellm's own client."""
+
+
+@pytest.fixture(params=ROUTES)
+def model_name(request: pytest.FixtureRequest) -> str:
+    """Every test of a fault runs on each way to a server that speaks OpenAI's protocol."""
+    return str(request.param)
+
+
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Caller]]:
+def serve(monkeypatch: pytest.MonkeyPatch, model_name: str) -> Iterator[Callable[..., Caller]]:
     """Start a server with the script and open a model on it."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
     opened: list[Caller] = []
 
-    def start(
-        *script: object, idle: float = 20.0, tries: int = 5, first_wait: float = 0.01, name: str = "openai/fake"
-    ) -> Caller:
+    def start(*script: object, idle: float = 20.0, tries: int = 5, first_wait: float = 0.01, name: str = "") -> Caller:
         server = ModelServer(script)  # type: ignore[arg-type]
         server.__enter__()
         patience = Patience(connect=10, idle=idle, tries=tries, first_wait=first_wait)
-        opened.append(Caller(server, ProviderModel(name, api_base=server.base_url, api_key=KEY, patience=patience)))
+        opened.append(
+            Caller(server, ProviderModel(name or model_name, api_base=server.base_url, api_key=KEY, patience=patience))
+        )
         return opened[-1]
 
     yield start

@@ -3,13 +3,14 @@
 import contextlib
 import socket
 import time
+from dataclasses import replace
 
 import pytest
 
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.llm.conftest import KEY, wait_until
 from workbench.llm.client import ProviderModel
-from workbench.llm.errors import fault_of
+from workbench.llm.errors import fault_of, key_variable
 from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, ContextOverflow, ModelError, ModelRequest
 from workbench.llm.retry import Patience
@@ -63,7 +64,7 @@ def test_exhausted_credit_is_not_a_rate_limit(serve):
 def test_wrong_key_names_the_setting_and_is_never_shown(serve, status):
     caller = serve(Fault(status, f"Incorrect API key provided: {KEY[:8]}****6789 ({KEY})"))
     line = refused(caller)
-    assert "OPENAI_API_KEY" in line
+    assert key_variable(caller.model.name) in line
     assert "api_key_env" in line
     assert KEY not in line
     assert KEY[:8] not in line
@@ -96,7 +97,8 @@ def test_other_bad_requests_are_reported_and_not_retried(serve):
 
 
 def test_unknown_model_is_reported(serve):
-    assert "does not know the model openai/fake" in refused(serve(Fault(404, "no such model", "model_not_found")))
+    caller = serve(Fault(404, "no such model", "model_not_found"))
+    assert f"does not know the model {caller.model.name}" in refused(caller)
 
 
 def test_unreachable_server_is_reported():
@@ -250,9 +252,9 @@ def test_web_page_in_place_of_an_answer_is_not_retried(serve):
     assert len(caller.server.requests) == 1
 
 
-def test_json_that_is_no_answer_points_to_the_url(serve, monkeypatch):
-    monkeypatch.setattr(Fault, "error", {})
-    caller = serve(Fault(200))
+@pytest.mark.parametrize("model_name", ["openai/fake", "openai/gpt-4-fake"], indirect=True)
+def test_json_that_is_no_answer_points_to_the_url(serve):
+    caller = serve(Fault(200, raw=b"{}"))
     assert "is not an OpenAI-compatible endpoint: check the URL" in refused(caller)
 
 
@@ -275,7 +277,7 @@ def test_error_in_the_stream_without_a_status_gets_none(serve):
 
 def test_key_in_a_streamed_error_is_masked(serve):
     caller = serve(Turn(raw=(f'data: {{"error":{{"message":"bad key {KEY[3:]}","code":"400"}}}}\n\n'.encode(),)))
-    caller.model._api_key = KEY[3:]
+    caller.model._target = replace(caller.model._target, api_key=KEY[3:])
     line = refused(caller)
     assert "HTTP 400" in line
     assert KEY[3:] not in line

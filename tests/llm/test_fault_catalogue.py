@@ -25,6 +25,7 @@ from tests.session.fake_agent import Harness
 from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel
 from workbench.llm.errors import Fault as LimitedRate
+from workbench.llm.errors import key_variable
 from workbench.llm.retry import Patience, wait_before
 from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionObserved, ActionStarted, ModelResponded, RunEnded
@@ -48,9 +49,9 @@ def streamed(*deltas: dict[str, Any], finish: str | None = "stop") -> Turn:
 class Trial(Harness):
     """A session on a real model behind the server."""
 
-    def __init__(self, directory: Path, server: ModelServer, patience: Patience, **more: Any) -> None:
+    def __init__(self, directory: Path, server: ModelServer, patience: Patience, name: str, **more: Any) -> None:
         self.server = server
-        self.wire = ProviderModel("openai/fake", api_base=server.base_url, api_key=KEY, patience=patience)
+        self.wire = ProviderModel(name, api_base=server.base_url, api_key=KEY, patience=patience)
         super().__init__(directory, **more)
 
     def open(self) -> None:
@@ -119,7 +120,7 @@ def check_usable(d: Trial) -> None:
 
 
 @pytest.fixture
-def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Trial]]:
+def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_name: str) -> Iterator[Callable[..., Trial]]:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
     made: list[Trial] = []
@@ -127,7 +128,7 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     def start(*script: Any, idle: float = 30.0, tries: int = 5, first_wait: float = 0.01, **more: Any) -> Trial:
         server = ModelServer(script).__enter__()
         patience = Patience(connect=5, idle=idle, tries=tries, first_wait=first_wait)
-        made.append(Trial(tmp_path, server, patience, **more))
+        made.append(Trial(tmp_path, server, patience, model_name, **more))
         return made[-1]
 
     yield start
@@ -185,7 +186,7 @@ def test_l03_failing_server_is_retried_and_the_answer_appears_once(trial, status
 def test_l04_refused_key_is_not_retried_and_not_shown(trial, status):
     d = trial(Fault(status, f"Incorrect API key provided: {KEY}")).ask()
     assert len(d.server.requests) == 1
-    assert "OPENAI_API_KEY" in d.end[1]
+    assert key_variable(d.wire.name) in d.end[1]
     assert KEY not in d.status_lines + d.end[1]
     assert KEY.encode() not in d.path.read_bytes()
     check_usable(d)
@@ -240,13 +241,13 @@ def test_l07_unreachable_server_is_reported_at_once(trial, fault):
             "no tls": good.replace("http:", "https:"),
         }[fault]
         d.wire.close()
-        d.wire = ProviderModel("openai/fake", api_base=bad, api_key=KEY, patience=Patience(connect=5, first_wait=0.01))
+        d.wire = ProviderModel(d.wire.name, api_base=bad, api_key=KEY, patience=Patience(connect=5, first_wait=0.01))
         d.reopen()
         d.ask()
     assert d.end[0] == "error"
     assert bad in d.end[1]
     d.wire.close()
-    d.wire = ProviderModel("openai/fake", api_base=good, api_key=KEY)
+    d.wire = ProviderModel(d.wire.name, api_base=good, api_key=KEY)
     d.reopen()
     check_usable(d)
 

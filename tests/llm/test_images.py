@@ -11,9 +11,10 @@ from tests.llm.conftest import KEY, Caller
 from tests.session.fake_agent import Harness, LookAction
 from workbench.agent.agent import Agent
 from workbench.llm.call import has_pictures, is_blind
-from workbench.llm.client import ProviderModel, Tuning
+from workbench.llm.client import ProviderModel
 from workbench.llm.model import ModelError, ModelRequest
 from workbench.llm.retry import Patience
+from workbench.llm.route import Tuning
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import ImageContent, Observation, TextContent
 from workbench.tools.tool import ToolAnnotations, ToolDefinition

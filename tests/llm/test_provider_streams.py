@@ -87,6 +87,7 @@ ROUTES = (
         filtered="guardrail_intervened",
     ),
     Route("bedrock/converse/amazon.nova-x", provider_streams.bedrock_converse, "", 1, length="max_tokens"),
+    Route("openai/gpt-4-x", provider_streams.openai_chat, "/v1", 2, filtered="content_filter"),
 )
 ROUTE = pytest.mark.parametrize("route", ROUTES, ids=str)
 

@@ -5,10 +5,11 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn
 from workbench.config.settings import read_profile
-from workbench.llm.client import ProviderModel, Tuning, tuning_of
+from workbench.llm.client import ProviderModel
 from workbench.llm.factory import open_profile
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse
 from workbench.llm.pricing import cost_of
+from workbench.llm.route import Tuning, tuning_of
 
 ASK = ModelRequest([{"role": "user", "content": "Hi."}])
 USED = {"prompt_tokens": 1000, "completion_tokens": 100}

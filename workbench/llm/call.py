@@ -90,10 +90,13 @@ _LONGEST = 4_000_000
 
 
 class Ending:
-    """Watches one litellm stream; `reason` is the provider's own finish reason, empty until one arrives."""
+    """Watches one litellm stream: `reason` is the provider's own finish reason, empty until one arrives, and
+    `has_usage` says whether it counted the tokens itself, which the library estimates otherwise.
+    """
 
     def __init__(self, stream: Any) -> None:
         self.reason = ""
+        self.has_usage = False
         self.stream = stream
         """The stream to read the response from."""
         self._is_gemini = getattr(stream, "custom_llm_provider", "") == _GEMINI
@@ -115,6 +118,7 @@ class Ending:
                 continue
             if not self._is_gemini:
                 self.reason = _reason_of(piece) or self.reason
+            self.has_usage = self.has_usage or _has_usage(piece)
             yield piece
 
     def _gemini_lines(self, lines: Iterator[str]) -> Iterator[str]:
@@ -198,6 +202,13 @@ def _reason_of(piece: Any) -> str:
         return str(piece.get("finish_reason") or ("stop" if piece.get("is_finished") else ""))
     choices = getattr(piece, "choices", None)
     return str(getattr(choices[0], "finish_reason", None) or "") if choices else ""
+
+
+def _has_usage(piece: Any) -> bool:
+    """Return whether a chunk holds the provider's token counts."""
+    usage = piece.get("usage") if isinstance(piece, dict) else getattr(piece, "usage", None)
+    counts = usage if isinstance(usage, dict) else getattr(usage, "__dict__", {})
+    return bool(counts.get("prompt_tokens") or counts.get("completion_tokens"))
 
 
 def _is_of_another_choice(piece: Any) -> bool:

@@ -12,25 +12,88 @@ import contextlib
 import json
 import os
 import re
+import threading
 from collections.abc import Generator, Mapping
 from typing import Any
 
 import workbench
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.discovery import usual_openai_base
-from workbench.llm.errors import Fault
-from workbench.llm.exchange import Chunk
-from workbench.llm.sse import checked, read_chunks, whole_answer
+from workbench.llm.exchange import Chunk, Connections, NotAnEndpoint
+from workbench.llm.model import ModelRequest
+from workbench.llm.price_table import entry_of
+from workbench.llm.provider_models import listed_at
+from workbench.llm.route import Target, options_of
+from workbench.llm.signatures import unsigned
+from workbench.llm.sse import read_chunks, whole_answer
+from workbench.llm.stream import checked
 
 _OPENAI_MODEL = lazy_pattern(r"(?:.*/)?(?:gpt-\d|o\d|chatgpt|codex|computer-use)|responses/", re.IGNORECASE)
+OPENING = "open-connection"
+"""The name of the thread that opens a connection early."""
+_EARLY = 5.0
+"""Seconds within which a connection is opened early, or given up."""
 
 
 def own_server(model: str, api_base: str | None) -> str | None:
-    """Return the base URL of the OpenAI-compatible server that serves the model; None if the call needs litellm."""
-    provider, _, name = model.partition("/")
-    if provider != "openai" or not name or _OPENAI_MODEL.match(name):
+    """Return the base URL of the OpenAI-compatible server that serves the model; None if the call needs litellm.
+
+    A name without a provider is litellm's to interpret if its table has it, or at the URL of a provider, which is never
+    a plain `http` one.
+    """
+    provider, slash, name = model.partition("/") if "/" in model else ("", "", model)
+    base = api_base or usual_openai_base()
+    if not base or not name or _OPENAI_MODEL.match(name):
         return None
-    return api_base or usual_openai_base()
+    if slash:
+        return base if provider == "openai" else None
+    return base if base.startswith("http:") and entry_of(name) is None else None
+
+
+class DirectRoute:
+    """Calls an OpenAI-compatible server over httpx."""
+
+    def __init__(self, target: Target, base: str, connections: Connections) -> None:
+        self.base = base
+        self._target = target
+        self._connections = connections
+
+    @property
+    def listed(self) -> dict[str, Any] | None:
+        """The price table's entry for the model, if the server is a provider's own."""
+        return listed_at(self.base, self._model)
+
+    @property
+    def _model(self) -> str:
+        return self._target.name.removeprefix("openai/")
+
+    def stream(self, request: ModelRequest) -> Generator[Chunk | None]:
+        """Send a request and yield the chunks of its response."""
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": unsigned(request.messages),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        body |= self._target.tuning.of(request) | options_of(request)
+        return _posted(self._client, self.base, self._target.key_for("openai", self.base), body)
+
+    def open_early(self) -> None:
+        """Open the connection in the background, so that the first request need not wait for it."""
+        threading.Thread(target=self._open, name=OPENING, daemon=True).start()
+
+    def _open(self) -> None:
+        # What is wrong with the server is reported by the first request, so nothing is reported here. The key is not
+        # sent, because the response does not matter.
+        with contextlib.suppress(Exception):
+            self._client.request("HEAD", self.base, headers=_AGENT, follow_redirects=False, timeout=_EARLY)
+
+    @property
+    def _client(self) -> Any:
+        return self._connections.client(self._target.patience.timeout)
+
+
+_AGENT = {"User-Agent": f"ohw/{workbench.__version__}"}
 
 
 class Rejected(Exception):
@@ -43,7 +106,7 @@ class Rejected(Exception):
         self.body = _error_in(text)
 
 
-def stream(client: Any, base: str, key: str | None, body: Mapping[str, Any]) -> Generator[Chunk | None]:
+def _posted(client: Any, base: str, key: str | None, body: Mapping[str, Any]) -> Generator[Chunk | None]:
     """Post a chat completion with an httpx client and yield its chunks as `read_answer` does.
 
     Without a key of the profile, the key in OPENAI_API_KEY is sent. Raises Rejected, and whatever httpx raises.
@@ -62,11 +125,11 @@ def stream(client: Any, base: str, key: str | None, body: Mapping[str, Any]) -> 
 
 def read_answer(response: Any) -> Generator[Chunk | None]:
     """Yield the chunks of a response, streamed or whole; then None, before the rest is read so that the connection can
-    be reused. Raises Fault for anything but a response, and BrokenStream for an incomplete one.
+    be reused. Raises NotAnEndpoint or Fault for anything but a response, and BrokenStream for an incomplete one.
     """
     kind = response.headers.get("content-type", "")
     if "html" in kind:
-        raise Fault("alien")
+        raise NotAnEndpoint(kind)
     # The server does not stream.
     if "json" in kind:
         yield whole_answer(response.read())
@@ -84,7 +147,7 @@ def _headers(key: str | None) -> dict[str, str]:
         "Authorization": f"Bearer {key or os.environ.get('OPENAI_API_KEY') or 'none'}",
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
-        "User-Agent": f"ohw/{workbench.__version__}",
+        **_AGENT,
     }
 
 

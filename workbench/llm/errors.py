@@ -195,7 +195,7 @@ _FALLBACK: dict[Kind, str] = {
 }
 """The kinds of failures after which another model may be asked, as predicates about the model."""
 _OVERLOADED = frozenset({None, 503, 529})
-_BUSY = frozenset({408, 409, 425, 500, 502, 503, 504, 520, 522, 524, 529})
+_BUSY = frozenset({408, 409, 425, *range(500, 600)})
 _NAMED: dict[str, Kind] = {
     "ConnectTimeout": "unreachable",
     "gaierror": "unreachable",
@@ -211,6 +211,7 @@ _NAMED: dict[str, Kind] = {
     "WriteError": "lost",
     "BrokenStream": "lost",
     "LeadsElsewhere": "redirected",
+    "NotAnEndpoint": "alien",
     "Endless": "endless",
     "ModuleNotFoundError": "missing",
 }

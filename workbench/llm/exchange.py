@@ -25,6 +25,8 @@ MOST_BYTES = 100_000_000
 """The most bytes of one HTTP response; the longest model responses need less than half of it."""
 _MOST_WAITING = 1_000
 """The most chunks that are read ahead of the consumer."""
+_LONGEST_IDLE = 30.0
+"""Seconds for which an idle connection is kept: less than any usual NAT forgets one silently."""
 
 
 class Silence(Exception):
@@ -37,6 +39,10 @@ class Endless(Exception):
 
 class LeadsElsewhere(Exception):
     """A redirect to another host, which would get the conversation and maybe the key."""
+
+
+class NotAnEndpoint(Exception):
+    """A web page in place of a response."""
 
 
 def stay_here(response: Any) -> None:
@@ -178,18 +184,25 @@ class Connections:
         self.number = next(self._numbers)
         self._open: set[Any] = set()
         self._lock = threading.Lock()
-        # More than one if a call was abandoned while it created its own.
+        self._creating = threading.Lock()
+        self._client: Any = None
         self._clients: list[Any] = []
         self._is_closed = False
 
     def client(self, timeout: Any) -> Any:
-        """Return a new client; after `close`, for a call that was abandoned, the client is already closed."""
+        """Return the client of these connections, created on first use; after `close` it is closed."""
         import httpx
 
-        hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here, limit_body]}
-        client = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout)
-        self.add(client)
-        return client
+        with self._creating:
+            if self._client is None:
+                hooks: dict[str, list[Callable[..., Any]]] = {
+                    "request": [self.watch],
+                    "response": [stay_here, limit_body],
+                }
+                limits = httpx.Limits(keepalive_expiry=_LONGEST_IDLE)
+                self._client = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout, limits=limits)
+                self.add(self._client)
+            return self._client
 
     def add(self, client: Any) -> None:
         """Close this client with the others, or now if they are closed."""

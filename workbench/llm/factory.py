@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.config.settings import NO_MODEL, Profile
-from workbench.llm.client import ProviderModel, tuning_of
+from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, Delta, Model, ModelError, ModelRequest, ModelResponse
 from workbench.llm.pricing import calls_no_tools
+from workbench.llm.route import tuning_of
 from workbench.llm.scripted.model import PREFIX, ScriptedModel
 from workbench.llm.text_tools.model import TextCallModel
 

@@ -11,7 +11,16 @@ from typing import Any
 import msgspec
 
 from workbench.llm.errors import SLOW
-from workbench.llm.model import Cancel, ContextOverflow, Delta, Model, ModelError, ModelRequest, ModelResponse
+from workbench.llm.model import (
+    Cancel,
+    ContextOverflow,
+    Delta,
+    Model,
+    ModelError,
+    ModelRequest,
+    ModelResponse,
+    open_early,
+)
 from workbench.llm.signatures import signed_for
 from workbench.text import first_line
 
@@ -120,6 +129,10 @@ class FallbackModel:
             cost += response.cost or 0.0
             latest = failures[name] = Failure.of(name, _withheld())
         return ModelResponse("", self.name, finish_reason="interrupted", incomplete=True)
+
+    def open_early(self) -> None:
+        """Open the first model's connection."""
+        open_early(self._opened[self._first])
 
     def close(self) -> None:
         """Close the models."""

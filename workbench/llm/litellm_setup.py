@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from workbench.config.settings import NO_MODEL, Profile
-from workbench.llm.compatible import own_server
+from workbench.llm.compatible import OPENING, own_server
 from workbench.llm.exchange import limit_body, owned_call, record_response, stay_here, watch_request
 from workbench.llm.model import ModelError
 from workbench.llm.stream_check import check_body
@@ -44,12 +44,7 @@ def load_litellm() -> Any:
 
 
 def load_for(profile: Profile) -> None:
-    """Import the modules that the first call of the profile's model would import."""
-    if own_server(profile.model, profile.api_base):
-        import httpcore
-        import httpx  # noqa: F401
-
-        return
+    """Import the modules that the first call of the profile's model through litellm would import."""
     # A call that comes sooner waits: two threads must not import the same modules at once.
     with _import_lock:
         _imported()
@@ -161,16 +156,15 @@ _LEAST_MEMORY = 1_000_000 * 1024
 
 
 def import_early(profile: Profile) -> threading.Thread | None:
-    """Start and return a thread that imports the modules that calls of the profile's model need; None if they need
-    none.
+    """Start and return a thread that imports litellm for the profile's model; None if its calls do not need it.
 
     Calls wait for the import. Raises ModelError if the memory limit is too low: an import that runs out of memory may
     never return.
     """
-    if profile.model in ("", NO_MODEL) or profile.model.startswith("scripted/"):
+    needs_none = profile.model in ("", NO_MODEL) or profile.model.startswith("scripted/")
+    if needs_none or own_server(profile.model, profile.api_base):
         return None
-    if not own_server(profile.model, profile.api_base):
-        _check_memory_limit()
+    _check_memory_limit()
     thread = threading.Thread(target=load_for, args=(profile,), name=_NAME, daemon=True)
     thread.start()
     return thread
@@ -186,7 +180,7 @@ def _check_memory_limit() -> None:
 
 
 def is_importing() -> bool:
-    """Return whether the import is still running; Python's own exit could then wait forever for a lock that
-    it holds.
+    """Return whether the import of litellm, or of httpx for an early connection, may still be running; Python's own
+    exit could then wait forever for a lock that it holds.
     """
-    return any(thread.name == _NAME for thread in threading.enumerate())
+    return any(thread.name in (_NAME, OPENING) for thread in threading.enumerate())

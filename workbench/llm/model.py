@@ -167,3 +167,8 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Close connections."""
+
+
+def open_early(model: Model) -> None:
+    """Open the model's connection in the background, if it has one that takes time to open."""
+    getattr(model, "open_early", lambda: None)()

@@ -6,7 +6,6 @@ litellm itself is not imported, because front ends use this module.
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import json
 import urllib.error
 import urllib.request
@@ -14,17 +13,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from workbench.llm.discovery import KEYS, base_in_environment, is_own_domain, model_names_in
+from workbench.llm.price_table import entries, entry_of
 from workbench.llm.pricing import prices_of, window_of
 
 LIMIT: Final = 5.0
 """Seconds to wait for a provider's list."""
 _MOST_BYTES: Final = 5_000_000
 _MOST_MODELS: Final = 500
-_TABLE: Final = "model_prices_and_context_window_backup.json"
 _CHAT: Final = ("chat", "responses")
 
 
@@ -56,6 +54,26 @@ PROVIDERS: Final = {
     "azure": ListedProvider("Azure OpenAI"),
 }
 """The providers listed at the first run, in order."""
+
+
+def provider_at(base_url: str) -> str:
+    """Return the provider whose API is at this URL or below it, by litellm's name; empty for any other server."""
+    url = f"{base_url.rstrip('/')}/"
+    return next((name for name, each in PROVIDERS.items() if each.base and url.startswith(_root_of(each.base))), "")
+
+
+def _root_of(base: str) -> str:
+    """Return the URL without the version of the API at its end, which some users omit."""
+    return f"{base.removesuffix('/v1')}/"
+
+
+def listed_at(base_url: str, model: str) -> dict[str, Any] | None:
+    """Return the price table's entry for a model at a provider's URL; None for any other server, whose prices nobody
+    knows.
+    """
+    provider = provider_at(base_url)
+    entry = entry_of(f"{provider}/{model}", model) if provider else None
+    return entry if entry and entry.get("litellm_provider") == provider else None
 
 
 def default_model(provider: str) -> str:
@@ -98,7 +116,7 @@ def catalogue(provider: str) -> tuple[str, ...]:
     prefix = f"{provider}/"
     fit = dict.fromkeys(
         name.removeprefix(prefix)
-        for name, entry in _table().items()
+        for name, entry in entries()
         if entry.get("litellm_provider") == provider
         and entry.get("mode") in _CHAT
         and entry.get("supports_function_calling")
@@ -110,7 +128,7 @@ def catalogue(provider: str) -> tuple[str, ...]:
 
 def facts(model: str) -> str:
     """Return a model's context window and its price per million tokens in and out, if the table has them."""
-    entry = _table().get(model) or _table().get(model.partition("/")[2]) or {}
+    entry = entry_of(model, model.partition("/")[2]) or {}
     window, costs = window_of(entry), prices_of(entry)
     price = "" if costs is None else f"${costs[0] * 1e6:.4g} / ${costs[1] * 1e6:.4g}"
     return " · ".join(part for part in (_tokens(window) if window else "", price) if part)
@@ -120,25 +138,13 @@ def _tokens(count: int) -> str:
     return f"{count / 1e6:.3g}M" if count >= 1_000_000 else f"{count // 1000}k"
 
 
-@cache
-def _table() -> Mapping[str, dict[str, Any]]:
-    spec = importlib.util.find_spec("litellm")
-    for directory in (spec.submodule_search_locations or ()) if spec is not None else ():
-        try:
-            table = json.loads((Path(directory) / _TABLE).read_bytes())
-        except (OSError, ValueError):
-            continue
-        return {name: entry for name, entry in table.items() if isinstance(entry, dict)}
-    return {}
-
-
 def _suggested_first(provider: str, names: tuple[str, ...] | Mapping[str, None]) -> Iterator[str]:
     """Yield the chat models among the names, the suggested one first."""
     first = default_model(provider)
     if first in names:
         yield first
     for name in names:
-        entry = _table().get(name) or _table().get(f"{provider}/{name}") or {}
+        entry = entry_of(name, f"{provider}/{name}") or {}
         if name != first and entry.get("mode", "chat") in _CHAT:
             yield name
 

@@ -6,7 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +30,13 @@ class Patience(msgspec.Struct, frozen=True):
     """Seconds without any part of a response; keep-alives do not count as one."""
     tries: int = TRIES
     first_wait: float = 1.0
+
+    @property
+    def timeout(self) -> Any:
+        """The limits of one request, for httpx."""
+        import httpx
+
+        return httpx.Timeout(connect=self.connect, read=self.idle, write=self.idle, pool=self.connect)
 
 
 class Cancelled(Exception):

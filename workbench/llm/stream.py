@@ -6,12 +6,15 @@ No chunk is trusted to have the right types: values of other types are ignored.
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, TypeGuard
 
 import msgspec
 
+from workbench.llm.errors import fault_from_text
 from workbench.llm.model import Delta, ModelUsage, ToolCall
 from workbench.llm.signatures import BLOCKS, ThinkingBlocks, bare_id, signature_of
+from workbench.llm.stream_decoder import BrokenStream
 from workbench.text import well_formed
 
 _MOST_CHARACTERS = 2_100_000
@@ -151,6 +154,31 @@ def choice_of(choices: object) -> dict[str, Any]:
     return {}
 
 
+_FAILED = ("error", "network_error")
+"""Finish reasons of a response that the provider failed to complete: OpenRouter's and Zhipu's."""
+
+
+def checked(chunk: Any) -> dict[str, Any]:
+    """Return the chunk. Raises Fault for an error within the stream, and BrokenStream if the provider failed or the
+    value is not a chunk.
+    """
+    if not isinstance(chunk, dict):
+        raise BrokenStream("the answer is not a JSON object")
+    error = chunk.get("error")
+    if error:
+        fields = error if isinstance(error, dict) else {"message": error}
+        raise fault_from_text(str(fields.get("message") or error), _status(fields.get("code")))
+    if choice_of(chunk.get("choices")).get("finish_reason") in _FAILED:
+        raise BrokenStream("the provider failed in the middle of the answer")
+    return chunk
+
+
+def _status(code: object) -> int | None:
+    """Return the HTTP status that an error names, or None; other codes are the provider's own."""
+    number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
+    return number if isinstance(number, int) and 400 <= number < 600 else None
+
+
 def joined(parts: list[str]) -> str:
     """Return the parts as one well-formed text; a character split into two surrogates is joined again."""
     text = "".join(parts)
@@ -171,8 +199,13 @@ def read_usage(usage: dict[str, Any]) -> ModelUsage:
     )
 
 
+def is_count(value: object) -> TypeGuard[int]:
+    """Return whether the value is a number of tokens."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if is_count(value) else None
 
 
 def _str(value: object) -> str:

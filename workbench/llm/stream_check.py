@@ -1,4 +1,5 @@
-"""Checks streamed bodies before litellm reads them, because it silently drops pieces that it cannot parse.
+"""Checks streamed bodies before litellm reads them, because it silently drops pieces that it cannot parse and takes a
+web page, or an answer that its provider gave up, for a complete one.
 
 Each piece is passed on once it is complete, as one line of JSON, which all of litellm's parsers accept. Binary streams
 (Bedrock's) have checksums of their own.
@@ -6,9 +7,12 @@ Each piece is passed on once it is complete, as one line of JSON, which all of l
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from workbench.llm.exchange import NotAnEndpoint
+from workbench.llm.stream import checked, is_count
 from workbench.llm.stream_decoder import BROKEN, DONE, BrokenStream, events_of, lines_of, parsed
 
 _EVENTS = ("text/event-stream", "text/plain", "")
@@ -19,13 +23,19 @@ _JSON_LINES = (
     "application/x-jsonlines",
     "application/stream+json",
 )
+_COUNTS = ("prompt_tokens", "completion_tokens")
 _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
 """Characters at which httpx splits lines, with their escapes in JSON."""
 
 
 def check_body(response: Any) -> None:
-    """Make the body of a streamed response raise BrokenStream at a piece that is broken; a response hook of httpx."""
+    """Make the body of a streamed response raise BrokenStream at a piece that is broken; a response hook of httpx.
+
+    Raises NotAnEndpoint for a web page.
+    """
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if response.is_success and "html" in kind:
+        raise NotAnEndpoint(kind)
     if response.is_success and (check := _check_for(kind)):
         read = response.iter_bytes
         response.iter_bytes = lambda chunk_size=None: check(read())
@@ -36,15 +46,34 @@ def _check_for(kind: str) -> Callable[[Iterable[bytes]], Iterator[bytes]] | None
 
 
 def whole_events(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield each event once it is complete; anything after the end mark is read and dropped."""
+    """Yield each event once it is complete; anything after the end mark is read and dropped. Raises as `checked`."""
     for event in events_of(pieces):
         values = event.values()
-        data = [f"data: {_on_one_line(text)}\n" for text, _ in values]
+        data = [f"data: {_on_one_line(_readable(text, value))}\n" for text, value in values]
         yield ("\n".join([*event.fields, *(data or [""])]) + "\n").encode()
         if any(value is DONE for _, value in values):
             break
     for _ in pieces:
         pass
+
+
+def _readable(text: str, value: Any) -> str:
+    """Return the JSON of a chunk in a form that the library can read. Raises as `checked`."""
+    if not isinstance(value, dict):
+        return text
+    changes = dict(_changes(checked(value)))
+    return json.dumps({**value, **changes}) if changes else text
+
+
+def _changes(chunk: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a chunk in OpenAI's format at which the library fails, as empty ones."""
+    usage, choices = chunk.get("usage"), chunk.get("choices", [])
+    if isinstance(usage, dict) and not all(is_count(usage.get(name, 0)) for name in _COUNTS):
+        yield "usage", None
+    if not isinstance(choices, list):
+        yield "choices", []
+    elif any(isinstance(choice, dict) and choice.get("delta", {}) is None for choice in choices):
+        yield "choices", [{**choice, "delta": choice.get("delta") or {}} for choice in choices]
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

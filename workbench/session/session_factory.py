@@ -23,7 +23,7 @@ from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Profile, Settings
 from workbench.errors import UsageError
 from workbench.llm.factory import is_scripted
-from workbench.llm.model import ToolChoice
+from workbench.llm.model import ToolChoice, open_early
 from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
@@ -339,6 +339,9 @@ class _Builder:
         self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
         self._model = ActiveModel(models.open(started.model))
         resources.callback(lambda: self._model.current.close())
+        # A file of somebody else's must not choose a server to contact. A sub-agent's request follows at once.
+        if not request.is_foreign and parent is None:
+            open_early(self._model.current)
         self._kinds = parent.kinds if parent else agent_kinds(request.locations, request.settings, self._workspace)
         self._kind = self._kinds.recorded(started.agent)
         self._delegates = Delegates(self._starter(), self.state, self._kinds)

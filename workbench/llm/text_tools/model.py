@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolCall
+from workbench.llm.model import Cancel, Delta, Message, Model, ModelRequest, ModelResponse, ToolCall, open_early
 from workbench.llm.text_tools.calls import (
     STOP_WORD,
     FunctionCallConversionError,
@@ -123,6 +123,10 @@ class TextCallModel:
         response = self._model.respond(asked, hider.add, cancel)
         hider.end()
         return _with_calls(response, tools)
+
+    def open_early(self) -> None:
+        """Open the wrapped model's connection."""
+        open_early(self._model)
 
     def close(self) -> None:
         """Close the wrapped model."""

@@ -1,0 +1,115 @@
+"""The route of a model's requests: the interface of both routes, and what both need to know about a call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from workbench.config.settings import Profile
+from workbench.llm.discovery import takes_usual_key
+from workbench.llm.exchange import Chunk
+from workbench.llm.model import ModelRequest
+from workbench.llm.retry import Patience
+
+_PRICES = {
+    "input": "input_cost_per_token",
+    "output": "output_cost_per_token",
+    "cached": "cache_read_input_token_cost",
+}
+
+
+class Tuning(msgspec.Struct, frozen=True):
+    """A profile's settings for a model: parameters, prices and context window."""
+
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Parameters of each call, by OpenAI's names."""
+    overrides: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Entries that override the price table."""
+
+    def of(self, request: ModelRequest) -> dict[str, Any]:
+        """Return the parameters of one call. The request overrides the profile, but of two token limits the lower one
+        applies.
+        """
+        wished = dict(self.parameters)
+        if request.max_tokens:
+            wished["max_tokens"] = min(request.max_tokens, wished.get("max_tokens") or request.max_tokens)
+        if request.temperature is not None:
+            wished["temperature"] = request.temperature
+        return wished
+
+    def over(self, listed: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Return the price table's entry with the overrides, or None if there is neither."""
+        return {**(listed or {}), **self.overrides} if self.overrides or listed is not None else None
+
+
+def tuning_of(profile: Profile) -> Tuning:
+    """Return the tuning of a profile."""
+    wished = {
+        "temperature": profile.temperature,
+        "reasoning_effort": profile.reasoning_effort,
+        "max_tokens": profile.max_output_tokens,
+    }
+    overrides: dict[str, Any] = {}
+    if profile.context_window:
+        overrides["max_input_tokens"] = profile.context_window
+    if profile.price:
+        per_million = {entry: profile.price.get(name) for name, entry in _PRICES.items()}
+        overrides |= {entry: None if price is None else price / 1e6 for entry, price in per_million.items()}
+        overrides["price_is_set"] = True
+    return Tuning({name: value for name, value in wished.items() if value is not None}, overrides)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model, where it is, and how it is called."""
+
+    name: str
+    api_base: str | None = None
+    api_key: str | None = None
+    patience: Patience = field(default_factory=Patience)
+    tuning: Tuning = field(default_factory=Tuning)
+
+    def key_for(self, provider: str, base: str | None) -> str | None:
+        """Return the key to send to the provider at this URL; None stands for the provider's own from the environment.
+
+        A server without a configured key gets a placeholder, never a provider's key.
+        """
+        if self.api_key:
+            return self.api_key
+        if self.api_base:
+            return None if takes_usual_key(self.api_base, provider) else "none"
+        is_elsewhere = provider == "openai" and base and not os.environ.get("OPENAI_API_KEY")
+        return "none" if is_elsewhere else None
+
+
+class Route(Protocol):
+    """How the requests of one model reach its server: directly, or through litellm."""
+
+    @property
+    def base(self) -> str | None:
+        """The server's URL; None for a provider's own. Raises Fault if the provider is unknown."""
+
+    @property
+    def listed(self) -> Mapping[str, Any] | None:
+        """The price table's entry for the model, or None. Raises Fault if the provider is unknown."""
+
+    def stream(self, request: ModelRequest) -> Generator[Chunk | None]:
+        """Send a request and yield the chunks of its response in OpenAI's format, then None where the connection must
+        be read to its end for reuse. Raises Fault, or an exception that `fault_of` classifies.
+        """
+
+    def open_early(self) -> None:
+        """Open the connection in the background, so that the first request need not wait for it."""
+
+
+def options_of(request: ModelRequest) -> dict[str, Any]:
+    """Return the fields of a request other than its messages, without those at their defaults."""
+    stop = {"stop": list(request.stop)} if request.stop else {}
+    if not request.tools:
+        return stop
+    choice = {} if request.tool_choice == "auto" else {"tool_choice": request.tool_choice}
+    return {"tools": list(request.tools), **choice, **stop}
