@@ -18,7 +18,9 @@ from workbench.risk.protected_state import PathChange
 
 def changes(before: Baseline, after: Baseline) -> list[PathChange]:
     """Return the changed paths in order, except for changes that cannot make a program run."""
-    result = []
+    result: list[PathChange] = []
+    if before.symlinks == after.symlinks and before.files == after.files:  # as after nearly every action
+        return result
     for path in sorted(before.files.keys() | after.files.keys()):
         old, new = before.files.get(path), after.files.get(path)
         behind, now_behind = before.symlinks_above(path), after.symlinks_above(path)

@@ -165,10 +165,12 @@ class ProtectedFiles:
     def _state(self, path: str, scope: Scope, reads: bool) -> PathState | None:
         if scope == "names":
             return NAME_ONLY
-        is_inside = within(path, self._workspace)
-        state = state_of(path, self._states.get(path), reads)
+        previous = self._states.get(path)
+        state = state_of(path, previous, reads)
+        if state is None or state is previous:
+            return state
         # outside the workspace, content is retained only if it is needed to decide whether a change is inert
-        if state is None or is_inside or scope in ("git", "site") or path.endswith("/known_hosts"):
+        if within(path, self._workspace) or scope in ("git", "site") or path.endswith("/known_hosts"):
             return state
         return state if state.content is None or state.kind == "link" else state._replace(content=None)
 

@@ -70,14 +70,14 @@ def state_of(path: str, previous: PathState | None, reads: bool) -> PathState | 
     """
     try:
         info = os.lstat(path)
-        key, is_settled, target = stat_key(info), has_settled(info), None
+        key, target = stat_key(info), None
         is_link = stat.S_ISLNK(info.st_mode)
         if is_link:
             target = _target(path)
             key += stat_key(target) if target is not None else ()
-            is_settled = is_settled and (target is None or has_settled(target))
         if previous is not None and previous.is_settled and previous.key == key:
             return previous
+        is_settled = has_settled(info) and (target is None or has_settled(target))
         if is_link:
             content = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes may be any
             read = _content(path, os.O_RDONLY) if target is not None and reads else None

@@ -407,7 +407,8 @@ class Session:
         has_run = self.user_commands.advance(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
-            self._actions.protection.compare()
+            if self._actions.protection.guard.question:  # perhaps the files are as before again
+                self._actions.protection.compare()
             self._parts.turn.advance(cancel)
         elif phase == "acting":
             self.files.prepare_action(cancel)
