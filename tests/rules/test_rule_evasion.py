@@ -180,3 +180,49 @@ def test_option_spelled_out_in_the_rule_is_allowed_once(workspace):
 @pytest.mark.parametrize("line", ["npm install @types/node", "git log @", "gh issue list --assignee @me"])
 def test_at_sign_without_a_file_is_an_ordinary_word(line, workspace):
     assert verdict(line, f"allow $ {' '.join(line.split()[:2])} *", workspace) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("npm run *", "npm run x --node-options=--require=./e.js"),
+        ("npm run *", "npm run x --userconfig=./rc"),
+        ("npm install *", "npm install https://a.example/x.tgz"),
+        ("npm install *", "npm install -g ./x"),
+        ("pip install *", "pip install git+https://a.example/x"),
+        ("docker run *", "docker run --privileged x"),
+        ("gradle *", "gradle -I x test"),
+        ("mvn *", "mvn -Dexec.executable=./x exec:exec"),
+        ("sed *", "sed 1e x"),
+        ("awk *", "awk 'BEGIN{system(\"x\")}'"),
+        ("redis-server *", "redis-server --loadmodule ./x.so"),
+        ("git push *", "git push ext::./x main"),
+        ("npx eslint *", "npx eslint -o x ."),
+        ("npx eslint *", "npx eslint -c x.js ."),
+        ("uv run pytest *", "uv run pytest -p x"),
+        ("python -m pytest *", "python -m pytest -p x"),
+        ("poetry run pytest *", "poetry run pytest -c x"),
+    ],
+)
+def test_star_covers_no_words_that_run_something_unseen(rule, line, workspace):
+    assert verdict(line, f"allow $ {rule}", workspace) == "none"
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("npm run *", "npm run x --silent"),
+        ("npm install *", "npm install @types/node"),
+        ("npx eslint *", "npx eslint src"),
+        ("uv run pytest *", "uv run pytest -x -k a"),
+        ("docker run *", "docker run --rm x ls"),
+        ("systemctl restart *", "systemctl restart nginx"),
+        ("terraform apply *", "terraform apply plan"),
+        ("kubectl exec *", "kubectl exec pod ls"),
+        ("docker run --privileged *", "docker run --privileged x"),
+        ("brew install *", "brew install jq"),
+        ("git push *", "git push --force origin main"),
+    ],
+)
+def test_star_covers_what_the_rest_of_the_rule_says(rule, line, workspace):
+    assert verdict(line, f"allow $ {rule}", workspace) == "allow"

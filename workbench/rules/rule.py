@@ -146,6 +146,7 @@ _ONE_DASH: Final = words("go terraform tofu packer java javac find gcc g++ cc cl
 """Programs whose long options start with one dash."""
 _AT_IS_A_NAME: Final = words("npm pnpm yarn bun npx git gh glab hg jj")
 _SHORTEST = 3
+_MOST_AHEAD = 4
 _SETTING: Final = lazy_pattern(r"\w+[?:+]?=")
 
 
@@ -154,23 +155,25 @@ def slips_by(pattern: str, command: Sequence[str]) -> str:
 
     The result is empty if there is none.
     """
-    name = command[0].rpartition("/")[2]
+    # A runner such as `npx` or `uv run` precedes the program whose options these are.
+    own: frozenset[str] = frozenset().union(
+        *(_OF_PROGRAM.get(word.rpartition("/")[2], ()) for word in command[:_MOST_AHEAD])
+    )
     spelled = Counter(word.partition("=")[0] for word in pattern.split())
     for word in command[1:]:
         flag = word.partition("=")[0]
         if spelled[flag] > 0:
             spelled[flag] -= 1
-        elif _reaches_further(name, word, flag):
+        elif _reaches_further(command[0].rpartition("/")[2], word, flag, own):
             return word
     return ""
 
 
-def _reaches_further(name: str, word: str, flag: str) -> bool:
+def _reaches_further(name: str, word: str, flag: str, own: frozenset[str]) -> bool:
     if is_list_of_arguments(name, word):
         return True
     if not word.startswith("-"):
         return name in {"make", "gmake"} and bool(_SETTING.match(word))
-    own = _OF_PROGRAM.get(name, frozenset())
     return any(_is_listed(option, own) for option in _options(name, flag))
 
 

@@ -6,11 +6,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from workbench.files.root_directory import real_path
 from workbench.risk.assessment import LONGEST_TEXT, Part
-from workbench.risk.paths import within, words
+from workbench.risk.paths import PathContext, within, words
 from workbench.risk.reason import Trait
 from workbench.rules.command_forms import hides_from, plain_forms
 from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
@@ -156,11 +157,31 @@ def _names(rule: Rule, part: Part, subject: Subject) -> bool:
         return False
     if not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
         return False
-    if not is_exact(rule.command) and slips_by(rule.command, part.words):
+    if not is_exact(rule.command) and (slips_by(rule.command, part.words) or _runs_more(rule.command, part)):
         return False
     if rule.path:
         return _all_at(rule, part.paths, subject)
     return is_exact(rule.command) or not _leads_out(part, subject.workspace)
+
+
+def _runs_more(pattern: str, part: Part) -> bool:
+    """Return whether a command runs something unseen only because of words that the pattern does not spell out.
+
+    `npm run *` is no consent to `npm run x --node-options=…`, but `systemctl restart *` is one to restart any service.
+    """
+    spelled = pattern.split("*", 1)[0].strip()
+    return bool(spelled) and _runs_unseen(part) and not _is_known_to_run(spelled)
+
+
+def _runs_unseen(part: Part) -> bool:
+    return part.risk == "HIGH" and Trait.RUNS in part.traits
+
+
+@lru_cache(256)
+def _is_known_to_run(line: str) -> bool:
+    from workbench.risk.commands import assess_command  # defers loading the parser
+
+    return any(map(_runs_unseen, assess_command(line, PathContext("/workspace", "/home")).parts))
 
 
 def _may_be_named(rule: Rule, part: Part, subject: Subject) -> bool:
