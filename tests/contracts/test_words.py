@@ -64,7 +64,7 @@ DOMAIN = {
     "workbench/risk/actions.py": ({"folder"}, "names of arguments of other tools"),
     "workbench/risk/executed/programs.py": ({"profile", "wishes"}, "names of programs"),
     "workbench/risk/home_files.py": ({"profile"}, "names of files"),
-    "workbench/risk/paths.py": ({"profile"}, "names of files"),
+    "workbench/risk/protected_names.py": ({"profile"}, "names of files"),
     "workbench/risk/programs/interpreters.py": ({"profile", "wishes"}, "names of programs"),
     "workbench/risk/programs/text.py": ({"blank"}, "the name of a group in a pattern"),
     "workbench/risk/shell/written_files.py": ({"wishes"}, "names of programs"),

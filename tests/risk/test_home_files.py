@@ -6,9 +6,10 @@ import pytest
 
 from workbench.risk import home_files
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import PathContext, code_reason
+from workbench.risk.paths import PathContext
 from workbench.risk.protected_changes import changes
 from workbench.risk.protected_files import ProtectedFiles
+from workbench.risk.protected_names import code_reason
 
 FILES = sorted(
     {

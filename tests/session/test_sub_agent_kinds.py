@@ -15,7 +15,8 @@ from workbench.session.actions.decide import CommandError
 from workbench.session.session_factory import open_session
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import find_session, list_sessions
-from workbench.session.storage.store import Store, delete_file
+from workbench.session.storage.store import Store
+from workbench.session.storage.store_files import delete_file
 from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tools.trust import AGENTS, fingerprint
 from workbench.view.formatting.sessions import title

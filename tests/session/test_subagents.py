@@ -29,7 +29,8 @@ from workbench.session.session_factory import OpenedSession, open_session, start
 from workbench.session.session_names import new_id, session_path
 from workbench.session.state import State
 from workbench.session.storage.session_list import find_session, last_session, list_sessions
-from workbench.session.storage.store import Store, delete_file
+from workbench.session.storage.store import Store
+from workbench.session.storage.store_files import delete_file
 from workbench.session.sub_agents import delegate_step
 from workbench.session.turn.message_history import messages
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool

@@ -10,14 +10,8 @@ from typing import Any, Literal, TypeAlias
 from workbench.config.agent_settings import AgentSettings
 from workbench.config.locations import Locations
 from workbench.config.setting_kinds import REQUIRED, declared
-from workbench.config.table import (
-    Profile,
-    Settings,
-    TerminalSettings,
-    fallback_problems,
-    read_profile,
-    read_terminal,
-)
+from workbench.config.table import Profile, Settings, fallback_problems, read_profile
+from workbench.config.terminal_settings import TerminalSettings, read_terminal
 from workbench.config.toml_file import EntryPath, read_settings
 from workbench.errors import UsageError
 

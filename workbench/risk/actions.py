@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
-from workbench.risk.paths import PathContext, is_secret, words
+from workbench.risk.paths import PathContext, words
+from workbench.risk.protected_names import is_secret
 from workbench.risk.reason import Reason, Trait, failed
 from workbench.secrets.masker import MASKER, masks_in
 

@@ -14,7 +14,8 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_url
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
-from workbench.risk.paths import PathContext, is_secret, within
+from workbench.risk.paths import PathContext, within
+from workbench.risk.protected_names import is_secret
 from workbench.secrets.masker import MASKER, masks_in
 from workbench.tools.browser.calls import BrowserCall, CallError, parse_calls
 

@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
-from workbench.risk.paths import CODE_BEGINNINGS, CODE_PATHS, code_reason, words
+from workbench.risk.paths import words
+from workbench.risk.protected_names import CODE_BEGINNINGS, CODE_PATHS, code_reason
 
 PASSED_OVER: Final = words(
     "node_modules __pycache__ .venv venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages "

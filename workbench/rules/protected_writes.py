@@ -13,7 +13,8 @@ from typing import Final
 from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ANY, Part
-from workbench.risk.paths import PathContext, code_reason, within, words
+from workbench.risk.paths import PathContext, within, words
+from workbench.risk.protected_names import code_reason
 from workbench.rules.subject import Subject
 
 _LARGEST_PATCH: Final = 1_000_000

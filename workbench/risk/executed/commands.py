@@ -29,16 +29,9 @@ from workbench.risk.executed.project_files import (
     submodules,
 )
 from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
+from workbench.risk.executed.recipes import targets_of
 from workbench.risk.executed.settings_files import add_settings, add_user_settings
-from workbench.risk.executed.source import (
-    CODE_ENDINGS,
-    Kind,
-    commands_in,
-    is_program,
-    is_redirect,
-    quoted_names,
-    targets_of,
-)
+from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
 from workbench.risk.executed.unknown_names import has_unknown, is_open
 from workbench.risk.paths import within
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY
-from workbench.risk.paths import is_regenerable, is_secret, within
+from workbench.risk.paths import is_regenerable, within
 from workbench.risk.programs.rule import Rule, words
+from workbench.risk.protected_names import is_secret
 from workbench.risk.reason import READS_SECRETS, Reason, Trait
 from workbench.risk.shell.call import Call
 from workbench.risk.symlink_patterns import TooManyMatches, descendant_symlinks

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.paths import is_secret, within
+from workbench.risk.paths import within
 from workbench.risk.programs import (
     builtins,
     cloud,
@@ -29,20 +29,14 @@ from workbench.risk.programs import (
     text,
     wrappers,
 )
+from workbench.risk.programs.destruction import asks_help, changes_data, destroys, destroys_by_name, verb_first
 from workbench.risk.programs.empty_settings import without_empty_settings
-from workbench.risk.programs.escalation import (
-    asks_help,
-    changes_data,
-    destroys,
-    destroys_by_name,
-    has_reach,
-    raise_by_reach,
-    verb_first,
-)
+from workbench.risk.programs.escalation import has_reach, raise_by_reach
 from workbench.risk.programs.exposure import raise_by_exposure
 from workbench.risk.programs.git import rate_repository
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.programs.rule import Rule, words
+from workbench.risk.protected_names import is_secret
 from workbench.risk.reason import CANNOT_READ, RUNS_URL, UNKNOWN_COMMAND, Reason, Trait
 from workbench.risk.shell.call import Call, Spec, basename
 from workbench.risk.shell.control import called, lose_directory

@@ -10,7 +10,7 @@ from typing import Final
 
 from workbench.risk.assessment import ANY, Part, hides, losing, shortened
 from workbench.risk.code import rated_code
-from workbench.risk.paths import code_reason
+from workbench.risk.protected_names import code_reason
 from workbench.risk.python import table
 from workbench.risk.python.calls import POWERS, SECRET, judge_call
 from workbench.risk.python.methods import sets_variable

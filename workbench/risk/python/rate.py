@@ -15,7 +15,8 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.actions import assess_url
 from workbench.risk.assessment import ANY, ENTRY, Part, shortened
-from workbench.risk.paths import PathContext, is_regenerable, is_secret, within
+from workbench.risk.paths import PathContext, is_regenerable, within
+from workbench.risk.protected_names import is_secret
 from workbench.risk.python.model import home_of
 from workbench.risk.python.resolver import Reading
 from workbench.risk.python.source import Lines

@@ -13,7 +13,8 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import ANY, Assessment, Findings, Part, findings_of, one, shortened
 from workbench.risk.followed_symlinks import following
-from workbench.risk.paths import PathContext, Rating, is_secret
+from workbench.risk.paths import PathContext, Rating
+from workbench.risk.protected_names import is_secret
 from workbench.risk.reason import CANNOT_READ, TOO_MUCH
 from workbench.risk.shell import endless, walk
 from workbench.risk.shell.call import Call, Programs, Use

@@ -25,7 +25,8 @@ from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
 from workbench.session.session_names import SUFFIX, session_path, socket_path
 from workbench.session.storage.lock import SessionLock, holder
-from workbench.session.storage.store import APPLICATION_ID, delete_file, reading_uri
+from workbench.session.storage.store import APPLICATION_ID
+from workbench.session.storage.store_files import delete_file, reading_uri
 
 logger = logging.getLogger(__name__)
 RETENTION_DAYS: Final = 30

@@ -27,7 +27,8 @@ from workbench.protocol.risk import Mode
 from workbench.risk.paths import PathContext
 from workbench.session.recovery import after_an_import
 from workbench.session.state import State
-from workbench.session.storage.store import Store, StoreError, delete_file
+from workbench.session.storage.store import Store, StoreError
+from workbench.session.storage.store_files import delete_file
 from workbench.text import first_line
 
 _TOGETHER = 500

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from workbench.config.modes import NEVER
 from workbench.session.storage.signatures import settings_rows
-from workbench.session.storage.store import reading_uri
+from workbench.session.storage.store_files import reading_uri
 
 _WAIT = 1.0
 """Seconds to wait for a process that is writing."""

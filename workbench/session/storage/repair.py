@@ -23,7 +23,8 @@ from workbench.session.state import State
 from workbench.session.storage.event_rows import UNCHECKED, Row, insert_strings, is_intact, is_named
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.sqlite_pages import Pages, read_pages
-from workbench.session.storage.store import Store, StoreError, delete_file
+from workbench.session.storage.store import Store, StoreError
+from workbench.session.storage.store_files import delete_file
 
 _DAMAGED: Final = ".damaged"
 _UNFINISHED: Final = ".repairing"

@@ -21,15 +21,8 @@ from workbench.session.session_names import SUFFIX, session_path, state_director
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.event_rows import text_of, words_of
 from workbench.session.storage.lock import SessionLock, holder, lock_path
-from workbench.session.storage.store import (
-    DamagedFile,
-    Store,
-    StoreError,
-    check_log,
-    check_whole,
-    delete_file,
-    reading_uri,
-)
+from workbench.session.storage.store import DamagedFile, Store, StoreError, check_log, check_whole
+from workbench.session.storage.store_files import delete_file, reading_uri
 from workbench.text import first_line, visible
 
 _PAID = "('model_responded', 'history_condensed', 'model_asked')"

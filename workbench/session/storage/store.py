@@ -1,6 +1,6 @@
 """The session file: an append-only log of events in SQLite; the engine writes it while front ends read it.
 
-The functions at the end read a file when it is opened or closed: its owner, its last settings, whether it is empty.
+The functions at the end read a file when it is opened or closed: its owner, its settings, whether it is empty.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import sqlite3
-import stat
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -34,6 +33,14 @@ from workbench.session.storage.event_rows import (
 from workbench.session.storage.file_identity import Identity, identity_of, is_disk_read_only, is_still
 from workbench.session.storage.signatures import sign
 from workbench.session.storage.sqlite_pages import is_log_damaged
+from workbench.session.storage.store_files import (
+    companion_doubt,
+    delete_file,
+    deny_writing_to_others,
+    log_of,
+    ownership_doubt,
+    reading_uri,
+)
 from workbench.text import first_line
 
 APPLICATION_ID = 0x6F687731
@@ -129,7 +136,7 @@ class Store:
             db.close()
             raise
         db.close()
-        _deny_writing_to_others(path)
+        deny_writing_to_others(path)
         return cls(path, _opened(path, readonly=False), readonly=False)
 
     def append(self, *events: Event, lasting: bool = True) -> tuple[Event, ...]:
@@ -149,7 +156,7 @@ class Store:
                 raise _store_error(self.path, error) from error
             self._seal()
             self.last_seq += len(written)
-            wal = _wal_of(self.path)
+            wal = log_of(self.path)
             self._wal = identity_of(wal) if self._wal is None or is_still(self._wal, wal) else self._wal
             return written
 
@@ -180,7 +187,7 @@ class Store:
         so.
         """
         is_here = self._identity is not None and is_still(self._identity, self.path)
-        if not is_here or (self._wal is not None and not is_still(self._wal, _wal_of(self.path))):
+        if not is_here or (self._wal is not None and not is_still(self._wal, log_of(self.path))):
             raise StoreError(f"the session file {self.path} was deleted, moved or replaced; start a new session")
         if not self.readonly and is_disk_read_only(self.path):
             raise StoreError(f"the disk has become read-only; make it writable again (session file {self.path})")
@@ -291,63 +298,6 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def _wal_of(path: Path) -> Path:
-    """Return the path of SQLite's write-ahead log, which holds commits that are not in the file itself yet."""
-    return Path(f"{path}-wal")
-
-
-def delete_file(path: Path) -> None:
-    """Delete a session file and the files that SQLite keeps beside it."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
-def ownership_doubt(path: Path) -> str:
-    """Return why a file may be somebody else's, as words to follow its name; empty if nothing suggests it."""
-    info = path.lstat()
-    if info.st_uid != os.getuid():
-        return f"belongs to another user ({info.st_uid})"
-    if stat.S_ISLNK(info.st_mode):
-        return f"is a link to {path.resolve()}"
-    if info.st_mode & 0o022:
-        return "can be written by other users"
-    return "has a second name elsewhere (a hard link)" if info.st_nlink > 1 else ""
-
-
-def companion_doubt(path: Path) -> str:
-    """Return why a file that SQLite keeps beside a session file may be somebody else's; empty if nothing suggests it.
-
-    SQLite uses the content of such a file no matter who wrote it.
-    """
-    for companion in _companions(path):
-        with suppress(FileNotFoundError):
-            if reason := ownership_doubt(companion):
-                return f"has {companion.name} beside it, which {reason}"
-    return ""
-
-
-def _deny_writing_to_others(path: Path) -> None:
-    """Remove the write permission of group and others from our own file and the files beside it.
-
-    SQLite creates its log with the permissions of the database; a log that others can write is not read (see
-    `reading_uri`), so the front end would not see what the engine appends.
-    """
-    for each in (path, *_companions(path)):
-        with suppress(OSError):
-            mode = stat.S_IMODE(each.stat().st_mode)
-            if mode & 0o022:
-                each.chmod(mode & ~0o022)
-
-
-def _companions(path: Path) -> tuple[Path, ...]:
-    return tuple(path.with_name(path.name + ending) for ending in ("-wal", "-journal", "-shm"))
-
-
-def reading_uri(path: Path) -> str:
-    """Return the URI with which SQLite opens a file read-only, ignoring files beside it that may be somebody else's."""
-    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if companion_doubt(path) else ''}"
 
 
 def _with_tables(path: Path) -> sqlite3.Connection:
