@@ -57,6 +57,7 @@ OF_OURS: Final = {
     "workbench.risk.shell.call": _FIRST_RATING,
     "workbench.risk.tool_calls": _FIRST_RATING,
     "workbench.risk.terminal_input": _FIRST_RATING,
+    "workbench.rules.rule_matching": _FIRST_RATING,
     "workbench.rules.rule_set": _FIRST_RATING,
     "workbench.rules.rule_files": _FIRST_RATING,
     "workbench.session.session_names": "most titles contain nothing that could be a secret",

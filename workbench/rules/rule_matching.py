@@ -170,7 +170,7 @@ def _runs_more(pattern: str, part: Part) -> bool:
     `npm run *` is no consent to `npm run x --node-options=…`, but `systemctl restart *` is one to restart any service.
     """
     spelled = pattern.split("*", 1)[0].strip()
-    return bool(spelled) and _runs_unseen(part) and not _is_known_to_run(spelled)
+    return bool(spelled) and _runs_unseen(part) and not _runs_anyway(spelled)
 
 
 def _runs_unseen(part: Part) -> bool:
@@ -178,7 +178,7 @@ def _runs_unseen(part: Part) -> bool:
 
 
 @lru_cache(256)
-def _is_known_to_run(line: str) -> bool:
+def _runs_anyway(line: str) -> bool:
     from workbench.risk.commands import assess_command  # defers loading the parser
 
     return any(map(_runs_unseen, assess_command(line, PathContext("/workspace", "/home")).parts))
