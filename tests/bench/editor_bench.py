@@ -36,7 +36,7 @@ def _measured(directory: Path, label: str, size: int, times: int) -> Measure:
         ours.append(_took(lambda old=old, new=new: _through_the_tool(tool, edited, old, new)))
     assert plain.read_bytes() == edited.read_bytes()
     value, reference = statistics.median(ours), statistics.median(bare)
-    budget = 3 * reference
+    budget = 2 * reference
     return Measure(f"str_replace in a file of {label}", value, "ms", reference, budget, value <= budget)
 
 

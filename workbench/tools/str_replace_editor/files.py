@@ -116,8 +116,8 @@ class Files:
         """Return the plan of an edit. Raises OSError, or EditorError, also if the file has changed and cannot be
         merged.
         """
-        raw, coding, before = self._read(path)
-        digest_before, viewed = digest(raw), self._viewed(path)
+        raw, digest_before, coding, before = self._read(path)
+        viewed = self._viewed(path)
         stale = None
         if viewed is None or viewed.digest == digest_before or is_pending(path):
             edited = edit(before)
@@ -126,22 +126,23 @@ class Files:
         raw_after = encoded(path, edited.text, coding)
         return Plan(path, raw, raw_after, before, edited.text, edited, digest_before, stale, coding=coding)
 
-    def _read(self, path: Path) -> tuple[bytes, Coding, str]:
-        """Return the content, its encoding and its text, including pending changes of earlier actions.
+    def _read(self, path: Path) -> tuple[bytes, str, Coding, str]:
+        """Return the content, its digest, its encoding and its text, including pending changes of earlier actions.
 
         Raises EditorError, OSError.
         """
         if not is_pending(path):
             raw = read_bytes(self.existing(path), self.root_of(path))
-            return raw, *self.decoded(path, raw)
+            return raw, (now := digest(raw)), *self.decoded(path, raw, now)
         text = pending_content(path)
         if text is None:
             raise EditorError(f"{path} does not exist once the action before this one has run.")
         coding = self.decoded(path, read_bytes(path, self.root_of(path)))[0] if path.exists() else Coding()
-        return encoded(path, text, coding), coding, text
+        raw = encoded(path, text, coding)
+        return raw, digest(raw), coding, text
 
-    def decoded(self, path: Path, raw: bytes) -> tuple[Coding, str]:
-        """Return the encoding and the text of a content of this file.
+    def decoded(self, path: Path, raw: bytes, now: str = "") -> tuple[Coding, str]:
+        """Return the encoding and the text of a content of this file, whose digest is `now` if it is known.
 
         The encoding in which the file was viewed or written is used unless the content determines another one. Raises
         EditorError if no known encoding converts the bytes without loss.
@@ -149,7 +150,7 @@ class Files:
         viewed = self._viewed(path)
         if viewed is None or viewed.coding is None:
             return decoded(path, raw)
-        if viewed.digest == digest(raw):
+        if viewed.digest == (now or digest(raw)):
             return decoded(path, raw, viewed.coding)
         coding, text = decoded(path, raw)
         is_open = coding.source == "guessed" or (coding == Coding() and raw.isascii())
@@ -193,16 +194,16 @@ class Files:
         path = real
         if before is None:
             return self.creation(path, after) if after is not None else Plan(path, None, None, None, None)
-        raw, coding, text = self._read(path)
+        raw, now, coding, text = self._read(path)
         if text != before:
             coding, text = reading_of(path, raw, before)
         if text != before:
             raise EditorError(f"{path} does not contain the text that was shown.")
         if after is None:
             mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
-            return Plan(path, raw, None, before, None, digest_before=digest(raw), mode=mode)
+            return Plan(path, raw, None, before, None, digest_before=now, mode=mode)
         raw_after = raw if after == before else encoded(path, after, coding)
-        return Plan(path, raw, raw_after, before, after, Edited.between(before, after), digest(raw), coding=coding)
+        return Plan(path, raw, raw_after, before, after, Edited.between(before, after), now, coding=coding)
 
     def remember(self, path: Path, raw: bytes | None, content_digest: str = "", coding: Coding | None = None) -> None:
         """Store that the model knows this content, whose digest is `content_digest`; None means there is no file."""
