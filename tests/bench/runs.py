@@ -14,12 +14,12 @@ from tests.bench.measure import Measure
 from tests.bench.pressure import Pressure
 
 BUSY = 0.2
-"""The share of the time in which processes waited from which on the machine counts as busy."""
+"""The machine counts as busy if processes waited for at least this share of the time."""
 MOST_RUNS = 3
 _SHORT = 10.0
 """Seconds: an area that takes less runs at least twice, so that the spread is known."""
 _WORSE = 0.15
-"""By how much a result must be worse than another run's to be called so, beyond the spread of both."""
+"""How much worse than another run's a result must be, beyond the spread of both, to count as worse."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ def results_of(area: str, until: float) -> list[Result]:
 
 
 def _measured(module: str) -> list[Measure]:
-    """Return the measures of a module from a new process, in which no other area has left anything."""
+    """Return the measures of a module, taken in a new process that no other area can have affected."""
     command = [sys.executable, "-m", "tests.bench.area", module]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     return msgspec.json.decode(output, type=list[Measure])
@@ -71,7 +71,7 @@ def _spread(measure: Measure, runs: Sequence[Sequence[Measure]]) -> float | None
 
 
 def change(now: Result, before: Result) -> tuple[float, bool] | None:
-    """Return by which share a result has grown since another run, and whether that is more than chance.
+    """Return the share by which a result has grown since another run, and whether that exceeds chance.
 
     None if there is nothing to compare.
     """

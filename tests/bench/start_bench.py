@@ -1,7 +1,7 @@
 """Cost of starting: `--version` and `--help` compared with bare Python, `ohw run` with the import of litellm.
 
-The subjects alternate, so that they run under the same conditions, and their medians are compared: of commands the time
-on the clock, of `ohw run` the time of the processor, because it waits for nothing but the model.
+The subjects alternate, so that they run under the same conditions, and their medians are compared: the elapsed time of
+commands, but the processor time of `ohw run`, because that waits for nothing but the model.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ def versions(directory: Path) -> str:
 
 
 def call(url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Post JSON, or get it where there is no body, and return the answer."""
+    """Send the body as JSON by POST, or a GET request if there is none, and return the answer."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
     try:

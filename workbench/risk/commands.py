@@ -71,7 +71,7 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
 
 
 def _repeats_deletions(parts: list[Part]) -> list[Part]:
-    """Return the parts; one that deletes in a line that repeats itself becomes HIGH, unless a build makes the files.
+    """Return the parts; in a line that repeats itself, deletions become HIGH, except those of build products.
 
     The copies for undoing a deletion are made once, before the line starts.
     """

@@ -167,7 +167,7 @@ def _names(rule: Rule, part: Part, subject: Subject) -> bool:
 def _runs_more(pattern: str, part: Part) -> bool:
     """Return whether a command runs something unseen only because of words that the pattern does not spell out.
 
-    `npm run *` is no consent to `npm run x --node-options=…`, but `systemctl restart *` is one to restart any service.
+    `npm run *` does not allow `npm run x --node-options=…`, but `systemctl restart *` allows restarting any service.
     """
     spelled = pattern.split("*", 1)[0].strip()
     return bool(spelled) and _runs_unseen(part) and not _runs_anyway(spelled)

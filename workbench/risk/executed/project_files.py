@@ -277,7 +277,7 @@ def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, st
 
 
 def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add the templates, and the settings of repositories, that options of git name."""
+    """Add the templates, repository settings and programs named by options of git."""
     for word, value in pairwise((*rest[:12], "")):
         if word.startswith("--template"):
             add_directory(finder, word.partition("=")[2] or value, bases, depth)

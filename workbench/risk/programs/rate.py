@@ -227,7 +227,7 @@ _PRINTS_TASKS = {
     **dict.fromkeys(words("make gmake"), words("-n --just-print --recon")),
     **dict.fromkeys(words("just task rake ninja"), words("-n --dry")),
 }
-"""Options with which a program prints what it would run, beside `--dry-run`, which `destroys` knows."""
+"""Options, besides `--dry-run` (see `destroys`), with which a program only prints what it would run."""
 
 
 def _parted(original: list[Word]) -> list[Word]:

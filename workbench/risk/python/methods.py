@@ -209,7 +209,7 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
 
 
 def _runs_program(judge: Judge, call: ast.Call, name: str) -> None:
-    """Rate a program that is given apart from its arguments, the first of which is only what it is told as its name."""
+    """Rate a program that is passed separately from its arguments, the first of which only tells it its own name."""
     arguments = [judge.reading.values(word) for word in (call.args[1:] if name in table.SPAWNS else call.args)]
     program = argument(judge, call, Use("read", 9, "executable"))
     if name in table.WITHOUT_NAME:
@@ -224,13 +224,13 @@ def _runs_program(judge: Judge, call: ast.Call, name: str) -> None:
 
 
 def _behind_name(listed: Sequence[Values]) -> tuple[Values, ...]:
-    """Return the arguments in a list behind the first one; unknown ones if the list is not known."""
+    """Return the arguments in a list after the first one, or an unknown argument if the list is unknown."""
     items = next((value.items for values in listed for value in values if isinstance(value, Items)), None)
     return (UNRESOLVED,) if items is None else items[1:]
 
 
 _NONE: Final = (PLAIN,)
-"""The value of `None`, and of numbers that are no integers."""
+"""The value of `None` and of numbers other than integers."""
 
 
 def _runs(judge: Judge, call: ast.Call, command: Values) -> None:

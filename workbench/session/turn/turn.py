@@ -163,7 +163,7 @@ class ModelTurn:
         self._reopened += 1
 
     def check_images(self, names: Sequence[str], name: str) -> None:
-        """Raise CommandError if there are images and the model of that name is known not to accept any."""
+        """Raise CommandError if there are images and the named model is known not to accept any."""
         if not names or (name != self._model and self._open_model is None):
             return
         if name == self._model or self._open_model is None:
