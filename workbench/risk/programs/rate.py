@@ -375,7 +375,7 @@ def _may_run(call: Call) -> None:
 
 def _run_values(call: Call) -> None:
     """Rate the values of options of an unknown program that are command lines, going by the options' names."""
-    for word, following in pairwise((*call.words, literal(""))):
+    for word, following in pairwise((*call.words[:_MOST_WORDS], literal(""))):
         flag, equals, value = word.text.partition("=")
         text = value if equals else following.text
         if " " in text and UNKNOWN not in text and _COMMAND_FLAG.fullmatch(flag):

@@ -19,6 +19,7 @@ _NC: Final = Spec(
         "--source-port --source --wait --idle-timeout --delay"
     )
 )
+_MOST_OPTIONS: Final = 60
 _NC_RUNS: Final = words("-e -c --exec --sh-exec")
 
 
@@ -31,12 +32,11 @@ def _nc(call: Call) -> None:
         call.raise_to("MEDIUM", "asks whether a port of this machine answers" if local else "asks another machine")
         return
     call.raise_to("HIGH", _CONNECTS)
-    for option in options:
-        if option.value and option.flag in _NC_RUNS:
-            call.raise_to("HIGH", RUNS_PROGRAM)
-            call.run_text(option.value)
-        elif option.flag.startswith(("--e", "--sh", "--lu")):
-            call.raise_to("HIGH", RUNS_PROGRAM)
+    if any(option.flag in _NC_RUNS or option.flag.startswith(("--e", "--sh", "--lu")) for option in options):
+        call.raise_to("HIGH", RUNS_PROGRAM)
+    for word in dict.fromkeys(option.value for option in options[:_MOST_OPTIONS] if option.flag in _NC_RUNS):
+        if word:
+            call.run_text(word)
 
 
 _RUN_BY_SOCAT: Final = lazy_pattern(r"(?i)(?:[^,]*!!)?(?:EXEC|SYSTEM|SHELL)(?:-[^:,]*)?:(.*)", 0)

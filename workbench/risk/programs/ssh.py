@@ -26,13 +26,17 @@ _OPTIONS_THAT_RUN = lazy_pattern(
 """Options of `-o` that run a command line, which is in the second group after one in the first, or load code."""
 
 
+_MOST_INNER = 60
+"""How many parts of commands in options are looked at; further ones are known to run something."""
+
+
 def _rate_option(call: Call, option: ParsedOption) -> None:
     """Rate `-o` of ssh and similar programs, whose value may be an option that runs a command."""
     match = _OPTIONS_THAT_RUN.match(option.value.text) if option.flag == "-o" and option.value else None
     if match is None or match[2].casefold() == "none":
         return
     call.raise_to("HIGH", RUNS_PROGRAM)
-    if match[1]:
+    if match[1] and len(call.inner) < _MOST_INNER:
         call.run_text(Word(match[2].strip("\"'"), match[2]))
 
 
@@ -45,7 +49,7 @@ def _ssh(call: Call) -> None:
         return
     options, operands = call.options(replace(_SSH, operands="text"))
     call.raise_to("HIGH", "works on another machine")
-    for option in options:
+    for option in dict.fromkeys(options):
         _rate_option(call, option)
     if len(operands) > 1:
         call.run_text(Word(" ".join(word.text for word in operands[1:]), operands[1].raw))
