@@ -73,7 +73,7 @@ _KEY_LENGTH = 40
 
 @dataclass
 class Normalized:
-    """A server in the keys of `config`, the keys and values that were omitted, and why it cannot be used, if so."""
+    """A server in the keys of `config`, the keys and values that were omitted, and any reason that it is unusable."""
 
     table: dict[str, Any] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)

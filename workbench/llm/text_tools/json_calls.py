@@ -75,7 +75,7 @@ def _tagged_call(text: str, opening: re.Match[str], table: Table) -> tuple[JsonC
 
 
 def _object_at(text: str, at: int, table: Table) -> tuple[dict[str, Any] | None, int]:
-    """Return the object that begins here, also as the only one of a list, and the position after it."""
+    """Return the object here, or the only call in a list here, and the position after it."""
     if text[at] == "{":
         return json_at(text, at, dict)
     value, end = json_at(text, at, list)

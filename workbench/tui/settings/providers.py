@@ -93,7 +93,7 @@ def ways(settings: Settings) -> Iterator[Way]:
 
 
 def _providers() -> Iterator[Way]:
-    """Yield a way for each provider, with the key that it has."""
+    """Yield one entry for each provider; its text says where its key was found, if it has one."""
     from workbench.llm.key_store import KeyStore, key_in_environment, key_name
     from workbench.llm.provider_models import PROVIDERS, default_model
 
