@@ -17,43 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.mcp.config_key_names import APPROVALS, NEEDLESS, SYNONYMS
 
 LONGEST_SECONDS = 86_400
 _MILLISECONDS = 1_000
 """In files of other programs, a timeout of at least this much is in milliseconds, as most of them write it."""
 
-_SYNONYMS: Final = {
-    **dict.fromkeys(("serverUrl", "httpUrl", "uri", "server_url", "endpoint"), "url"),
-    "cmd": "command",
-    **dict.fromkeys(("envs", "environment"), "env"),
-    **dict.fromkeys(("working_directory", "workingDirectory", "workdir"), "cwd"),
-    "transportType": "transport",
-    **dict.fromkeys(("http_headers", "httpHeaders"), "headers"),
-    **dict.fromkeys(("tool_timeout_sec", "timeout_sec", "call_timeout"), "timeout"),
-    **dict.fromkeys(("startup_timeout_sec", "startupTimeout", "initTimeout", "init_timeout"), "startTimeout"),
-    "startup_timeout_ms": "startTimeout",
-    **dict.fromkeys(("disabledTools", "disabled_tools", "excludeTools", "exclude_tools"), "hiddenTools"),
-    **dict.fromkeys(("enabledTools", "enabled_tools", "includeTools", "include_tools"), "onlyTools"),
-    **dict.fromkeys(("availableTools", "available_tools", "toolFilter", "tool_filter"), "onlyTools"),
-    "env_keys": "envKeys",
-    **dict.fromkeys(("bearer_token_env_var", "bearerTokenEnvVar", "token_env", "tokenEnv"), "tokenVariable"),
-    **dict.fromkeys(("auth_token_env", "token_env_var", "tokenEnvVar", "api_key_env", "apiKeyEnv"), "tokenVariable"),
-    **dict.fromkeys(("env_http_headers", "envHttpHeaders"), "headerVariables"),
-    **dict.fromkeys(("api_key", "apiKey", "bearer_token", "bearerToken", "access_token", "accessToken"), "token"),
-    **dict.fromkeys(("auth_token", "authToken", "authorization", "authorization_token", "authorizationToken"), "token"),
-    "authentication": "auth",
-    **dict.fromkeys(("active", "isActive", "is_active", "enable", "isEnabled", "is_enabled"), "enabled"),
-    **dict.fromkeys(("isDisabled", "is_disabled"), "disabled"),
-}
-_NEEDLESS: Final = {
-    *("$schema", "_comment", "comment", "//", "name", "title", "displayName", "display_name"),
-    *("keep_alive", "alwaysLoad", "sse_read_timeout", "bundled", "source"),
-}
-"""Keys that say nothing, or only what is true anyway: a server is kept running, and all of its tools are offered."""
-_APPROVALS: Final = {
-    *("autoApprove", "alwaysAllow", "trust", "autoStart", "auto_approve", "always_allow", "autoApproveAll", "yolo"),
-    *("allowedTools", "allow", "permissions", "approval", "approval_mode", "default_tools_approval_mode", "trusted"),
-}
 _TYPES: Final = {
     "stdio": "stdio",
     "local": "stdio",
@@ -88,8 +57,8 @@ class Normalized:
     @property
     def notices(self) -> Iterator[str]:
         """One line that names all keys without effect, and one for each value that had to be interpreted."""
-        approvals = [key for key in self.ignored if key in _APPROVALS]
-        others = [key for key in self.ignored if key not in _APPROVALS]
+        approvals = [key for key in self.ignored if key in APPROVALS]
+        others = [key for key in self.ignored if key not in APPROVALS]
         parts = [f"{_listed(approvals)} without effect: what may run is decided here"] if approvals else []
         parts += [f"{_listed(others)} not used"] if others else []
         if parts or self.notes:
@@ -124,8 +93,8 @@ def _listed(keys: Iterable[str]) -> str:
 def _renamed(value: Mapping[str, Any], result: Normalized) -> Iterator[tuple[str, Any]]:
     """Yield each entry under our key; an absent value (null) and a second key with the same meaning are omitted."""
     for key, part in value.items():
-        name = _SYNONYMS.get(key, key)
-        if part is None or key in _NEEDLESS:
+        name = SYNONYMS.get(key, key)
+        if part is None or key in NEEDLESS:
             continue
         if name != key and name in value:
             result.ignored.append(key)
