@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -67,13 +69,68 @@ def test_first_request_uses_the_connection_opened_before_without_the_key(opener)
     assert "authorization" not in {name.lower() for name in opened.headers}
 
 
-def test_request_does_not_wait_for_a_server_that_ignores_the_opening():
+class OneThread(HTTPServer):
+    """A server that serves one connection after the other, and keeps each until the client closes it."""
+
+    asked = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_HEAD(self) -> None:
+            OneThread.asked.set()
+            time.sleep(0.3)  # the request comes meanwhile
+            self.answer(b"")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.answer(b'{"choices": [{"message": {"content": "here"}, "finish_reason": "stop"}]}')
+
+        def answer(self, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing to stderr."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), self.Handler)
+
+
+def test_request_right_after_the_opening_reaches_a_server_with_a_single_thread():
+    with OneThread() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        with contextlib.closing(model_at(f"http://127.0.0.1:{server.server_address[1]}/v1")) as model:
+            open_early(model)
+            assert OneThread.asked.wait(60)
+            assert text_of(model) == "here"
+        server.shutdown()
+
+
+def test_request_does_not_wait_forever_for_a_server_that_ignores_the_opening():
     server = ModelServer([Turn("here")], answers_head=False)
     with server, contextlib.closing(model_at(server.base_url)) as model:
         open_early(model)
         assert wait_until(lambda: bool(server.opened))
         assert text_of(model) == "here"
         assert not is_over(), "it still waits"
+
+
+def test_call_canceled_while_it_waits_for_the_opening_sends_nothing():
+    cancel = Cancel()
+    server = ModelServer([Turn("never sent")], answers_head=False)
+    with server, contextlib.closing(model_at(server.base_url)) as model:
+        open_early(model)
+        assert wait_until(lambda: bool(server.opened))
+        timer = threading.Timer(0.2, cancel.set)
+        timer.start()
+        assert model.respond(HELLO, lambda delta: None, cancel).finish_reason == "interrupted"
+        assert wait_until(lambda: not any(thread.name == "model-call" for thread in threading.enumerate()))
+        assert server.requests == []
 
 
 def test_unreachable_server_is_reported_by_the_request_alone(capfd):

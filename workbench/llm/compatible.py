@@ -33,6 +33,10 @@ OPENING = "open-connection"
 """The name of the thread that opens a connection early."""
 _EARLY = 5.0
 """Seconds within which a connection is opened early, or given up."""
+_LONGEST_WAIT = 2.0
+"""Seconds that the first request waits for it. Two connections would take longer to open than one, and a server with a
+single thread would wait for the next request on the first of them.
+"""
 
 
 def own_server(model: str, api_base: str | None) -> str | None:
@@ -57,6 +61,7 @@ class DirectRoute:
         self.base = base
         self._target = target
         self._connections = connections
+        self._opening: threading.Thread | None = None
 
     @property
     def listed(self) -> dict[str, Any] | None:
@@ -69,6 +74,9 @@ class DirectRoute:
 
     def stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         """Send a request and yield the chunks of its response."""
+        if self._opening is not None:
+            self._opening.join(_LONGEST_WAIT)
+            self._opening = None
         body: dict[str, Any] = {
             "model": self._model,
             "messages": unsigned(request.messages),
@@ -80,7 +88,8 @@ class DirectRoute:
 
     def open_early(self) -> None:
         """Open the connection in the background, so that the first request need not wait for it."""
-        threading.Thread(target=self._open, name=OPENING, daemon=True).start()
+        self._opening = threading.Thread(target=self._open, name=OPENING, daemon=True)
+        self._opening.start()
 
     def _open(self) -> None:
         # What is wrong with the server is reported by the first request, so nothing is reported here. The key is not

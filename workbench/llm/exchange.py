@@ -144,7 +144,8 @@ class Exchange:
 
     def _run(self) -> None:
         with self, contextlib.closing(self._produce()) as chunks:
-            for chunk in chunks:
+            # Nothing is sent for a call that ended while its connection was being opened.
+            for chunk in () if self._stopped.is_set() else chunks:
                 self._slots.acquire()
                 if self._stopped.is_set():
                     break
