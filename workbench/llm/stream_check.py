@@ -66,7 +66,7 @@ def _readable(text: str, value: Any) -> str:
 
 
 def _changes(chunk: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a chunk in OpenAI's format at which the library fails, as empty ones."""
+    """Yield, with empty values instead, the fields of a chunk that make the library fail."""
     usage, choices = chunk.get("usage"), chunk.get("choices", [])
     if isinstance(usage, dict) and not all(is_count(usage.get(name, 0)) for name in _COUNTS):
         yield "usage", None

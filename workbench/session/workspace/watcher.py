@@ -99,7 +99,7 @@ def is_text(path: str) -> bool:
 
 
 def is_of_interest(path: str) -> bool:
-    """Return whether a version may hold the file; git's own and our temporary files are not of interest."""
+    """Return whether versions may contain the file; files of git and our temporary files are not of interest."""
     parts = path.split("/")
     return _SKIPPED.isdisjoint(parts) and not fnmatch(parts[-1], _OWN)
 
