@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
 
 
 def near(name: str, names: Iterable[str], least: float = 0.6) -> str:
@@ -17,6 +16,8 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str:
 
     `least` is the minimum similarity, from 0 (none) to 1 (equal).
     """
+    from difflib import SequenceMatcher, get_close_matches
+
     plain = {each.casefold(): each for each in names}
     meant = name.casefold()
 

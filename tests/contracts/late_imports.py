@@ -18,6 +18,7 @@ HEAVY: Final = {
     "bs4": "web pages are rarely read",
     "charset_normalizer": "files in an unclear encoding are rare",
     "ctypes": "loads a library of the system, for calls that Python lacks",
+    "difflib": "`ohw --help` loads the names that it may have to suggest, but suggests none",
     "httpcore": "belongs to the clients of models",
     "httpx": "a session may end without a request",
     "importlib": "the package imports nothing before the start directory has left the path",
