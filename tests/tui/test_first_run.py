@@ -250,6 +250,23 @@ async def test_models_are_listed_completed_and_chosen_with_the_arrows(where):
             assert field.value == "alpha-1"
 
 
+@pytest.mark.parametrize("typed", [(KEY,), (WRONG, KEY)], ids=["right", "wrong first"])
+async def test_key_that_is_typed_lists_the_models_and_starts(where, memory_keyring, typed):
+    with ModelServer([Turn("Ready.")], key=KEY, names=["small"]) as server:
+        app, started = first_app(where, [])
+        async with app.run_test(size=(100, 40)) as pilot:
+            await ready(pilot)
+            await chosen(pilot, "Other")
+            app.screen.query_one("#form-address", Input).value = server.base_url
+            await pilot.press("tab")
+            for key in typed:
+                await wait_until(pilot, lambda: isinstance(app.screen.focused, KeyField))
+                await pilot.press("ctrl+u", *key, "enter")
+                if key == WRONG:
+                    await wait_until(pilot, lambda: "✗ 401: this key was rejected" in text_on(app))
+            assert await wait_until(pilot, lambda: started == ["small"])
+
+
 async def test_any_other_model_is_named_with_or_without_a_url(where):
     app, started = first_app(where, [])
     async with app.run_test(size=(80, 24)) as pilot:

@@ -10,6 +10,7 @@ from textual.widgets import Input, Markdown
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.picture_sessions import finished
+from tests.tui.pictures import text_on
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.tui.key_names import key_groups, key_name
@@ -109,3 +110,29 @@ async def test_help_lists_each_screens_keys_and_escape_returns(action, tmp_path,
         await wait_until(pilot, lambda: app.screen is over)
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is main)
+
+
+SEARCHES = {
+    "a key": ("shift+tab", "Next mode", "Ctrl+Home"),
+    "words of an effect": ("narrower panels", "Alt+Right", "Ctrl+Home"),
+    "words of a guide only": ("temperature reasoning_effort", "Any model that litellm supports", "Ctrl+Home"),
+    "nothing": ("zzqx", "No match", "Ctrl+Home"),
+}
+
+
+@pytest.mark.parametrize(("words", "is_shown", "is_hidden"), SEARCHES.values(), ids=SEARCHES)
+async def test_search_field_narrows_keys_and_guides_and_escape_clears_it_first(words, is_shown, is_hidden):
+    app = workbench_app(FakeClient(finished()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.changes)
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen) and is_hidden in text_on(app))
+        line = app.screen.query_one(Input)
+        assert line.has_focus
+        line.insert_text_at_cursor(words)
+        await wait_until(pilot, lambda: is_hidden not in text_on(app))
+        await wait_until(pilot, lambda: is_shown in text_on(app))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: is_hidden in text_on(app))
+        await pilot.press("escape")
+        assert await wait_until(pilot, lambda: not isinstance(app.screen, HelpScreen))

@@ -76,7 +76,7 @@ async def test_entry_shows_the_key_that_does_the_same():
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, *"/diff"[1:])
         await wait_until(pilot, lambda: rows(app)[0].startswith("/diff"))
-        assert rows(app)[0].endswith("Ctrl+Y")
+        assert rows(app)[0].split()[-2:] == ["Ctrl+Y", "command"]
 
 
 async def test_file_entry_mentions_it_in_the_prompt(tmp_path):
@@ -173,3 +173,23 @@ async def test_missing_match_is_reported_and_enter_does_nothing():
         assert isinstance(app.screen, PaletteScreen)
         assert "No match" in str(app.screen.query_one("#palette-box").border_subtitle)
         assert app.screen.query_one(Input).value == "qqqqq"
+
+
+async def test_chosen_palette_entries_come_first_the_next_time():
+    _, app = session()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        for words in ("problems", "decisions"):
+            await pilot.press("ctrl+p", *words)
+            await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
+            await wait_until(pilot, lambda words=words: app.screen.query_one(Input).value == words)
+            await pilot.press("enter")
+            await wait_until(pilot, lambda: not isinstance(app.screen, PaletteScreen))
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("ctrl+p")
+        await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
+        listed = app.screen.query_one(OptionList)
+        await wait_until(pilot, lambda: listed.option_count)
+        first = [listed.get_option_at_index(at).prompt.plain.split()[0] for at in range(3)]
+        assert first == ["/decisions", "/problems", "/help"]

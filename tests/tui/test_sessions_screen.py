@@ -205,10 +205,10 @@ async def test_waiting_session_is_labeled_and_equal_titles_are_distinguished():
         await session(pilot)
         await on_screen(pilot, "Sessions · 3")
         rows = [line for line in text_on(app).splitlines() if "action" in line]
-        assert "01 Mar 12:00 · 1111" in rows[0]
+        assert "mend the parser · 1111" in rows[0]
         assert "1 action " in rows[0]
         assert "needs you" in rows[0]
-        assert "01 Mar 11:00 · 2222" in rows[1]
+        assert "mend the parser · 2222" in rows[1]
         assert "idle" in rows[1]
         assert "0 actions" in rows[2]
         assert "3333" not in rows[2]

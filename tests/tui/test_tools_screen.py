@@ -1,5 +1,8 @@
 """/tools lists the agent's tools and their state in the session; /init asks for the notes on the directory."""
 
+import tomllib
+
+import pytest
 from textual.widgets import OptionList
 
 from tests.tui.app_driver import wait_until, workbench_app
@@ -7,7 +10,10 @@ from tests.tui.fake_client import FakeClient
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from workbench.agent.instructions import notes_request
+from workbench.config.locations import Locations
+from workbench.config.settings import load_settings
 from workbench.tui.screens.tools import ToolsScreen
+from workbench.tui.settings.settings_model import SettingsModel
 from workbench.view.tools import about_tool, by_origin, counted_tools, on_request, tool_line, tool_rows
 from workbench.view.wrapping import line_width
 
@@ -89,3 +95,45 @@ def test_existing_notes_are_updated_and_notes_for_other_agents_adopted(tmp_path)
     assert asked.startswith("Refresh AGENTS.md:")
     assert "Take over what CLAUDE.md says." in asked
     assert asked.endswith("name the ports")
+
+
+SWITCHES = {
+    "a built-in tool": ("browser", {}, {"tools": {"browser": True}}),
+    "one with parameters, which stay": (
+        "grep",
+        {"grep": {"most": 5}},
+        {"tools": {"grep": {"most": 5, "on": False}}},
+    ),
+    "a tool of an MCP server": ("issues_close", {}, {}),
+}
+
+
+@pytest.mark.parametrize(("name", "tools", "written"), SWITCHES.values(), ids=SWITCHES)
+async def test_space_switches_a_tool_for_new_sessions(tmp_path, name, tools, written):
+    where = Locations.from_environment({"HOME": str(tmp_path)})
+    where.config.mkdir(parents=True)
+    where.settings_file.write_text("".join(f"[tools.{each}]\nmost = 5\n" for each in tools))
+    model = SettingsModel(where, load_settings(where, {}), {})
+
+    def find_tools():
+        parts = load_settings(where, {}).tools
+        listed = [each | {"on": is_on(parts.get(each["name"], each["on"]))} for each in LISTED]
+        return tool_rows(listed, (), ())
+
+    def is_on(part):
+        return part.get("on", True) if isinstance(part, dict) else part
+
+    app = workbench_app(FakeClient(Script().start().events))
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.push_screen(ToolsScreen(find_tools, model.switch_tool))
+        await wait_until(pilot, lambda: "Tools · 4 of 5 on" in text_on(app))
+        rows = app.screen.query_one(OptionList)
+        names = [rows.get_option_at_index(at).prompt.plain.split()[1:2] for at in range(rows.option_count)]
+        rows.highlighted = names.index([name])
+        await pilot.press("space")
+        await pilot.pause()
+        count = {"browser": 5, "grep": 3, "issues_close": 4}[name]
+        await wait_until(pilot, lambda: f"Tools · {count} of 5 on" in text_on(app))
+        await wait_until(pilot, lambda: tomllib.loads(where.settings_file.read_text()).items() >= written.items())
+        assert rows.get_option_at_index(rows.highlighted).prompt.plain.split()[1] == name
+        assert bool(app._notifications) == (not written)

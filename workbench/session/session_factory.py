@@ -377,7 +377,8 @@ class _Builder:
         )
         session = Session(self._parts(store, rules))
         self._resources.callback(session.close)
-        host = request.models.host(started.model)
+        # The user has chosen the URL of a saved model.
+        host = "" if request.models.is_named(started.model) else request.models.host(started.model)
         return OpenedSession(
             id=started.id,
             session=session,

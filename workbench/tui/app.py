@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 _QUIT_SECONDS: Final = 2.0
 """Seconds within which a second ctrl+c quits."""
+_MOST_RECENT = 5
 _WALL = ControlFilter()
 """Shared by all lines, because each painted line caches its filtered form under the filter instance."""
 
@@ -185,6 +186,8 @@ class WorkbenchApp(TerminalApp):
         self.models = ModelSetup(self, self.switcher)
         self.settings_model, self.keymap = settings_model, settings.keys
         self.problems = Problems(self)
+        self._recent_entries: list[str] = []
+        """The actions of the entries chosen in the palette, the last one first."""
         self.problems.replace("settings", settings.problems)
         self.user_keys = UserKeymap(self, settings_file)
         self._guard = QuitGuard(self, clock)
@@ -244,9 +247,10 @@ class WorkbenchApp(TerminalApp):
 
         async def run(entry: PaletteEntry | None) -> None:
             if entry is not None:
+                self._recent_entries = list(dict.fromkeys([entry.action, *self._recent_entries]))[:_MOST_RECENT]
                 await self.run_action(entry.action, entry.node or screen)
 
-        open_palette(self, run)
+        open_palette(self, run, self._recent_entries)
 
     async def action_model(self, name: str = "") -> None:
         """Change the model, by name or from a list; if there is no session, begin one with it."""

@@ -44,6 +44,14 @@ def with_keys(app: App[Any], hints: str) -> str:
     return _HINTED_KEY.sub(lambda match: key_of(app, match[1], match[2]), hints)
 
 
+def hint_content(app: App[Any], hints: str) -> Content:
+    """Return a line of hints as `with_keys` does, with the keys in their color; each hint follows three spaces."""
+    parts = (hint.partition(" ") for hint in with_keys(app, hints).split("   "))
+    return Content("   ").join(
+        Content.assemble((key, "$footer-key-foreground"), (space + words, "$dim")) for key, space, words in parts
+    )
+
+
 def key_name(key: str) -> str:
     """Return a key as the screen shows it, such as `F1`, `Ctrl+S`, `Esc`, `/` for `slash`, and `y` for itself."""
     *held, last = key.split("+") if len(key) > 1 else [key]
@@ -102,7 +110,9 @@ def key_groups(screen: Screen[Any]) -> list[Group]:
 
 def keys_lines(groups: Sequence[Group], guides: Mapping[str, str], width: int) -> list[Content]:
     """Return the lines of the help: groups and guides, with the keys in one column and long texts wrapped."""
-    sections = [*groups, Group("Guides", list(guides.items()))]
+    sections = [group for group in (*groups, Group("Guides", list(guides.items()))) if group.rows]
+    if not sections:
+        return [Content.styled("No match", "$dim")]
     column = min(_COLUMN, max(len(keys) for group in sections for keys, _ in group.rows))
     return [line for number, group in enumerate(sections) for line in _lines(group, number, column, width)]
 

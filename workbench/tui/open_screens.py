@@ -151,13 +151,14 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
         app.push_screen(ServersScreen(configs, PinStore(where)))
 
 
-def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
+def open_tools(app: WorkbenchApp, state: SessionState, workspace: Path) -> None:
     """Show the agent's tools, unless they are shown already."""
     from workbench.tui.screens.tools import ToolsScreen
     from workbench.view.tools import tools_here
 
     if not isinstance(app.screen, ToolsScreen):
-        app.push_screen(ToolsScreen(lambda: tools_here(workspace, state)))
+        model = app.settings_model
+        app.push_screen(ToolsScreen(lambda: tools_here(workspace, state), model.switch_tool if model else None))
 
 
 def open_models(
@@ -250,8 +251,12 @@ async def export_session(app: App[Any], session_id: str, file: str) -> None:
     app.notify(visible(message), markup=False)
 
 
-def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitable[None]]) -> None:
-    """Open the palette with the entries of the current screen; on the main screen, also sessions and files."""
+def open_palette(
+    app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitable[None]], recent: Sequence[str]
+) -> None:
+    """Open the palette with the entries of the current screen, the `recent` ones first; on the main screen, also
+    sessions and files.
+    """
     from workbench.tui.palette_entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen
 
@@ -259,9 +264,9 @@ def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitab
     if screen is main:
         custom = main.composer.commands.listed
         entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available, custom)
-        app.push_screen(PaletteScreen(entries, app.session.workspace, app.switcher.sources.sessions), run)
+        app.push_screen(PaletteScreen(entries, app.session.workspace, app.switcher.sources.sessions, recent), run)
     elif not isinstance(screen, PaletteScreen):
-        app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None), run)
+        app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None, recent), run)
 
 
 def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:

@@ -93,6 +93,12 @@ def file_entries(paths: Sequence[str]) -> list[PaletteEntry]:
     return [PaletteEntry("file", path, "", f"mention({path!r})") for path in paths]
 
 
+def recent_first(entries: Sequence[PaletteEntry], recent: Sequence[str]) -> list[PaletteEntry]:
+    """Return the entries with those whose actions are in `recent` first, in that order."""
+    order = {action: number for number, action in enumerate(recent)}
+    return sorted(entries, key=lambda entry: order.get(entry.action, len(order)))
+
+
 def fitting(query: str, entries: Sequence[PaletteEntry], most: int) -> list[PaletteEntry]:
     """Return at most `most` matching entries, best first; for an empty query, the first entries in their order."""
     if not query.strip():

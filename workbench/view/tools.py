@@ -19,7 +19,7 @@ from workbench.view.state import SessionState
 from workbench.view.wrapping import Line, Piece, pad
 
 BUILT_IN: Final = "built-in"
-_NAME, _KIND = 28, 10
+_NAME, _KIND = 28, 17
 _KINDS: Final = {"reads": "ok", "changes": "waiting", "can delete files": "failed"}
 
 
@@ -30,11 +30,18 @@ class ToolRow:
     name: str
     origin: str
     standing: tuple[str, str, str]
+    is_on: bool = False
+    """Whether new sessions have it."""
     why: str = ""
     source: str = ""
     description: str = ""
     hints: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_switch(self) -> bool:
+        """Whether `tools.NAME` in the settings switches it on and off: a tool of this program or of the user."""
+        return self.origin != AGENTS and not self.origin.startswith("MCP")
 
     @property
     def kind(self) -> str:
@@ -58,6 +65,7 @@ def tool_rows(
             name=str(each["name"]),
             origin=str(each.get("from", "")),
             standing=_standing(each, session, on_request),
+            is_on=bool(each.get("on")),
             why=str(each.get("why", "")),
             source=str(each.get("source", "")),
             description=str(each.get("description", "")),
@@ -85,7 +93,7 @@ def tool_line(row: ToolRow, width: int) -> Line:
     """Return a row of the list: icon, name, what the tool may do, its state and its description."""
     sign, state, style = row.standing
     words = first_line(row.description, 200)
-    available = max(0, width - _NAME - _KIND - 4)
+    available = max(0, width - _NAME - _KIND - 3)
     text = pad(visible(f"{state} · {words}" if state and words else state or words, lines=False), available)
     return [
         Piece(f"{sign} ", style),

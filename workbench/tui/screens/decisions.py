@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, first_line, visible
-from workbench.tui.key_names import with_keys
+from workbench.tui.key_names import hint_content, with_keys
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import css_beside
@@ -189,7 +189,7 @@ class DecisionsScreen(ModalScreen[None]):
         other = "This session" if decisions.is_all else "All sessions"
         keys = with_keys(self.app, keys.replace("{other}", other))
         long_keys = f"Enter Details   {keys}"
-        box.border_subtitle = Content(long_keys if self.size.width >= len(long_keys) + 9 else keys)
+        box.border_subtitle = hint_content(self.app, long_keys if self.size.width >= len(long_keys) + 9 else keys)
 
     def _show_note(self) -> None:
         row = self._lines.current

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import PurePath
@@ -259,6 +259,8 @@ class ViewerStatus:
         self.hints = KeyHints()
         self.entry = ViewerInput()
         self.text = ""
+        self.is_searching: Callable[[], bool] = lambda: False
+        """Returns whether there are matches of a search, which Escape ends before it closes the viewer."""
 
     def show(self, text: str) -> None:
         """Show a message, the number of unsent comments, and the active keys."""
@@ -283,7 +285,8 @@ class ViewerStatus:
     def show_keys(self) -> None:
         """Show the active keys."""
         keys = bound_keys(self._screen)
-        self.hints.show([(keys[name], label) for name, label in self._hints_now() if name in keys])
+        labels = {"viewer.close": "End"} if self.is_searching() else {}
+        self.hints.show([(keys[name], labels.get(name, label)) for name, label in self._hints_now() if name in keys])
 
     def _hints_now(self) -> list[tuple[str, str]]:
         if self.entry.display:

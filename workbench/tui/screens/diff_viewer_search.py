@@ -12,7 +12,7 @@ from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.diff.search import MOST_MATCHES, Match, find
 
-_HINTS: Final = "{viewer.next-match=n}/{viewer.previous-match=N} Next/Previous   {viewer.close=escape} End"
+_HINTS: Final = "{viewer.next-match=n}/{viewer.previous-match=N} Next/Previous"
 
 
 class ViewerSearch:
@@ -25,6 +25,7 @@ class ViewerSearch:
         self._files = files
         self._view = view
         self._status = status
+        status.is_searching = lambda: bool(self.matches)
         self._show_compared = show_compared
         self.matches: list[Match] = []
         self._current = -1

@@ -22,7 +22,7 @@ from workbench.errors import WorkbenchError
 from workbench.llm.key_store import Storage
 from workbench.secrets.system_keyring import keyring_is_usable
 from workbench.text import visible
-from workbench.tui.key_names import with_keys
+from workbench.tui.key_names import hint_content
 from workbench.tui.screens.form_early_input import FormEarlyInput
 from workbench.tui.screens.provider_form import ProviderForm
 from workbench.tui.settings.providers import OTHER, OpenForm, Way, is_offered_first, models_of, wrong_way
@@ -115,7 +115,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             yield OptionList(id="first-rows")
             yield ProviderForm()
             yield Static(id="first-note")
-        yield Static(Content(with_keys(self.app, _KEYS)), id="first-keys")
+        yield Static(hint_content(self.app, _KEYS), id="first-keys")
 
     @property
     def _form(self) -> ProviderForm:
@@ -241,9 +241,13 @@ class FirstRunScreen(ModalScreen[Way | None]):
     async def _list_models(self, way: Way, key: str) -> None:
         models = await in_daemon(lambda: models_of(way, key))
         form, now = self._form, self._form.way
-        if not self.is_attached or (way.provider, way.api_base, key) != (now.provider, now.api_base, form.key):
+        if not self.is_attached:
             return
         self._is_listing = False
+        if (way.provider, way.api_base, key) != (now.provider, now.api_base, form.key):
+            if self._waits_for_list:  # the key or the URL was typed since, and is asked with now
+                self.on_submitted()
+            return
         form.set_names(models.names)
         if models.is_rejected and key:
             form.reject_key(_rejected(f"HTTP {models.status}"))
@@ -257,6 +261,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         outcome = self._model_tests.outcomes.get((way, key))
         if not (key or self.confirmation.is_answered(self)):
             return
+        if not way.name:
+            self.on_changed()  # a key that was typed, not pasted, has not been used to list the models yet
         if self._is_listing and not way.name:
             self._waits_for_list = True
             self._form.show_note("● Asking for the models …")

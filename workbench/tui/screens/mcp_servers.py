@@ -22,7 +22,7 @@ from workbench.mcp.packages import unpinned_notice
 from workbench.mcp.pins import PinnedServer, PinStore, changed_lines
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
@@ -64,9 +64,9 @@ class ServersScreen(ModalScreen[None]):
         """Yield the list of servers, and below it the details of the one under the cursor."""
         with Vertical(id="servers-box") as box:
             box.border_title = "MCP servers"
-            keys = [key_of(self.app, f"servers.{name}", key) for name, key in (("approve", "a"), ("log", "l"))]
-            close = key_of(self.app, "servers.close", "escape")
-            box.border_subtitle = f"{keys[0]} Approve changes   {keys[1]} Log   {close} Close"
+            box.border_subtitle = hint_content(
+                self.app, "{servers.approve=a} Approve changes   {servers.log=l} Log   {servers.close=escape} Close"
+            )
             yield OptionList(id="servers-list")
             with VerticalScroll(id="servers-about"):
                 yield Static(id="servers-waiting")

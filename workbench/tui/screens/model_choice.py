@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.engine.model_test import ModelTest
 from workbench.text import counted, visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content
 from workbench.tui.settings.model_offers import SAVED, ModelOffer, as_typed, matching
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.strips import css_beside
@@ -68,8 +68,9 @@ class ModelChoice(ModalScreen[ModelOffer | None]):
         """Yield the filter, the list of models and the note."""
         with Vertical(id="models-box") as box:
             box.border_title = "Switch model"
-            test, close = key_of(self.app, "models.test", "ctrl+t"), key_of(self.app, "models.close", "escape")
-            box.border_subtitle = f"Enter Use   {test} Test   {close} Keep the model"
+            box.border_subtitle = hint_content(
+                self.app, "Enter Use   {models.test=ctrl+t} Test   {models.close=escape} Keep the model"
+            )
             yield Input(placeholder=_HINT, id="models-filter", compact=True)
             rows = OptionList(id="models-list")
             rows.can_focus = False

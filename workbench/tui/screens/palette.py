@@ -19,8 +19,15 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.text import visible
-from workbench.tui.key_names import key_of
-from workbench.tui.palette_entries import PaletteEntry, PastSession, file_entries, fitting, session_entries
+from workbench.tui.key_names import hint_content
+from workbench.tui.palette_entries import (
+    PaletteEntry,
+    PastSession,
+    file_entries,
+    fitting,
+    recent_first,
+    session_entries,
+)
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.prompt.completion import match_offsets
 from workbench.view.prompt.file_search import FileIndex
@@ -28,6 +35,10 @@ from workbench.view.prompt.file_search import FileIndex
 _MOST = 200
 _NAMES = 20
 """Columns for the name of an entry; a longer name takes more."""
+_KINDS = 9
+"""Columns for the kind of an entry."""
+_WIDE = 80
+"""The least width in which commands and keys show their kind too."""
 
 FindSessions = Callable[[], Sequence[PastSession]]
 
@@ -51,10 +62,20 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
             super().__init__()
             self.query, self.paths = query, paths
 
-    def __init__(self, entries: Sequence[PaletteEntry], directory: Path | None, sessions: FindSessions | None) -> None:
-        """`directory` is searched for files, and `sessions` returns the past sessions; each is omitted if None."""
+    def __init__(
+        self,
+        entries: Sequence[PaletteEntry],
+        directory: Path | None,
+        sessions: FindSessions | None,
+        recent: Sequence[str] = (),
+    ) -> None:
+        """`directory` is searched for files, and `sessions` returns the past sessions; each is omitted if None.
+
+        Entries with the actions in `recent` come first, in that order.
+        """
         super().__init__(id="palette")
-        self._entries = list(entries)
+        self._recent = list(recent)
+        self._entries = recent_first(entries, recent)
         self._find_sessions = sessions
         self._index = FileIndex(directory, self._post_files) if directory is not None else None
         self._files: list[PaletteEntry] = []
@@ -76,7 +97,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
             sessions = session_entries(await in_daemon(self._find_sessions))
             if not self.is_attached:
                 return
-            self._entries = [*self._entries, *sessions]
+            self._entries = recent_first([*self._entries, *sessions], self._recent)
             self.has_sessions = True
             self._show()
 
@@ -135,9 +156,9 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         rows.clear_options()
         rows.add_options(Option(_row(entry, query, width)) for entry in self._matches)
         rows.highlighted = min(at, len(self._matches) - 1) if self._matches else None
-        close = key_of(self.app, "palette.close", "escape")
         hint = "" if self._matches else "No match   "
-        self.query_one("#palette-box").border_subtitle = Content(f"{hint}↑↓ Choose   Enter Open   {close} Close")
+        keys = hint_content(self.app, "↑↓ Choose   Enter Open   {palette.close=escape} Close")
+        self.query_one("#palette-box").border_subtitle = Content.assemble((hint, "$dim"), keys)
 
     def _width(self) -> int:
         """Return the width of a row in columns: the box without its border, padding and scrollbar."""
@@ -145,10 +166,12 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
 
 
 def _row(entry: PaletteEntry, query: str, width: int) -> Content:
-    """Return the row of an entry: name, description, and at the end its key or its kind."""
+    """Return the row of an entry: name, description, and at the end its key and its kind."""
     label, words = visible(entry.label, lines=False), visible(entry.words, lines=False)
-    end = entry.key or ("" if entry.kind in ("command", "key") else entry.kind)
-    available = width - cell_len(end) - 2
+    key, kind = visible(entry.key, lines=False), f"{entry.kind:>{_KINDS}}"
+    if width < _WIDE and (key or entry.kind == "command"):  # the slash and the key say it too
+        kind = ""
+    available = width - cell_len(kind) - cell_len(key) - 2
     name = Content(label)
     if query and label == entry.label:
         offset = 1 if label.startswith("/") else 0
@@ -156,6 +179,4 @@ def _row(entry: PaletteEntry, query: str, width: int) -> Content:
             name = name.stylize("bold $primary", at + offset, at + offset + 1)
     gap = " " * max(2, _NAMES - cell_len(label)) if words else ""
     line = Content.assemble(name, gap, (words, "$dim")).truncate(available, ellipsis=True, pad=True)
-    return Content.assemble(
-        line, "  ", (visible(end, lines=False), "bold $footer-key-foreground" if entry.key else "$dim")
-    )
+    return Content.assemble(line, "  ", (key, "bold $footer-key-foreground"), (kind, "$dim"))

@@ -19,7 +19,7 @@ from textual.widgets import Input, OptionList, Static
 from workbench.llm.key_store import Storage
 from workbench.secrets.pasted_keys import split_key
 from workbench.text import counted, visible
-from workbench.tui.key_names import with_keys
+from workbench.tui.key_names import hint_content
 from workbench.tui.settings.providers import Way
 from workbench.tui.widgets.key_field import KeyField, StorageField
 
@@ -90,7 +90,7 @@ class ProviderForm(Vertical):
         self._fitting: Sequence[str] = ()
         self._typed = ""
         self._asked: tuple[str, str] | None = None
-        self.border_subtitle = with_keys(self.app, _KEYS)
+        self.border_subtitle = hint_content(self.app, _KEYS)
 
     def compose(self) -> ComposeResult:
         """Yield the fields, the names of models, and the outcome."""

@@ -26,7 +26,7 @@ from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.rules.rule_files import add_rule, checked, drop_rule
 from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
@@ -73,8 +73,9 @@ class RulesScreen(ModalScreen[None]):
         """Yield the rules, the matches of the current one, an input line to try a rule, and the scopes to save in."""
         with Vertical(id="rules-box") as box:
             box.border_title = "Rules"
-            drop, close = key_of(self.app, "rules.delete", "d"), key_of(self.app, "rules.close", "escape")
-            box.border_subtitle = f"Enter Try   {drop} Delete   {close} Close"
+            box.border_subtitle = hint_content(
+                self.app, "Enter Try   {rules.delete=d} Delete   {rules.close=escape} Close"
+            )
             yield OptionList(id="rules-list")
             yield Static(id="rules-fits")
             yield self._dry_run

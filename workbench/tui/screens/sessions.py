@@ -23,7 +23,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.session_list import SearchMatch
 from workbench.text import visible
-from workbench.tui.key_names import key_of, with_keys
+from workbench.tui.key_names import hint_content, key_of, with_keys
 from workbench.tui.widgets.grouped_list import GroupedList
 from workbench.tui.widgets.strips import css_beside
 from workbench.view import clock
@@ -357,7 +357,7 @@ class SessionsScreen(ModalScreen[str | None]):
         keys = with_keys(self.app, _KEYS)
         if self.size.width < len(keys) + 10:
             keys = with_keys(self.app, f"{_SHORT_KEYS}{{help=f1}} Help")
-        self.query_one("#sessions-box").border_subtitle = Content(keys)
+        self.query_one("#sessions-box").border_subtitle = hint_content(self.app, keys)
 
     def on_unmount(self) -> None:
         """Stop the threads."""

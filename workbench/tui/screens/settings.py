@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.key_names import key_of, with_keys
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.problems import Problems
 from workbench.tui.settings.entries import (
     SettingEntry,
@@ -113,11 +113,12 @@ class SettingsScreen(ModalScreen[None]):
         """Yield the count of invalid settings, the filter, the rows, and the description of the current row."""
         with Vertical(id="settings-box") as box:
             box.border_title = "Settings"
-            searches, resets, closes = (
-                key_of(self.app, name, key)
-                for name, key in (("settings.filter", "slash"), ("settings.usual", "u"), ("settings.close", "escape"))
+            reset = key_of(self.app, "settings.usual", "u")
+            box.border_subtitle = hint_content(
+                self.app,
+                f"Enter Change   {{settings.filter=slash}} Filter   {reset} Reset to default   "
+                "{settings.close=escape} Close",
             )
-            box.border_subtitle = f"Enter Change   {searches} Filter   {resets} Reset to default   {closes} Close"
             line = Input(
                 self._search,
                 placeholder="filter by name, value or description",
@@ -293,7 +294,7 @@ class SettingEdit(ModalScreen[str | None]):
         with Vertical(id="setting-box") as box:
             box.border_title = Content(visible(f"{entry.group} · {entry.title}", lines=False))
             move = "↑↓ Move   " if entry.choices else ""
-            box.border_subtitle = with_keys(self.app, f"{move}Enter Save   {{setting.close=escape}} Cancel")
+            box.border_subtitle = hint_content(self.app, f"{move}Enter Save   {{setting.close=escape}} Cancel")
             yield Static(Content(visible(entry.about, lines=False)), id="setting-words")
             if entry.choices:
                 yield OptionList(*(Option(self._option(*choice)) for choice in entry.choices), id="setting-choices")

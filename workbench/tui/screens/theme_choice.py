@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.widgets.strips import css_beside
 
 _NOTE = "Enter Use for this run\n{} Save as default"
@@ -42,7 +42,7 @@ class ThemeChoice(ModalScreen[str | None]):
         """Yield a box at the side, so that the screen below can be seen."""
         with Vertical(id="themes-box") as box:
             box.border_title = "Theme"
-            box.border_subtitle = f"Enter Use   {key_of(self.app, 'themes.close', 'escape')} Restore"
+            box.border_subtitle = hint_content(self.app, "Enter Use   {themes.close=escape} Restore")
             yield OptionList(*(Option(self._row(name)) for name in self._names), id="themes-list")
             yield Static(Content(_NOTE.format(key_of(self.app, "themes.save", "s"))), id="themes-note")
 

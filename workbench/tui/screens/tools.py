@@ -1,9 +1,9 @@
-"""The Tools screen (/tools): where each tool comes from, what it may do, and whether it is on."""
+"""The Tools screen (/tools): where each tool comes from, what it may do, and whether it is on; Space switches it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,22 +17,31 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.tools import ToolRow, about_tool, by_origin, counted_tools, tool_line
 
-_CHANGES = "[tools] in your settings switches them on and off; see the guide on tools"
+_KEYS: Final = "↑↓ Choose   {tools.switch=space} On or off   {tools.close=escape} Close"
+_CHANGES: Final = "Space switches it on or off for new sessions; [tools] in your settings has more"
+_FIXED: Final = "Not switched here: /mcp shows the servers of MCP tools, the guide on sub-agents their kinds"
 
 
 class ToolsScreen(ModalScreen[None]):
     """Shows the tools that `find_tools` returns; called in a thread, because third-party tools may be slow to load."""
 
     DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Close", id="tools.close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Close", id="tools.close"),
+        Binding("space", "switch", "Switch on or off", id="tools.switch"),
+    ]
 
-    def __init__(self, find_tools: Callable[[], Sequence[ToolRow]]) -> None:
+    def __init__(
+        self, find_tools: Callable[[], Sequence[ToolRow]], switch: Callable[[str, bool], None] | None = None
+    ) -> None:
+        """`switch` saves whether new sessions have a tool, and raises WorkbenchError; None if nothing can be saved."""
         super().__init__(id="tools")
         self._find_tools = find_tools
+        self._switch = switch
         self._rows: list[ToolRow | None] = []
         """The tool of each line of the list; None for a heading, which names an origin."""
 
@@ -40,7 +49,7 @@ class ToolsScreen(ModalScreen[None]):
         """Yield the list, and below it the details of the tool under the cursor."""
         with Vertical(id="tools-box") as box:
             box.border_title = "Tools"
-            box.border_subtitle = f"↑↓ Choose   {key_of(self.app, 'tools.close', 'escape')} Close"
+            box.border_subtitle = hint_content(self.app, _KEYS)
             yield OptionList(id="tools-list")
             with VerticalScroll(id="tools-about"):
                 yield Static("looking …", id="tools-told")
@@ -60,12 +69,13 @@ class ToolsScreen(ModalScreen[None]):
         if not self.is_attached:
             return
         self.query_one("#tools-box").border_title = f"Tools · {counted_tools(tools)}"
-        self._rows = []
+        at, self._rows = self._list.highlighted, []
+        self._list.clear_options()
         for origin, rows in by_origin(tools):
             self._rows += [None, *rows]
             self._list.add_option(Option(Content.styled(visible(origin, lines=False), "bold $primary"), disabled=True))
             self._list.add_options(Option(as_content([tool_line(row, self._width)])) for row in rows)
-        self._list.highlighted = 1 if tools else None
+        self._list.highlighted = (at or 1) if tools else None
 
     @property
     def _list(self) -> OptionList:
@@ -81,6 +91,23 @@ class ToolsScreen(ModalScreen[None]):
         row = self._rows[event.option_index]
         if row is not None:
             details = as_content(about_tool(row))
-            note = Content.styled(_CHANGES, "$dim")
+            note = Content.styled(_CHANGES if row.has_switch else _FIXED, "$dim")
             self.query_one("#tools-told", Static).update(Content("\n").join([details, Content(""), note]))
             self.query_one("#tools-about").scroll_home(animate=False)
+
+    async def action_switch(self) -> None:
+        """Switch the tool under the cursor on or off for new sessions."""
+        row = self._rows[self._list.highlighted or 0] if self._rows else None
+        if row is None or self._switch is None:
+            return
+        if not row.has_switch:
+            self.notify(_FIXED)
+            return
+        try:
+            self._switch(row.name, not row.is_on)
+        except WorkbenchError as error:
+            self.notify(visible(str(error)), severity="error", markup=False)
+            return
+        await self._load()
+        if any(each is not None and each.name == row.name and each.is_on == row.is_on for each in self._rows):
+            self.notify(f"{visible(row.name, lines=False)} cannot be switched", severity="warning", markup=False)

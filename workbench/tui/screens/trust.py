@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.text import visible_path
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.strips import css_beside
@@ -66,8 +66,8 @@ class TrustScreen(QuestionScreen[bool]):
 
     def show_keys(self) -> None:
         """Show the active keys."""
-        close = key_of(self.app, "trust.no", "escape")
-        now = Content(f"↑↓ Move   Enter Choose   {close} No") if self.quiet.check() else Content(_QUIET)
+        keys = hint_content(self.app, "↑↓ Move   Enter Choose   {trust.no=escape} No")
+        now = keys if self.quiet.check() else Content(_QUIET)
         self.query_one("#trust-box").border_subtitle = now
 
     def no_answer(self) -> bool:

@@ -23,7 +23,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tools.trust import revoke
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.approval.trust_list import TrustRow, trust_rows
@@ -60,7 +60,7 @@ class TrustedScreen(ModalScreen[None]):
         with Vertical(id="trusted-box") as box:
             box.border_title = "Trusted directories"
             drop, close = key_of(self.app, "trusted.revoke", "d"), key_of(self.app, "trusted.close", "escape")
-            box.border_subtitle = f"↑↓ Move   {drop} Revoke   {close} Close"
+            box.border_subtitle = hint_content(self.app, f"↑↓ Move   {drop} Revoke   {close} Close")
             yield OptionList(id="trusted-list")
             yield Static("reading …", id="trusted-note")
 

@@ -19,7 +19,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.session.storage.usage_log import ModelCall
-from workbench.tui.key_names import with_keys
+from workbench.tui.key_names import hint_content
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.state import SessionState
 from workbench.view.usage import SCOPES, Scope, read_calls, usage_page
@@ -114,7 +114,7 @@ class UsageScreen(ModalScreen[None]):
         box = self.query_one("#usage-box", VerticalScroll)
         names = [(f" {name} ", "bold reverse" if scope == self._scope else "$dim") for scope, name in SCOPES.items()]
         box.border_title = Content.assemble("Usage ", *names)
-        box.border_subtitle = Content(with_keys(self.app, _KEYS))
+        box.border_subtitle = hint_content(self.app, _KEYS)
         if self._calls is not None:
             self.query_one(UsagePage).show(partial(self._page, self._calls, self._scope))
 

@@ -185,6 +185,11 @@ class SettingsModel:
             return name, str(error)
         return name, ""
 
+    def switch_tool(self, name: str, is_on: bool) -> None:
+        """Switch a tool on or off for new sessions; its parameters stay. Raises UsageError."""
+        has_parameters = isinstance(self.settings.tools.get(name), Mapping)
+        self.write({("tools", name, "on") if has_parameters else ("tools", name): is_on})
+
     def save_for_session(self, way: Way, instead_of: Way) -> str:
         """Save what a session needs to use this model; return the model's name. Raises UsageError."""
         name, changes = session_changes(way, self.settings.models, instead_of)

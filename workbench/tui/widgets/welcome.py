@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -21,15 +22,17 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
 from workbench.text import first_line, visible, visible_path
-from workbench.tui.key_names import key_of
+from workbench.tui.key_names import hint_content, key_of
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.state import SessionState
+from workbench.view.wrapping import clip
 
 _MOST_SENT = 4_000
 """Maximum number of characters of a message that are shown."""
 _MOST_SESSIONS = 3
 _ROWS_WITHOUT_ENTRIES = 7
+_LEAST_TITLE = 20
 _ROWS_OF_A_GROUP = 2
 """The heading of a group of entries and the blank line before it."""
 
@@ -150,25 +153,31 @@ class Welcome(Widget):
         lines = [Content.styled("What should we work on?", "bold $primary"), Content("")]
         lines += [Content.assemble((f"{name:<11}", "$dim"), value) for name, value in facts if value]
         lines += self._offers()
-        keys = [("send", "enter", "Send"), ("mode", "shift+tab", "Mode"), ("help", "f1", "Help")]
-        hints = [(key_of(self.app, name, key), words) for name, key, words in keys]
-        if self._visible_entries:
-            hints.append(("Tab", "Examples"))
-        parts = [Content.assemble((key, "$footer-key-foreground"), (f" {words}", "$dim")) for key, words in hints]
-        return [*lines, Content(""), Content("   ").join(parts)]
+        hints = Content("") if self.has_focus else hint_content(self.app, "   ".join(self._hints()))
+        return [*lines, Content(""), hints]
+
+    def _hints(self) -> list[str]:
+        """Return the keys that the last line of the screen does not show."""
+        has_last_line = not self.screen.has_class("-flat")
+        hints = [] if has_last_line else ["{send=enter} Send", "{mode=shift+tab} Mode", "{help=f1} Help"]
+        return [*hints, "Tab Examples"] if self._visible_entries else hints
 
     def _offers(self) -> list[Content]:
         lines: list[Content] = []
         kind: bool | None = None
+        titles = max((cell_len(entry.title) for entry in self._visible_entries if entry.session_id), default=0)
         for number, entry in enumerate(self._visible_entries):
             if kind is not bool(entry.session_id):
                 kind = bool(entry.session_id)
                 lines += [Content(""), Content.styled("Recent sessions" if kind else "Example tasks", "$dim")]
             is_current = self.has_focus and number == self._at
+            facts = visible(entry.facts, lines=False)
+            available = self.size.width - 2 - (cell_len(facts) + 3 if facts else 0)
+            title = clip(entry.title, max(_LEAST_TITLE, min(available, titles) if facts else available))
             line = Content.assemble(
                 ("› " if is_current else "  ", "$primary"),
-                (entry.title, "bold $primary" if is_current else "$foreground"),
-                (f"   {visible(entry.facts, lines=False)}" if entry.facts else "", "$dim"),
+                (title, "bold $primary" if is_current else "$foreground"),
+                (f"{' ' * max(0, min(titles, available) - cell_len(title))}   {facts}" if facts else "", "$dim"),
             )
             lines.append(line.stylize(Style.from_meta({"entry": number})))
         return lines

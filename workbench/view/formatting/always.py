@@ -12,7 +12,7 @@ from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line, tool_sign
 from workbench.view.state import ActionItem
-from workbench.view.wrapping import Line, Piece, clip, line_width
+from workbench.view.wrapping import Line, Piece, clip
 
 SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
     ("session", "this session", "discarded when it ends"),
@@ -34,7 +34,7 @@ def always_lines(
     lines.append([])
     for number, rule in enumerate(choices[current].rules):
         lines += _rule_lines(rule, width, "Rule" if number == 0 else "")
-    lines.append(_scope_line(scope, width))
+    lines += [_scope_line(scope), [Piece(f"{'':<{_LABEL_WIDTH}} {SCOPES[scope][2]}", "dim")]]
     lines += [[], [Piece(clip(_match_summary(preview), width), "dim")]]
     free = max(1, height - len(lines))
     matched = preview.matched[-free:] if len(preview.matched) <= free else preview.matched[-free + 1 :]
@@ -57,14 +57,13 @@ def _choice(number: int, choice: AlwaysChoice, is_current: bool, width: int) -> 
     return [pointer, Piece(f"{number + 1} ", "" if is_current else "dim"), Piece(label, "bold" if is_current else "")]
 
 
-def _scope_line(scope: int, width: int) -> Line:
-    """Return the names of the scopes with the current one marked, and, if there is room, its meaning."""
+def _scope_line(scope: int) -> Line:
+    """Return the names of the scopes with the current one marked."""
     line = [Piece(f"{'Applies to':<{_LABEL_WIDTH}}", "dim")]
     for number, (_, label, _) in enumerate(SCOPES):
         is_current = number == scope
         line += [Piece("▌" if is_current else " ", "accent"), Piece(f"{label}  ", "bold" if is_current else "dim")]
-    meaning = Piece(f" {SCOPES[scope][2]}", "dim")
-    return [*line, meaning] if line_width([*line, meaning]) <= width else line
+    return line
 
 
 def _rule_lines(rule: str, width: int, label: str) -> list[Line]:

@@ -230,9 +230,10 @@ _MOST_DELETED: Final = 6
 def deletion_rows(lists: Sequence[DeletionList], width: int) -> list[Line]:
     """Return a table of what would be deleted: path, files and size, and how it is restored; nothing is cut off."""
     rows: list[Line] = []
+    visible_paths = [path for each in lists for path in each.paths[:_MOST_DELETED]]
+    columns = [max(map(cell_len, column)) for column in zip(*map(_cells, visible_paths), strict=True)]
     for each in lists:
-        paths = each.paths[:_MOST_DELETED]
-        rows += styled_rows(list(_deleted(paths, width)), width)
+        rows += styled_rows(list(_deleted(each.paths[:_MOST_DELETED], columns, width)), width)
         rest = each.paths[_MOST_DELETED:]
         if more := len(rest) + each.more:
             lost = sum(not path.comes_back for path in rest) + each.more_lost
@@ -240,14 +241,17 @@ def deletion_rows(lists: Sequence[DeletionList], width: int) -> list[Line]:
     return rows
 
 
-def _deleted(paths: Sequence[DeletedPath], width: int) -> Iterator[StyledLine]:
+def _cells(path: DeletedPath) -> tuple[str, str]:
+    return f"{path.verb} {on_one_line(path.path)}", deleted_amount(path)
+
+
+def _deleted(paths: Sequence[DeletedPath], columns: Sequence[int], width: int) -> Iterator[StyledLine]:
     """Yield one line for each place, in columns if these leave half of the width for how it is restored."""
-    cells = [(f"{path.verb} {on_one_line(path.path)}", deleted_amount(path)) for path in paths]
-    first, second = (max((cell_len(row[at]) for row in cells), default=0) for at in (0, 1))
     gap = " " * _GAP
-    for path, (name, amount) in zip(paths, cells, strict=True):
+    for path in paths:
+        name, amount = _cells(path)
         style, fate = deleted_style(path), on_one_line(path.restorable)
-        head = f"{pad(name, first)}{gap}{pad(amount, second)}{gap}"
+        head = f"{pad(name, columns[0])}{gap}{pad(amount, columns[1])}{gap}"
         if cell_len(head) * 2 <= width or not fate:
             yield StyledLine(f"{head}{fate}".rstrip(), style, cell_len(head))
         else:
@@ -381,13 +385,23 @@ def answer_keys(proposal: Proposal, now: Moment) -> tuple[KeyHint, ...]:
     return (*hints, KeyHint(key("approval.keys", "?"), "All", 2))
 
 
+_LEAST_REASON: Final = 16
+"""The fewest cells in which the start of a reason says something."""
+
+
 def fitting(hints: Sequence[KeyHint], width: int) -> list[KeyHint]:
     """Return as many of the hints as fit on one line, at most `MOST_HINTS` and the one that shows all of them."""
     ranked = sorted(range(len(hints)), key=lambda at: hints[at].rank)[: MOST_HINTS + 1]
     chosen = {at: hints[at] for at in ranked}
-    if hints_width(chosen.values()) > width:  # a reason in brackets goes first
+    if hints_width(chosen.values()) > width:  # a reason in brackets is cut, or goes first
         chosen = {at: hint._replace(words=hint.words.partition(" (")[0]) for at, hint in chosen.items() if hint.key}
         chosen |= {at: hints[at] for at in ranked if not hints[at].key}
+        free = width - hints_width(chosen.values())
+        for at, hint in chosen.items():
+            if free >= _LEAST_REASON and hint != hints[at]:
+                reason = hints[at].words[len(hint.words) : -1]
+                chosen[at] = hint._replace(words=f"{hint.words}{clip(reason, free - 1)})")
+                free = 0
     while len(chosen) > 1 and hints_width(chosen.values()) > width:
         del chosen[ranked.pop()]
     return [chosen[at] for at in sorted(chosen)]

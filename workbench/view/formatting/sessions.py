@@ -59,7 +59,8 @@ def day(at: datetime, now: datetime) -> str:
 def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False, is_first: bool = True) -> Line:
     """Return one row of exactly `width` cells.
 
-    `is_twin` means that another session has the same title, `is_first` that the row is the first one of its day.
+    `is_twin` means that another session has the same title, so that the end of the id is added; `is_first` means that
+    the row is the first one of its day.
     """
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
     if row.match is not None:
@@ -68,16 +69,10 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
     date = pad(day(row.entry.updated, now) if is_first else "", _DAY) if width >= _WITH_DAY else ""
     available = width - 2 - len(date) - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
-    apart = f" · {_apart(row.entry, width)}" if is_twin else ""
+    apart = f" · {row.entry.id.rpartition('-')[2]}" if is_twin else ""
     called = clip(title(row.entry), available - cell_len(apart))
     rest = pad(apart, available - cell_len(called))
     return [Piece(date, "dim"), mark, Piece(called, style), Piece(rest, "dim"), *tail]
-
-
-def _apart(entry: SessionSummary, width: int) -> str:
-    """Return what distinguishes sessions with the same title: the end of the id and, in wide rows, the start time."""
-    tail = entry.id.rpartition("-")[2]
-    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_ACTIONS else tail
 
 
 def details(row: SessionRow) -> str:
