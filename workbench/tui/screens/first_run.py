@@ -95,8 +95,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
     ) -> None:
         """`find_ways` and `save_key` are called in threads; `form` is open at once."""
         super().__init__(id="first-run")
-        self._find_ways = find_ways
-        self._save_key = save_key
+        self._find_ways, self._save_key = find_ways, save_key
         self._opened = form
         self._early = FormEarlyInput(form.typed if form else None, lambda: self.dismiss(None), self._end_early_input)
         self._ways: Sequence[Way] = ()
@@ -240,16 +239,13 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     async def _list_models(self, way: Way, key: str) -> None:
         models = await in_daemon(lambda: models_of(way, key))
-        form, now = self._form, self._form.way
         if not self.is_attached:
             return
-        self._is_listing = False
-        if (way.provider, way.api_base, key) != (now.provider, now.api_base, form.key):
-            if self._waits_for_list:  # the key or the URL was typed since, and is asked with now
-                self.on_submitted()
-            return
-        form.set_names(models.names)
-        if models.is_rejected and key:
+        form, now, self._is_listing = self._form, self._form.way, False
+        is_current = (way.provider, way.api_base, key) == (now.provider, now.api_base, form.key)
+        if is_current:
+            form.set_names(models.names)
+        if is_current and models.is_rejected and key:
             form.reject_key(_rejected(f"HTTP {models.status}"))
         elif self._waits_for_list:
             self.on_submitted()
@@ -258,11 +254,11 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def on_submitted(self) -> None:
         """Test the model, or use it as it is if it has been tested."""
         way, key = self._form.way, self._form.key
-        outcome = self._model_tests.outcomes.get((way, key))
         if not (key or self.confirmation.is_answered(self)):
             return
-        if not way.name:
-            self.on_changed()  # a key that was typed, not pasted, has not been used to list the models yet
+        outcome = self._model_tests.outcomes.get((way, key))
+        if not way.name:  # a key that was typed, not pasted, was not used to list the models yet
+            self.on_changed()
         if self._is_listing and not way.name:
             self._waits_for_list = True
             self._form.show_note("● Asking for the models …")
@@ -293,9 +289,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._early.end()
         self._model_tests.stop()
         self.remove_class("-form")
-        rows = self.query_one("#first-rows")
-        rows.disabled = False
-        self.set_focus(rows)
+        self.query_one("#first-rows").disabled = False
+        self.set_focus(self.query_one("#first-rows"))
         self._wait()
 
     async def _test(self, way: Way, key: str) -> None:
@@ -319,9 +314,9 @@ class FirstRunScreen(ModalScreen[Way | None]):
                 await in_daemon(lambda: self._save_key(way, key, storage))
         except WorkbenchError as error:
             self._form.show_note(f"✗ The key is not saved: {error}")
-            return
-        if self.is_attached:
-            self.dismiss(way)
+        else:
+            if self.is_attached:
+                self.dismiss(way)
 
     def _show_note(self, line: str) -> None:
         self.query_one("#first-note", Static).update(_note(line))
