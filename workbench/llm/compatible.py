@@ -16,6 +16,8 @@ import threading
 from collections.abc import Generator, Mapping
 from typing import Any
 
+import msgspec
+
 import workbench
 from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.discovery import usual_openai_base
@@ -120,16 +122,32 @@ def _posted(client: Any, base: str, key: str | None, body: Mapping[str, Any]) ->
 
     Without a key of the profile, the key in OPENAI_API_KEY is sent. Raises Rejected, and whatever httpx raises.
     """
-    # A non-finite number is not JSON: the request fails here, not at the server.
-    content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     request = client.build_request(
-        "POST", f"{base.rstrip('/')}/chat/completions", content=content, headers=_headers(key)
+        "POST", f"{base.rstrip('/')}/chat/completions", content=_encoded(body), headers=_headers(key)
     )
     response = client.send(request, stream=True)
     with contextlib.closing(response):
         if not response.is_success:
             raise Rejected(response)
         yield from read_answer(response)
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    """Return the body of a request as JSON. Raises ValueError for a non-finite number in a parameter or a schema.
+
+    The messages grow with the session and hold only texts, so msgspec encodes them; it would write such a number as
+    null, which the server would reject.
+    """
+    parameters = {name: value for name, value in body.items() if name != "messages"}
+    rest = json.dumps(parameters, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return b'{"messages":' + msgspec.json.encode(body["messages"], enc_hook=_plain) + b"," + rest[1:]
+
+
+def _plain(value: object) -> str:
+    """Return a value of a subclass of `str` as a `str`, which msgspec requires."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent")
 
 
 def read_answer(response: Any) -> Generator[Chunk | None]:
