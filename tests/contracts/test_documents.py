@@ -1,12 +1,16 @@
-"""The documents for contributors name files that exist, and their checks are those of `.ci/run`."""
+"""Documents and docstrings name files and modules that exist, and the documented checks are those of `.ci/run`."""
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
 
 import pytest
 import yaml
 
-from tests.contracts.source import ROOT
+from tests.contracts.source import ROOT, modules
+from workbench.config.setting_kinds import declared
+from workbench.config.terminal_settings import TerminalSettings
 
 DOCUMENTS = ["CONTRIBUTING.md", "ARCHITECTURE.md"]
 
@@ -27,6 +31,48 @@ def test_every_link_in_documents_is_valid(document):
     for path, _, anchor in targets:
         headings = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.MULTILINE)
         assert not anchor or anchor in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
+
+
+def _top_level_names(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _names_in_packages() -> dict[str, set[str]]:
+    """Return the last part of each package's name, with its modules and what they define at their top level."""
+    names: dict[str, set[str]] = {"terminal": set(declared(TerminalSettings))}  # `terminal.bell` is a setting
+    for module in modules().values():
+        head, last = module.package.rpartition(".")[2], module.name.rpartition(".")[2]
+        names.setdefault(head, set()).update([last, *_top_level_names(module.tree)])
+        parent = module.package.rpartition(".")[0].rpartition(".")[2]
+        if module.path.endswith("__init__.py") and parent:
+            names.setdefault(parent, set()).add(last)
+    return names
+
+
+def _stale_names(text: str, packages: dict[str, set[str]]) -> list[str]:
+    """Return the `package.name`s in a docstring whose package has no module, function or class of that name."""
+    files = {"md", "toml", "c", "py", "json"}
+    dotted = [name.split(".") for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text)]
+    own = [parts[-2:] for parts in dotted if parts[0] in packages and parts[-1] not in files]
+    return [f"{head}.{name}" for head, name in own if name not in packages.get(head, {name})]
+
+
+def test_every_module_that_a_docstring_names_exists():
+    packages = _names_in_packages()
+    assert _stale_names("`view.no_such`, `view.reducer`, `textual.widgets.none`", packages) == ["view.no_such"]
+    stale = {
+        (module.path, name)
+        for module in modules().values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        for name in _stale_names(ast.get_docstring(node) or "", packages)
+    }
+    assert stale == set()
 
 
 def test_documented_layers_match_the_import_contract():

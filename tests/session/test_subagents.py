@@ -23,7 +23,6 @@ from workbench.protocol.events import (
     Usage,
     UserMessage,
 )
-from workbench.session.budget import Budget, BudgetExhausted
 from workbench.session.limits import Limits, TokenCount
 from workbench.session.session_factory import OpenedSession, open_session, start_session
 from workbench.session.session_names import new_id, session_path
@@ -31,6 +30,7 @@ from workbench.session.state import State
 from workbench.session.storage.session_list import find_session, last_session, list_sessions
 from workbench.session.storage.store import Store
 from workbench.session.storage.store_files import delete_file
+from workbench.session.sub_agent_budget import Budget, BudgetExhausted
 from workbench.session.sub_agents import delegate_step
 from workbench.session.turn.message_history import messages
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool

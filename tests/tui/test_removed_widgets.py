@@ -1,6 +1,6 @@
 """Objects that the screen no longer shows are freed without the garbage collector: no reference cycle holds them.
 
-Each test is one cycle that Textual leaves behind and `textual_seam.free_without_collector` breaks.
+Each test is one cycle that Textual leaves behind and `textual_seam.memory.break_reference_cycles` breaks.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ def decoded(path: Path, raw: bytes, remembered: Coding | None = None) -> tuple[C
 
 
 def decoded_versions(path: Path, before: bytes | None, after: bytes | None) -> tuple[str | None, str | None]:
-    """Return the texts of two versions of a file (None: no file), both in the encoding of the one that shows it better.
+    """Return the texts of two versions of a file (None: no file); a guessed encoding is replaced by that of the version
+    with more non-ASCII bytes.
 
     Raises EditorError if one of them cannot be read without loss.
     """

@@ -22,7 +22,7 @@ KeyPath: TypeAlias = tuple[str, ...]
 
 
 def write_settings(path: Path, changes: Mapping[KeyPath, Any]) -> None:
-    """Set entries; a value of None removes one. Raises UsageError; then the file is unchanged."""
+    """Set entries; a value of None removes one. Raises UsageError, leaving the file unchanged."""
     try:
         if path.exists() and not path.is_file():
             raise ValueError("not a regular file")
@@ -33,7 +33,7 @@ def write_settings(path: Path, changes: Mapping[KeyPath, Any]) -> None:
 
 
 def rename_table(path: Path, table: str, old: str, new: str, changes: Mapping[KeyPath, Any]) -> None:
-    """Rename `[TABLE.OLD]` in place, then set entries. Raises UsageError; then the file is unchanged."""
+    """Rename `[TABLE.OLD]` in place, then set entries. Raises UsageError, leaving the file unchanged."""
     try:
         before = path.read_bytes().decode()
         expected = tomllib.loads(before)

@@ -44,8 +44,8 @@ single thread would wait for the next request on the first of them.
 def own_server(model: str, api_base: str | None) -> str | None:
     """Return the base URL of the OpenAI-compatible server that serves the model; None if the call needs litellm.
 
-    A name without a provider is litellm's to interpret if its table has it, or at the URL of a provider, which is never
-    a plain `http` one.
+    litellm interprets a name without a provider if its table has the name, or if the URL is a provider's (always
+    `https`).
     """
     provider, slash, name = model.partition("/") if "/" in model else ("", "", model)
     base = api_base or usual_openai_base()

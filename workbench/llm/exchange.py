@@ -290,7 +290,7 @@ def watch_request(request: Any) -> None:
 
 
 def record_response(response: Any) -> None:
-    """Record a response for the call that it belongs to, which closes it; a response hook of httpx."""
+    """Record a response in the call that it belongs to, which will close the response; a response hook of httpx."""
     if call := _call.get():
         call.responses.append(response)
 

@@ -1,5 +1,5 @@
-"""Checks streamed bodies before litellm reads them, because it silently drops pieces that it cannot parse and takes a
-web page, or an answer that its provider gave up, for a complete one.
+"""Checks streamed bodies before litellm reads them, because it silently drops pieces that it cannot parse and mistakes
+a web page, or an answer that the provider broke off, for a complete answer.
 
 Each piece is passed on once it is complete, as one line of JSON, which all of litellm's parsers accept. Binary streams
 (Bedrock's) have checksums of their own.

@@ -65,7 +65,9 @@ _LOCAL: Final = lazy_pattern(r"[./~]|(?:oci|oci-archive|docker-archive|dir|conta
 
 
 def unpinned_images(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the images that a command runs without naming a digest, at most ten; a tag of a version may be moved."""
+    """Return the images that a command runs without naming a digest, at most ten; a version tag is not enough, because
+    it can be moved.
+    """
     images = (image for listed in (argv, *_lines(argv)) for image in _images(listed))
     return tuple(dict.fromkeys(image for image in images if image and not _is_fixed(image)))[:10]
 

@@ -49,7 +49,7 @@ class Repository(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether git uses it; otherwise it looks for another one further up."""
+        """Whether git uses it; otherwise git looks for another repository further up."""
         is_whole = all(recorded_stat.is_directory(f"{self.common}/{name}") for name in ("objects", "refs"))
         return is_whole and bool(_HEAD.match(recorded_stat.text(f"{self.git}/HEAD")))
 

@@ -83,7 +83,9 @@ class PathContext:
         return result
 
     def assume(self, link: str, target: str | None) -> None:
-        """Assume a link, or no link if `target` is None; call this only on a copy from `remembering`."""
+        """Treat `link` as a link to `target`, or as no link if `target` is None; call this only on a copy from
+        `remembering`.
+        """
         others = {name: leads for name, leads in self.symlinks.items() if name != link}
         object.__setattr__(self, "symlinks", others if target is None else {**others, link: target})
         if self.cached is not None:

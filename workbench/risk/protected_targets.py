@@ -1,4 +1,4 @@
-"""Finds paths that are protected for another reason than their names: links that lead to them, or git uses them.
+"""Finds paths that are protected although their names are not: links lead to them, or git uses them.
 
 Nothing is executed. Every query of the file system is recorded (see `recorded_stat`).
 """

@@ -268,7 +268,7 @@ def add_rules(path: Path, rules: Sequence[Rule]) -> None:
 
 
 def drop_rule(path: Path, rule: Rule) -> None:
-    """Remove the rule from the file, leaving every other byte unchanged. Raises RuleError; then nothing is changed."""
+    """Remove the rule from the file, and change no other byte. Raises RuleError, leaving the file unchanged."""
     try:
         text = path.read_bytes().decode() if path.is_file() else ""
         selected, is_removed = [], False

@@ -80,7 +80,7 @@ def only_asks(part: Part) -> bool:
 
 
 def reads_tree(part: Part) -> bool:
-    """Return whether a command reads everything below the directories that it names, or below its own."""
+    """Return whether a command reads everything below the directories that it names, or below its working directory."""
     if not part.words:
         return False
     name, rest = _split(part)

@@ -123,11 +123,11 @@ class ToolCallAgent:
 
     @property
     def available_tools(self) -> ToolCollection:
-        """The same tools, under the name that OpenManus uses."""
+        """The tools of `tools`, under the name that OpenManus uses."""
         return self.tools
 
     def add_tools(self, *tools: Toolish) -> ToolCollection:
-        """Add tools, for the next model call on. Raises UsageError, TypeError or ValueError."""
+        """Add tools, available from the next model call on. Raises UsageError, TypeError or ValueError."""
         return self.tools.add_tools(*tools)
 
     def remove_tool(self, name: str) -> ToolDefinition:

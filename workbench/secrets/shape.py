@@ -87,7 +87,7 @@ def outline(text: str) -> str:
 
 
 def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
-    """Return the parts of an outline; `every` is the set of its words."""
+    """Return the parts of an outline that shapes are searched in, by kind; `every` is the set of all its words."""
     words = [word for word in every if len(word) >= LONG]
     dashed = [word for word in words if "-" in word or "_" in word]
     encoded = [word for word in words if "://" not in word]

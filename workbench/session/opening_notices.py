@@ -10,8 +10,8 @@ from workbench.session.toolset import Toolset
 
 
 def swept(locations: Locations, *, is_child: bool) -> tuple[str, ...]:
-    """Remove the leftovers of killed sessions, unless this one is a sub-agent's; return a notice if sessions were
-    deleted.
+    """Remove the leftovers of killed sessions, unless the new session is a sub-agent's; return a notice if empty
+    sessions were deleted.
     """
     removed = sweep(locations) if not is_child else []
     if not removed:

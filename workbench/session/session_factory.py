@@ -29,7 +29,6 @@ from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
 from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.refusals import Refusals
-from workbench.session.budget import Budget
 from workbench.session.limits import TokenCount, limits_of
 from workbench.session.model_keys import SessionModels
 from workbench.session.opening_notices import notices_of, swept, unreadable
@@ -42,6 +41,7 @@ from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
 from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
 from workbench.session.stored_permissions import apply_flags, unsigned_url
+from workbench.session.sub_agent_budget import Budget
 from workbench.session.sub_agents import Delegates, Starter
 from workbench.session.toolset import (
     NO_OVERRIDES,

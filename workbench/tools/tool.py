@@ -244,7 +244,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return None if self.observation_type is Observation else self.observation_type.to_mcp_schema()
 
     def to_openai_tool(self, add_security_risk_prediction: bool | None = None, *, short: bool = False) -> _Definition:
-        """Return a new function definition for a chat request, with the parameter of `_function`."""
+        """Return a new function definition for a chat request; by default with `security_risk` for tools that write."""
         return {"type": "function", "function": _function(self, short, add_security_risk_prediction)}
 
     def to_responses_tool(

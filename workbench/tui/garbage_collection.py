@@ -22,7 +22,7 @@ _idle_collections = [0]
 
 
 def begin() -> None:
-    """Collect hardly ever until the first screen is shown, because the objects that imports create stay."""
+    """Make collections rare until the first screen is shown, because the objects that imports create stay."""
     gc.set_threshold(_AT_START)
 
 

@@ -154,7 +154,9 @@ def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: 
 
 
 def moments(events: Sequence[Event], least: float, most: int) -> Iterator[list[Event]]:
-    """Yield the events in groups that span less than `least` seconds, or more to limit the groups to about `most`."""
+    """Yield the events in groups that each span less than `least` seconds, or longer if there would be more than about
+    `most` groups.
+    """
     together: list[Event] = []
     few = len(events) // most
     for event in events:

@@ -14,7 +14,9 @@ from workbench.view.state import SessionState, UserItem
 
 
 def farewell(locations: Locations, state: SessionState) -> str:
-    """Return where the session is saved and how to resume it, or that it is not saved; empty if it has no message."""
+    """Return where the session is saved and how to resume it, or that it is not saved; empty if the session has no
+    message.
+    """
     if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
         return ""
     path = session_path(locations, state.session_id)

@@ -25,7 +25,9 @@ def first_text(message: Message) -> str:
 
 
 def with_text(message: Message, change: Callable[[str], str], *, last: bool = False) -> Message:
-    """Return the message with its text changed; of content in parts, the first (or last) text, added if missing."""
+    """Return the message with its text changed; if the content has parts, the first (or last) text is changed, or added
+    if there is none.
+    """
     content = _content(message)
     if isinstance(content, str):
         return {**message, "content": change(content)}
@@ -39,7 +41,7 @@ def with_text(message: Message, change: Callable[[str], str], *, last: bool = Fa
 
 
 def with_each_text(message: Message, change: Callable[[str, int], str]) -> Message:
-    """Return the message with all its texts changed; `change` gets each with its offset in all of them."""
+    """Return the message with all its texts changed; `change` gets each text and its offset in the joined texts."""
     content = _content(message)
     if isinstance(content, str):
         return {**message, "content": change(content, 0)}

@@ -67,7 +67,9 @@ _TAKES_INPUT: Final = words(
 
 
 def is_steered(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a named file or the input controls what a program does that otherwise only reads or moves data."""
+    """Return whether a named file or the input controls what a program does, for programs that otherwise only read or
+    move data.
+    """
     if program in _ALWAYS:
         return True
     if program == "git":

@@ -81,7 +81,7 @@ class Finder:
         self.is_script_cut |= is_code and not self.in_tree
 
     def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
-        """Add the files with this name, and the files that they name; return whether there are any."""
+        """Add the files with this name and the files that those name; return whether any exist."""
         result = list(self.lookup.perhaps_at(name, bases, kind))
         for path in result:
             self.add(path, bases, depth, kind)

@@ -63,13 +63,13 @@ def node_package(name: str, directory: str, workspace: str) -> str:
 
 
 def programs_of(settings: Mapping[str, Any]) -> list[str]:
-    """Return the files that are run if a program of the package is started, relative to the package."""
+    """Return the files that run when a program of the package is started, as paths relative to the package."""
     listed = settings.get("bin")
     return list(_strings(listed if isinstance(listed, dict) else [listed]))[:_MOST_TARGETS]
 
 
 def mains_of(settings: Mapping[str, Any]) -> list[str]:
-    """Return the files that are loaded if a package is imported by its name, relative to the package."""
+    """Return the files that are loaded when a package is imported by its name, as paths relative to the package."""
     named = [text for key in _MAIN for text in _strings(settings.get(key))]
     return [*(f"{name}{ending}" for name in named or ["index"] for ending in ("", ".js"))][:_MOST_TARGETS]
 

@@ -84,7 +84,8 @@ class Lookup:
                 self._cut()
 
     def perhaps_at(self, name: str, bases: Bases, kind: Kind = "") -> Iterator[str]:
-        """Yield the paths of existing files with this name, or that it may become once the shell fills in the rest.
+        """Yield the paths of existing files with this name, or with one that it may become once the shell fills in the
+        rest.
 
         If no part of the name is known, these are the scripts in the directory and below it, and the programs in it.
         """

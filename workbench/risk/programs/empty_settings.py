@@ -1,4 +1,4 @@
-"""Options that name `/dev/null` as the file of settings: the program then runs as without such a file."""
+"""Options that name `/dev/null` as the settings file, which has the same effect as having no such file."""
 
 from __future__ import annotations
 

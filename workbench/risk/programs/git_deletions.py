@@ -20,7 +20,7 @@ _FORGETS: Final = Spec("MEDIUM", "no longer keeps track of files, which stay", o
 
 
 def remove(call: Call) -> None:
-    """Rate `git rm`, which leaves the files alone with `--cached`."""
+    """Rate `git rm`; with `--cached`, it leaves the files in place."""
     before_paths = takewhile(lambda text: text != "--", (word.text for word in call.words))
     is_index_only = "--cached" in before_paths
     call.apply(_FORGETS if is_index_only else _REMOVES)

@@ -182,7 +182,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
 
 
 def stays_one(call: Call, word: Word, *, attached: bool = False) -> None:
-    """Rate a word before the command that may become several words: the later ones are the command."""
+    """Rate a word before the command; if it may expand to several words, the command is the later ones."""
     if word.splits or (word.matches and not attached):
         call.raise_to("MEDIUM", _SPREADS)
 

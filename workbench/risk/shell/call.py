@@ -231,7 +231,7 @@ class Call:
             (self.deletes if use == "delete" else self.changes).append(path)
 
     def takes_away(self, word: Word, *, all_of_it: bool = False) -> None:
-        """Record that the call deletes files below the path that a word names or, with `all_of_it`, the path too.
+        """Record that the call deletes files below the path that a word names and, with `all_of_it`, the path itself.
 
         The risk is rated elsewhere.
         """

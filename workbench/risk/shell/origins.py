@@ -121,7 +121,7 @@ class Origins:
         return kind
 
     def keep_only(self, before: Mapping[str, str]) -> None:
-        """Keep as certain only the variables that are certain now and are also in `before`."""
+        """Keep as certain only the variables that are also in `before`."""
         self.certain = {name: kind for name, kind in self.certain.items() if name in before}
 
     def doubtful(self) -> frozenset[str]:

@@ -240,7 +240,7 @@ class Scan:
         return None if self.directory is None else f"{self.directory}/{text}" if text else self.directory
 
     def paths_inside(self, word: Word) -> str:
-        """Return the directory in the known start of a word, or the workspace if there is none, followed by ANY."""
+        """Return a pattern for everything in the directory that begins a word, as far as known, or in the workspace."""
         prefix, slash, _ = _OPEN.split(word.text, maxsplit=1)[0].rpartition("/")
         directory = self.absolute(literal(prefix or slash)) if slash else None
         return f"{(directory or self.context.workspace).rstrip('/')}{ANY}"
@@ -288,7 +288,7 @@ class Scan:
         return [Part(shortened(text), "LOW", "", tuple(paths), unplaced=is_unplaced)]
 
     def pop_listed(self) -> tuple[list[str], bool]:
-        """Return the recorded paths, for the part that is added next, and whether any is not known."""
+        """Return the recorded paths, which belong to the next part, and whether any is unknown; and clear them."""
         listed, self.listed = self.listed, []
         return [path for path in listed if path is not None], None in listed
 

@@ -212,7 +212,7 @@ class Rater:
         return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
 
     def strictest(self, proposed: ActionProposed, readied: PreparedAction) -> tuple[Assessment, Risk, Ruling]:
-        """Return the rating and ruling for the given path, or for the file that will be used if those are stricter.
+        """Rate the path in the call and the file that it leads to; return the stricter rating and ruling.
 
         They differ if the path is a link. A link can change between two checks, but the action uses only the file that
         was checked. The user is asked in every mode about a write through a link that leads out of the workspace.

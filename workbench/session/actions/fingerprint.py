@@ -52,7 +52,7 @@ def question_fingerprint(print_: str, risk: Risk) -> str:
 
 
 def is_same_action(one: str, other: str) -> bool:
-    """Return whether two fingerprints are of the same action, whatever risk was shown; older logs have no risk."""
+    """Return whether two fingerprints are of the same action, ignoring the risk in them, which older logs lack."""
     return one.partition(":")[0] == other.partition(":")[0]
 
 

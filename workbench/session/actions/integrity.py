@@ -83,7 +83,7 @@ _WORKSPACES_LOCK = threading.Lock()
 
 
 class IntegrityGuard:
-    """Compares the protected files while the actions of one session run; sub-agents share its baseline."""
+    """Detects changes to the protected files while the actions of one session run; sub-agents share its baseline."""
 
     def __init__(
         self, workspace: str, state: Path | None = None, rewritten_session: Callable[[], str] = lambda: ""

@@ -42,7 +42,7 @@ class FilePart(msgspec.Struct, frozen=True):
 
 
 def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[FilePart, ...]:
-    """Apply the decision to each file that was shown. Raises InvalidPart."""
+    """Return the approved part of each file that was shown. Raises InvalidPart."""
     if not preview:
         raise InvalidPart("this action shows no files; it can be approved or rejected only as a whole")
     diffs = [compare(file.path, file.before, file.after) for file in preview]

@@ -53,7 +53,7 @@ class Permit(msgspec.Struct, frozen=True):
     """Whether the action is a git command that checks out files of other versions."""
 
     def allows(self, change: PathChange) -> bool:
-        """Return whether the change was shown."""
+        """Return whether the change is one that the user was shown and approved."""
         paths = [change.path, change.real or change.path]
         if change.is_behind_link:
             paths.append(real_path(change.path))

@@ -121,7 +121,7 @@ class PreparedAction:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The real paths of the files that the action writes, as shown, or else reads."""
+        """The real paths of the files that the action writes, as shown; of a reading action, those that it reads."""
         return tuple(file.path for file in self.files) or self.reads
 
 

@@ -98,7 +98,7 @@ _LONGEST = 2_000_000
 
 
 def arguments_text(text: str) -> str:
-    """Return the arguments as the JSON text of an object: the model's own text, or an object that quotes it."""
+    """Return the arguments as JSON text: unchanged if the model's text is an object, else quoted in an object."""
     try:
         value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):

@@ -114,7 +114,9 @@ class WorkspaceFiles:
             self._recorder.request(request)
 
     def prepare_action(self, cancel: Cancel) -> None:
-        """Before an action that may write or ends the run: wait for the latest snapshot, and make safety copies."""
+        """Wait for the latest snapshot and make safety copies; called before an action that may write or that ends the
+        run.
+        """
         with self._log.lock:
             action = self._log.state.next_action
         if action is None or not action.may_run:
@@ -124,7 +126,7 @@ class WorkspaceFiles:
             self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
-        """Before a command of the user's that may write: wait for the latest snapshot, and make safety copies."""
+        """Wait for the latest snapshot and make safety copies; called before a command of the user's that may write."""
         arguments = {"command": command.command}
         if self._copies and self._copies.assess(SHELL, arguments).risk != "LOW":
             self._prepare(command.action_id, SHELL, arguments, cancel)

@@ -57,7 +57,9 @@ class BrowserProxy:
 
     @contextlib.contextmanager
     def going(self, url: str = "") -> Iterator[None]:
-        """Return a context in which the agent opens a page on this machine: that of the URL, or one opened before."""
+        """Within the block, let the agent open pages on this machine: at the URL's server or, without a URL, at any
+        server opened before.
+        """
         if url:
             self._named.add(_endpoint(url))
         self._going = {_endpoint(url)} if url else set(self._named)

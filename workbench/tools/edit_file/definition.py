@@ -291,8 +291,8 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         self._drafts = Drafts(BlobStore(state_dir))
 
     def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
-        """Return the call that asks the model or reports why the edit is impossible; None if no model call
-        is needed.
+        """Return a function that asks the model for the edit or reports why it is impossible; None if the edit needs no
+        model.
         """
         try:
             self._from_stored(action, self._files.locate(action.path))

@@ -186,7 +186,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return readers(shell.terminal.foreground()) if shell is not None and shell.running else []
 
     def working_dir(self) -> str:
-        """Return the directory of the program that would read input now, or else of the shell.
+        """Return the working directory of the program that is waiting for input, or that of the shell if there is none.
 
         Before the shell starts, that is the one it will start in.
         """

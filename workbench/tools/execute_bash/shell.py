@@ -185,7 +185,7 @@ class Shell:
         self.stream.rest(self.on_output)
 
     def unseen(self) -> str:
-        """Return the output of the last command that was not collected yet."""
+        """Return the part of the last command's output that has not been collected yet."""
         return self.stream.collect().text
 
     def collect_background(self) -> OutputText | None:

@@ -28,7 +28,7 @@ class _Rule:
 
 
 class Level:
-    """The ignore files of one directory, linked to those of its parents."""
+    """The ignore files of one directory, linked to those of its parent directories."""
 
     def __init__(self, directory: str, above: Level | None, names: frozenset[str] | None = None) -> None:
         """`names` are the directory's entries, if already known."""
@@ -167,7 +167,9 @@ def _is_included(entry: os.DirEntry[str], is_directory: bool, level: Level | Non
 
 
 def list_files(directory: str, stop: Stop, *, hidden: bool) -> Iterator[str]:
-    """Yield the files' paths relative to the directory (absolute, without links), without ignored files."""
+    """Yield the paths of files relative to `directory`, omitting ignored files. `directory` is absolute and free of
+    links.
+    """
     command = None if blocks_above(directory) else ripgrep("--files", hidden=hidden)
     listed: set[str] = set()
     if command is not None:

@@ -135,7 +135,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
         self._keys.update(hint_line(keys, self.size.width - _SIDES))
 
     def action_choose(self, index: int) -> None:
-        """Select the choice of this index."""
+        """Select the choice with this index."""
         if index < len(self._choices) and index != self._current:
             self._current = index
             self.quiet.begin()  # `y` saves only a rule that has been visible for a while

@@ -195,7 +195,7 @@ class Renewal:
         """Whether the question is asked again as soon as no text field is open."""
 
     def begin(self) -> None:
-        """Close the question with the user's note, or as soon as the open text field is closed."""
+        """Close the question with the user's note, at once or as soon as the open text field is closed."""
         if not self._fields.is_open:
             close_with(self._question, Renewed(self._box.note, self._arguments), _RENEWED)
         elif not self.is_outdated:
@@ -203,7 +203,9 @@ class Renewal:
             self._question.notify(_OUTDATED, severity="warning", markup=False)
 
     def is_due(self) -> bool:
-        """Close the question if only a text field, closed by now, held that up; return whether it is outdated."""
+        """Close the question if it was waiting only for a text field that is closed by now; return whether it is
+        outdated.
+        """
         if self.is_outdated and not self._fields.is_open:
             self.begin()
         return self.is_outdated

@@ -65,7 +65,9 @@ class ReviewProgress:
         self.show_title(scope)
 
     def show_title(self, scope: str) -> None:
-        """Show in the title the scope, the files left, the current file and hunk, and who changed the file."""
+        """Show in the title the scope, the number of files to review, the current file and hunk, and who changed the
+        file.
+        """
         files, file = self._files, self._files.current
         if file is not None:
             self._list.choose(files.chosen)

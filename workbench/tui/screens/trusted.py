@@ -1,4 +1,6 @@
-"""The Trusted directories screen (/trust): whose own tools, rules and servers are used, and revoking that."""
+"""The Trusted directories screen (/trust): the directories whose own tools, rules and servers are used; trust in them
+can be revoked.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _REVOKED = "Revoked. Sessions that are open keep what they loaded until they end
 
 
 class TrustedScreen(ModalScreen[None]):
-    """Shows the directories that the user, or the settings that name them (`trusted`), agreed to."""
+    """Shows the directories that the user trusted, and those that the settings name (`trusted`)."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,4 +1,6 @@
-"""The Usage screen (/cost): costs, tokens and context, of this session, today, in seven days, or of all sessions."""
+"""The Usage screen (/cost): costs, tokens and context of this session, of today, of the last seven days, or of all
+sessions.
+"""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def wrong_way(way: Way) -> str:
 
 
 def profile_changes(way: Way, models: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """Return the name of the model's saved model, and the changes that make it the default.
+    """Return the name of the saved model for a way, and the changes that make it the default.
 
     `models` are the saved models: one with the same model and server is used again; otherwise a new one is added.
     """
@@ -208,9 +208,9 @@ def profile_changes(way: Way, models: Mapping[str, Mapping[str, Any]]) -> tuple[
 def session_changes(
     way: Way, models: Mapping[str, Mapping[str, Any]], instead_of: Way
 ) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """Return the name by which a session uses the model, and the necessary changes to the settings.
+    """Return the name by which a session uses the model, and the changes to the settings that this needs.
 
-    The default model stays. A model at the URL of `instead_of` that is not saved needs no changes.
+    The default model is not changed. An unsaved model at the URL of `instead_of` needs no changes.
     """
     if not way.profile and way.api_base == instead_of.api_base and not (way.api_base and instead_of.profile):
         return way.model, {}

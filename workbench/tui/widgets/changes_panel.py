@@ -1,4 +1,4 @@
-"""The changes list: files that differ from how they were when the session, or this turn, began.
+"""The changes list: files that differ from their state at the start of the session or of this turn.
 
 Files that others changed, alone or together with the agent, are listed separately, below the agent's own.
 """

@@ -67,7 +67,7 @@ class Conversation(FollowingScroll):
         return self.mounted.is_pending
 
     def can_lose(self, count: int) -> bool:
-        """Return whether the first `count` items can be dropped: the end is followed and they are not mounted."""
+        """Return whether the first `count` items can be dropped: the view is at the end and they are not mounted."""
         return self.follows and not self.mounted.is_loading and self.mounted.window.first > count
 
     def reveal(self, item: Item, *, takes_keys: bool = True) -> None:

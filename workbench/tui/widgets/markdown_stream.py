@@ -97,7 +97,7 @@ class SettledText(Markdown, SingleLayoutPass):
 
 
 class TailText(Static, SingleLayoutPass):
-    """The end of a streaming text, which may still become another block."""
+    """The end of a text that is still streaming; more text may turn it into another kind of block."""
 
 
 class MarkdownStream(Vertical, SingleLayoutPass):
@@ -137,7 +137,9 @@ class MarkdownStream(Vertical, SingleLayoutPass):
         return self._text
 
     def grow(self, whole: str) -> None:
-        """Set the text so far, to be painted with the next frame; ignored after the end or if `whole` differs."""
+        """Set the text so far, to be painted with the next frame; ignored after the end, or if `whole` does not extend
+        the text.
+        """
         if not self._is_streaming or not whole.startswith(self._text):
             return
         self._cut.feed(whole[len(self._text) :])

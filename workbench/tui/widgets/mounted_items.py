@@ -1,4 +1,5 @@
-"""Mounts widgets for a window of consecutive items of the conversation (see `view.window`), in a scrolling panel.
+"""Mounts widgets for a window of consecutive items of the conversation (see `view.conversation_window`), in a scrolling
+panel.
 
 Older items are mounted when the user scrolls to the top, and the items around a match when it is revealed. Items out of
 sight cost little: their painted lines are dropped soon. Their widgets are unmounted while the panel follows its end,

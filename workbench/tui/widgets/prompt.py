@@ -1,4 +1,6 @@
-"""The prompt: a multi-line input with the history at its edges; large pastes are folded, and a paste never sends."""
+"""The prompt: a multi-line input; up and down at its edges go through the history, large pastes are folded, and a paste
+never sends.
+"""
 
 from __future__ import annotations
 

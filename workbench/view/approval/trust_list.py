@@ -54,7 +54,7 @@ class TrustRow:
 
 
 def trust_rows(locations: Locations, named: Iterable[str]) -> list[TrustRow]:
-    """Return a row for each directory that the user, or the settings that name it, agreed to; by path."""
+    """Return a row for each directory that the user trusted or that the settings name, ordered by path."""
     return [
         TrustRow(entry.path, standing, _brings(Path(entry.path)), _BY[entry.by], entry.at)
         for entry, standing in agreements(locations, named)

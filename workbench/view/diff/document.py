@@ -19,7 +19,7 @@ _NO_LINES = ("file", "fold", "no-newline", "skipped")
 
 
 class Folds(NamedTuple):
-    """The hidden lines of a diff: unchanged ones further than `context` from a hunk, and those of skipped hunks."""
+    """The hidden lines of a diff: those farther than `context` from a hunk, and those of skipped hunks."""
 
     context: int = CONTEXT
     skipped: frozenset[int] = frozenset()

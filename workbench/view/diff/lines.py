@@ -121,7 +121,9 @@ def wrap_offsets(text: str, width: int) -> list[int]:
 
 
 def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
-    """Return the characters that lie fully in `width` cells from cell `start`: first, end, empty cells before."""
+    """Return the first and the end of the characters that lie completely in `width` cells from cell `start`, and how
+    many empty cells precede them.
+    """
     if text.isascii():
         return min(start, len(text)), min(start + width, len(text)), 0
     first, cell = 0, 0
@@ -282,7 +284,7 @@ class Standing:
 
 
 def dotted(text: str) -> str:
-    """Return a text from before a change with its secrets replaced with dots."""
+    """Return the old text of a file with its secrets replaced by dots."""
     return _secrets().dotted(text)
 
 

@@ -59,7 +59,7 @@ class Ruler:
         return min(self._height - 1, line * self._height // self._lines)
 
     def visible_cells(self, top: int, height: int) -> range:
-        """Return the cells of the screen lines in view, `height` ones from `top` on."""
+        """Return the cells that represent the `height` screen lines from `top` on."""
         return range(self.cell_of(top), self.cell_of(min(self._lines, top + max(1, height)) - 1) + 1)
 
     def row_at(self, cell: int) -> int:

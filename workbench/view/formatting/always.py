@@ -45,7 +45,7 @@ def always_lines(
 
 
 def reason_lines(reason: str, width: int) -> list[Line]:
-    """Return why nothing can be allowed from now on."""
+    """Return lines that say why this action cannot always be allowed."""
     text = paint_line(reason or "no rule describes exactly this").text
     pieces = [text[at : at + width] for at in range(0, len(text), max(1, width))]
     return [[Piece("Not possible here:", "dim")], *([Piece(piece)] for piece in pieces)]

@@ -53,7 +53,7 @@ def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> FileRe
 
 
 def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
-    """Return the change that reverts the whole file; `now` is the current version of the files."""
+    """Return the change that reverts the whole file; `now` names the current version of the workspace."""
     return FileRevert(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
 
 

@@ -286,7 +286,7 @@ def _copies(files: dict[str, FileState]) -> list[FileState]:
 
 
 def is_stored(file: FileState) -> bool:
-    """Return whether the file versions may contain texts that the log lacks."""
+    """Return whether the recorded versions may contain content of the file that the log lacks."""
     return file.note in READABLE and any(map(blob_in_placeholder, (file.before, file.after)))
 
 

@@ -162,7 +162,9 @@ class Submitter:
             self._composer.recall(_recallable_messages(self._state))
 
     def show_waiting(self) -> None:
-        """Show queued messages above the prompt; its border says how many are being sent, or that a server wrote it."""
+        """Show queued messages above the prompt; the prompt's border says how many are being sent, or that a server
+        wrote its text.
+        """
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
         note = f"{pending} being sent" if pending else ""
         entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), as_subtitle=True)

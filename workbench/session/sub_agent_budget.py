@@ -1,4 +1,4 @@
-"""The budget of sub-agents: the remaining part of the limits of the run that started them."""
+"""The budget of sub-agents: what remains of the limits of the run that started them."""
 
 from __future__ import annotations
 
