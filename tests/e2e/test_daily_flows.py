@@ -220,13 +220,15 @@ class Day:
 
 
 MODAL = "F1 Help"
-"""The keys that the last line shows while a modal screen is open."""
+"""The keys that the last line shows while a modal screen is open that does not cover it."""
+PAGE = " Esc Close ─╯"
+"""How the last line ends while a page covers the screen."""
 
 
 def shows_keys(screen: str, keys: str) -> bool:
     """Return whether the last line shows these keys."""
     line = screen.rstrip().rpartition("\n")[2].strip()
-    return line == MODAL if keys == MODAL else keys in line
+    return line == MODAL or line.endswith(PAGE) if keys == MODAL else keys in line
 
 
 def sent(day: Day) -> list[str]:
