@@ -26,7 +26,7 @@ MOST_BYTES = 100_000_000
 _MOST_WAITING = 1_000
 """The most chunks that are read ahead of the consumer."""
 _LONGEST_IDLE = 30.0
-"""Seconds for which an idle connection is kept: less than any usual NAT forgets one silently."""
+"""Seconds for which an idle connection is kept; usual NATs drop one silently only after a longer time."""
 
 
 class Silence(Exception):

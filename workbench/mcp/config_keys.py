@@ -66,7 +66,7 @@ class Normalized:
 
 
 def normalized(value: Mapping[str, Any], *, is_foreign: bool, directory: str = ".") -> Normalized:
-    """Return a server with the keys that `config` reads; in a foreign file, timeouts have foreign units.
+    """Return a server with the keys that `config` reads; timeouts in a foreign file may be in milliseconds.
 
     Relative paths start at `directory`.
     """
@@ -132,7 +132,7 @@ def _completed_url(text: str, result: Normalized) -> str:
 _LONGEST_URL = 80
 _SCHEME: Final = lazy_pattern(r"\Ahttps?://", re.IGNORECASE)
 _NO_SCHEME: Final = lazy_pattern(r"(?://)?(?:\[[0-9A-Fa-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::\d{1,5})?(?:[/?#]\S*)?")
-"""A host, maybe with its port, a path and a query; a URL with a login before the host is not completed."""
+"""A host, possibly with a port, a path and a query; a URL with a login before the host is not completed."""
 _THIS_MACHINE: Final = lazy_pattern(r"(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])(?:[:/?#]|$)", re.IGNORECASE)
 
 

@@ -235,7 +235,7 @@ class PathContext:
         return ProtectedTargets(self.resolved(self.workspace), self.resolved(self.home), _SYMLINKS)
 
     def shares(self, path: str) -> bool:
-        """Return whether the file has several hard links: a write also changes its other names, maybe protected."""
+        """Return whether the file has several hard links: a write changes the file under all of them."""
         real = self.resolved(path)
         return self.once(
             f"shares\0{real}", lambda: recorded_stat.link_count(real) > 1 and not recorded_stat.is_directory(real)

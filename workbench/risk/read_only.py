@@ -90,7 +90,7 @@ def _paths_of_git(part: Part) -> Iterator[str]:
 
 
 def _segments(command: str) -> list[list[str]]:
-    """Return the words of the commands that the line joins; other syntax is left in them, as in no rating."""
+    """Return the words of the commands that the line joins; words with other syntax in them match no rating."""
     if "\r" in command:
         return []
     text = _QUIET.sub(" ", _COMMENT.sub("", command)).replace("\\;", _ESCAPED)

@@ -169,8 +169,8 @@ class SessionModels:
 
     @property
     def have_windows(self) -> bool:
-        """Whether a profile sets its own context window: responses then report it, and the setting does not override
-        it.
+        """Whether a profile sets its own context window. Responses then report that window, and the setting does not
+        override it.
         """
         return any("context_window" in table for table in self.settings.models.values())
 

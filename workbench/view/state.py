@@ -253,7 +253,7 @@ class SessionState(Struct):
     """The names of the tools with which the session began."""
     mode: str = "medium"
     mode_before_plan: str = ""
-    """The mode that was in force before plan mode; empty if the session has not left another one for it."""
+    """The mode that was in force before plan mode; empty if plan mode has not replaced one."""
     next_mode: str = ""
     """The mode about to be set, while the user is still stepping through the modes; not in the log."""
     scripted: bool = False

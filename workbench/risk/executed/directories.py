@@ -15,7 +15,7 @@ _OUTPUTS: Final = frozenset({"build", "dist", "target", "out"})
 _MOST_OUTPUTS: Final = 4_000
 """How many entries of such directories are examined, after everything else."""
 _STEP: Final = 200
-"""Of a directory that the budget cuts off, a multiple of this number of files is used."""
+"""If the budget ends within a directory, the number of its files that are used is a multiple of this."""
 
 
 def files_under(top: str, pending: Mapping[str, str | None], budget: Iterator[int]) -> Iterator[str]:

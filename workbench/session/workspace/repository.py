@@ -372,7 +372,7 @@ class SnapshotRepository:
 
 
 def _put_back_settings(directory: Path) -> None:
-    """Restore the settings that decide which programs git runs, if another process has changed it. Raises
+    """Restore the settings that decide which programs git runs, if another process has changed them. Raises
     SnapshotError.
     """
     discard_file(directory / "commondir")
