@@ -21,7 +21,7 @@ MOST_KEYSTROKES = 8
 
 
 class CountingUser:
-    """Presses keys and counts them; a paste is one keystroke, and a key or a task is not counted."""
+    """Presses keys and counts them; a paste is one keystroke, and the text of an API key or a task is free."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal = terminal

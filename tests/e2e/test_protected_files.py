@@ -1,4 +1,4 @@
-"""A script changes protected files unseen: each front end reports it, and they are put back or the user is asked."""
+"""A script changes protected files unseen: each front end reports it, and they are restored or the user is asked."""
 
 from __future__ import annotations
 

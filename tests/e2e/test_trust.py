@@ -20,7 +20,7 @@ RULES = '[[deny]]\ncommand = "git push *"\n'
 
 @pytest.fixture
 def marker(sandbox: Sandbox):
-    """A directory that brings a tool, which leaves a file when it is imported, and rules."""
+    """A directory with rules and with a tool that leaves a file when it is imported."""
     marker = sandbox.home / "marker"
     tools = sandbox.project / ".ohw/tools"
     tools.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Options that name an empty file of settings, and programs that show only what is public of keys."""
+"""Options that name an empty file of settings, and programs that show only the public part of keys."""
 
 import pytest
 

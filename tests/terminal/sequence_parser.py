@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
     @property
     def body(self) -> str:
-        """Return the content of a sequence without its beginning and end; all of any other piece."""
+        """Return the content of a sequence without its beginning and end, and any other piece unchanged."""
         if self.kind not in {"csi", *_STRINGS.values()}:
             return self.whole
         if self.whole[0] != "\x1b":
