@@ -1,4 +1,4 @@
-"""A server that requires a sign-in: the user signs in once; the token is renewed, and the user is told if that fails."""
+"""A server that requires a sign-in: the user signs in once, the token is renewed, and the user learns if that fails."""
 
 import asyncio
 import json
