@@ -158,8 +158,12 @@ def test_providers_key_from_the_environment_is_not_sent_to_an_own_server(opened:
     profiles = {
         "usual": {"model": "openai/usual", "api_key_env": "OPENAI_API_KEY"},
         "mine": {"model": "openai/mine", "api_base": HERE},
+        "bare": {"model": "mine", "api_base": HERE},
+        "elsewhere": {"model": "mine", "api_base": "https://api.groq.com/openai/v1"},
+        "known": {"model": "gpt-5", "api_base": HERE},
         "theirs": {"model": "openai/theirs", "api_base": "https://eu.api.openai.com/v1"},
     }
     models = SessionModels(Settings(models=profiles), {"OPENAI_API_KEY": "sk-usual"})
-    assert opened.of(models, "mine")[2] is None
+    for name in profiles.keys() - {"usual", "theirs"}:
+        assert opened.of(models, name)[2] is None, name
     assert opened.of(models, "theirs")[2] == "sk-usual"

@@ -39,6 +39,12 @@ _HOSTS = {
 """Providers with one domain of their own; others (Azure, local servers) have one for each customer."""
 
 
+def provider_of(model: str) -> str:
+    """Return the provider in a model's name; a name without one is called as OpenAI's, and could get OpenAI's key."""
+    provider, slash, _ = model.partition("/")
+    return provider if slash else "openai"
+
+
 def takes_usual_key(base_url: str, provider: str) -> bool:
     """Return whether the provider's key from the environment may be sent to this URL."""
     own = _HOSTS.get(provider)
@@ -59,8 +65,8 @@ def is_own_domain(base_url: str, provider: str) -> bool:
 
 def other_host(model: str, base_url: str | None) -> str:
     """Return the host and port of the model's server; empty if it is the provider's own."""
-    provider, slash, _ = model.partition("/")
-    if not base_url and (provider == "openai" or not slash):
+    provider = provider_of(model)
+    if not base_url and provider == "openai":
         base_url = usual_openai_base()
     if not base_url or is_own_domain(base_url, provider):
         return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings, written_settings
 from workbench.errors import WorkbenchError
-from workbench.llm.discovery import other_host, takes_usual_key
+from workbench.llm.discovery import other_host, provider_of, takes_usual_key
 from workbench.llm.errors import key_variable
 from workbench.llm.factory import open_profile
 from workbench.llm.fallback import FallbackModel, Rests
@@ -195,9 +195,7 @@ class SessionModels:
             key = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
         else:
             key = None
-        if not key and not (
-            profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])
-        ):
+        if not key and not (profile.api_base and not takes_usual_key(profile.api_base, provider_of(profile.model))):
             key = self._keys.get(key_variable(profile.model))
         return self._saved_key(profile, key) or key
 
