@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 
 import psutil
@@ -71,6 +72,19 @@ def an_error() -> Iterator[bytes]:
     yield from itertools.repeat(b"a" * 65_536)
 
 
+def compressed(body: Callable[[], Iterator[bytes]]) -> Callable[[], Iterator[bytes]]:
+    """Return the body compressed, which is much shorter than the limit."""
+
+    def compress() -> Iterator[bytes]:
+        pieces = body()
+        head, _, start = next(pieces).partition(b"\r\n\r\n")
+        yield head + b"\r\ncontent-encoding: gzip\r\n\r\n"
+        packer = zlib.compressobj(wbits=31)
+        yield from (packer.compress(piece) for piece in itertools.chain([start], pieces))
+
+    return compress
+
+
 def read_request(connection: socket.socket) -> None:
     """Read a whole request; closing a connection with unread data would reset it, and the client lose the answer."""
     with connection.makefile("rb") as stream:
@@ -118,11 +132,15 @@ def answered(model: ProviderModel, deltas: list[Delta], cancel: Cancel | None = 
         model.close()
 
 
-@pytest.mark.parametrize("body", [text, reasoning, calls, arguments, a_line, an_answer_at_once, an_error])
-def test_endless_response_is_cut_reported_and_not_retried(monkeypatch, body):
+BODIES = [text, reasoning, calls, arguments, a_line, an_answer_at_once, an_error]
+
+
+@pytest.mark.parametrize("is_compressed", [False, True], ids=["plain", "compressed"])
+@pytest.mark.parametrize("body", BODIES)
+def test_endless_response_is_cut_reported_and_not_retried(monkeypatch, body, is_compressed):
     monkeypatch.setattr(exchange, "MOST_BYTES", 30_000_000)
     deltas: list[Delta] = []
-    with serving(body) as (address, asked):
+    with serving(compressed(body) if is_compressed else body) as (address, asked):
         before, begun = psutil.Process().memory_info().rss, time.monotonic()
         outcome = answered(ProviderModel("openai/x", api_base=address), deltas)
         assert time.monotonic() - begun < 30
@@ -138,13 +156,14 @@ def test_endless_response_is_cut_reported_and_not_retried(monkeypatch, body):
         assert isinstance(outcome, ModelError), "no call of it may run"
 
 
+@pytest.mark.parametrize("body", [a_line, compressed(a_line)], ids=["plain", "compressed"])
 @pytest.mark.parametrize(
-    "model", ["openai/x", "anthropic/claude-x", "gemini/gemini-x", "ollama_chat/qwen-x", "mistral/m"]
+    "model", ["openai/x", "openai/gpt-4-x", "anthropic/claude-x", "gemini/gemini-x", "ollama_chat/qwen-x", "mistral/m"]
 )
-def test_every_route_limits_the_length_of_a_response(monkeypatch, model):
+def test_every_route_limits_the_length_of_a_response(monkeypatch, model, body):
     monkeypatch.setattr(exchange, "MOST_BYTES", 3_000_000)
     monkeypatch.setattr(exchange, "_MOST_WAITING", 10)
-    with serving(a_line) as (address, asked):
+    with serving(body) as (address, asked):
         outcome = answered(ProviderModel(model, api_base=address.removesuffix("/v1"), api_key="sk-x-of-the-test"), [])
     assert isinstance(outcome, ModelError)
     assert "sent an answer without end" in str(outcome)

@@ -8,7 +8,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
 from functools import cache
 from types import TracebackType
@@ -59,8 +59,20 @@ def stay_here(response: Any) -> None:
 
 
 def limit_body(response: Any) -> None:
-    """Make the body of a response raise Endless after MOST_BYTES; a response hook of httpx."""
+    """Make the body of a response raise Endless after MOST_BYTES, compressed or not; a response hook of httpx."""
     response.stream = _limited()(response.stream)
+    if "content-encoding" in response.headers:
+        decoded = response.iter_bytes
+        response.iter_bytes = lambda chunk_size=None: _up_to_limit(decoded(chunk_size))
+
+
+def _up_to_limit(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise Endless(f"more than {MOST_BYTES:,} bytes")
+        yield piece
 
 
 @cache
@@ -70,18 +82,10 @@ def _limited() -> Any:
     class Limited(httpx.SyncByteStream):
         def __init__(self, stream: Any) -> None:
             self._stream = stream
-            self._pieces = self._read()
+            self._pieces = _up_to_limit(stream)
 
         def __iter__(self) -> Iterator[bytes]:
             return self._pieces
-
-        def _read(self) -> Iterator[bytes]:
-            size = 0
-            for piece in self._stream:
-                size += len(piece)
-                if size > MOST_BYTES:
-                    raise Endless(f"more than {MOST_BYTES:,} bytes")
-                yield piece
 
         def close(self) -> None:
             self._stream.close()
