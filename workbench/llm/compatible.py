@@ -9,11 +9,12 @@ Source of the format: https://platform.openai.com/docs/api-reference/chat.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -29,10 +30,13 @@ from workbench.llm.route import Target, options_of
 from workbench.llm.signatures import unsigned
 from workbench.llm.sse import read_chunks, whole_answer
 from workbench.llm.stream import checked
+from workbench.llm.stream_decoder import MARK
 
 _OPENAI_MODEL = lazy_pattern(r"(?:.*/)?(?:gpt-\d|o\d|chatgpt|codex|computer-use)|responses/", re.IGNORECASE)
 OPENING = "open-connection"
 """The name of the thread that opens a connection early."""
+_EVENT = (b"data:", b"event:", b"id:", b"retry:", b":")
+"""How a stream of server-sent events can begin."""
 _EARLY = 5.0
 """Seconds within which a connection is opened early, or given up."""
 _LONGEST_WAIT = 2.0
@@ -154,19 +158,30 @@ def read_answer(response: Any) -> Generator[Chunk | None]:
     """Yield the chunks of a response, streamed or whole; then None, before the rest is read so that the connection can
     be reused. Raises NotAnEndpoint or Fault for anything but a response, and BrokenStream for an incomplete one.
     """
-    kind = response.headers.get("content-type", "")
+    kind = response.headers.get("content-type", "").lower()
     if "html" in kind:
         raise NotAnEndpoint(kind)
-    # The server does not stream.
-    if "json" in kind:
-        yield whole_answer(response.read())
+    start, pieces = _begun(response.iter_bytes())
+    # The server does not stream. Its content is more reliable than the type that it names.
+    if start.startswith(b"{") or ("json" in kind and not start.startswith(_EVENT)):
+        yield whole_answer(b"".join(pieces))
         return
-    pieces = response.iter_bytes()
     for chunk in read_chunks(pieces):
         yield checked(chunk)
     yield None
     for _ in pieces:
         pass
+
+
+def _begun(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return the first bytes of a body, without whitespace and a byte order mark before them, and all of its pieces."""
+    data = start = b""
+    for piece in pieces:
+        data += piece
+        start = data.removeprefix(MARK.encode()).lstrip()
+        if len(start) >= len(max(_EVENT, key=len)):
+            break
+    return start, itertools.chain([data], pieces)
 
 
 def _headers(key: str | None) -> dict[str, str]:

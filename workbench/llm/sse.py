@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.llm.errors import Fault
 from workbench.llm.stream import checked, choice_of
-from workbench.llm.stream_decoder import BROKEN, DONE, BrokenStream, events_of, parsed, text_of
+from workbench.llm.stream_decoder import BROKEN, DONE, MARK, BrokenStream, events_of, parsed, text_of
 
 
 def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -32,7 +32,7 @@ def whole_answer(data: bytes) -> dict[str, Any]:
     """Return the response of a server that does not stream. Raises Fault for any other content, and BrokenStream if the
     response is cut or the provider failed.
     """
-    text = text_of(data).strip()
+    text = text_of(data).removeprefix(MARK).strip()
     answer = parsed(text)
     if answer is BROKEN and text.startswith("{"):
         raise BrokenStream("the answer is cut")

@@ -19,6 +19,8 @@ from workbench.lazy_pattern import lazy_pattern
 DONE = "[DONE]"
 """The mark that ends a stream of OpenAI's."""
 BROKEN: Final = object()
+MARK: Final = "\ufeff"
+"""The byte order mark that some servers send first."""
 _FIELD = lazy_pattern(r"(?:data|event|id|retry|):|(?:data|event|id|retry)\Z")
 _HEARTBEAT = lazy_pattern(r"event: ?(?:ping|heartbeat|keep-?alive)\Z")
 _IN_NO_TEXT = lazy_pattern(rb"[\xc0\xc1\xf5-\xff]|\xed[\xa0-\xbf][\x80-\xbf]")
@@ -31,7 +33,17 @@ class BrokenStream(Exception):
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Yield the lines of a body without their ends (LF, CR or CRLF). Raises BrokenStream if the UTF-8 of one is cut."""
+    """Yield the lines of a body without their ends (LF, CR or CRLF) and without a byte order mark.
+
+    Raises BrokenStream if the UTF-8 of a line is cut.
+    """
+    lines = _raw_lines(pieces)
+    for first in lines:
+        yield first.removeprefix(MARK)
+        yield from lines
+
+
+def _raw_lines(pieces: Iterable[bytes]) -> Iterator[str]:
     waiting: list[bytes] = []
     for piece in filter(None, pieces):
         # What follows a CR at the end of a piece may be its LF.
