@@ -118,9 +118,7 @@ def reading_of(path: Path, raw: bytes, text: str) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
-    """Return the bytes to write. Raises EditorError if the file's encoding lacks a character, or `decoded` could not
-    read them.
-    """
+    """Return the bytes to write. Raises EditorError if the encoding lacks a character or `decoded` would reject them."""
     try:
         raw = coding.encode(text)
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""Reports the tool call that the model is writing to the front ends, a few times a second."""
+"""Tells the front ends, a few times a second, which tool call the model is writing."""
 
 from __future__ import annotations
 
