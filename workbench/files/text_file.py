@@ -118,7 +118,7 @@ def reading_of(path: Path, raw: bytes, text: str) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = UTF_8) -> bytes:
-    """Return the bytes to write. Raises EditorError if the encoding lacks a character or `decoded` would reject them."""
+    """Return the bytes to write. Raises EditorError if a character has no encoding or `decoded` would reject them."""
     try:
         raw = coding.encode(text)
     except UnicodeEncodeError as error:
