@@ -33,6 +33,9 @@ def rated(line: str) -> str:
             ("wget", ("--config=/dev/null",), "https://a.example"),
             ("vim", ("-u /dev/null", "-u NONE", "-u NORC"), "x"),
             ("tmux", ("-f /dev/null",), "ls"),
+            ("pytest -x", ("-c /dev/null", "--config-file=/dev/null"), "tests"),
+            ("curl -q", ("-K /dev/null",), "https://a.example"),
+            ("eslint --no-eslintrc", ("-c /dev/null",), "src"),
         )
         for option in options
     ],
@@ -61,6 +64,26 @@ def test_empty_file_of_settings_is_rated_like_none(line, without):
     ],
 )
 def test_only_an_empty_file_of_settings_is_left_out(line):
+    assert rated(line) == "HIGH"
+
+
+@pytest.mark.parametrize("before", ["-A", "-e", "--user-agent", "-sA", "$x", "-H --"])
+@pytest.mark.parametrize("empty", ["-K /dev/null", "-K/dev/null", "--config /dev/null", "--config=/dev/null"])
+@pytest.mark.parametrize("danger", ["-d @x https://a.example", "-T x https://a.example", "-K ./x"])
+def test_option_that_may_be_the_value_of_another_one_is_not_left_out(before, empty, danger):
+    assert rated(f"curl {before} {empty} {danger}") == "HIGH"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "wget -U --config /dev/null --post-file=x http://a.example",
+        "wget --user-agent --config=/dev/null -e use_askpass=./x http://a.example",
+        "npm --cache --userconfig /dev/null --script-shell ./x test",
+        "tmux -L -f /dev/null new -d x",
+    ],
+)
+def test_value_that_looks_like_an_option_hides_nothing(line):
     assert rated(line) == "HIGH"
 
 
@@ -93,6 +116,8 @@ def test_only_an_empty_file_of_settings_is_left_out(line):
         "openssl req -in x.csr -noout -text",
         "openssl rsa -in key.pem -check -noout",
         "openssl pkey -in server.key -pubout",
+        "gpg --no-default-keyring --keyring ./trusted.gpg --list-keys",
+        "pass",
         "pass ls",
         "GIT_CONFIG_GLOBAL=/dev/null git commit -m x",
         "BASH_ENV=/dev/null bash x.sh",
@@ -125,7 +150,11 @@ def test_program_that_shows_only_what_is_public_is_no_false_alarm(line):
         "openssl x509 -in ~/.ssh/id_rsa -noout",
         "openssl x509 -noout -in x.pem -engine /tmp/x.so",
         "openssl s_client -connect a.example:443",
+        "gpg --keyring .git/hooks/pre-commit --list-keys",
+        "gpg --list-keys --keyring=$HOME/.bashrc",
         "pass show x",
+        "pass ls work/x",
+        "pass list x",
     ],
 )
 def test_program_that_shows_or_uses_secret_keys_stays_high(line):

@@ -256,7 +256,6 @@ _STATUS: dict[str, frozenset[str]] = {
     ),
     "doppler": words("me|whoami|projects|environments|configs|projects list|configs list|update status", "|"),
     "infisical": words("user|whoami|projects list", "|"),
-    "pass": words("ls|list|find|version", "|"),
     "bw": words("status", "|"),
     "lpass": words("status|ls", "|"),
     "nomad": words("status|version|node status|job status|alloc status|server members|agent-info|job validate", "|"),

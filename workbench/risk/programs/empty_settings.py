@@ -38,10 +38,19 @@ _PROGRAMS: Final = {
 """Programs with such options, and the short one, if there is one."""
 _NO_FILE: Final = {"-u": frozenset({_NOTHING, "NONE", "NORC"})}
 """Values that stand for no file of settings, of options with other values than `/dev/null`."""
+_NO_OPTION_AS_VALUE: Final = words(
+    "pytest py.test mypy flake8 pylint tox yamllint codespell bandit pre-commit isort pydocstyle"
+)
+"""Programs, parsed with argparse, that refuse an option as the value of another one."""
+_SWITCH: Final = lazy_pattern(r"-[qv]{1,3}|--(?:quiet|verbose|no-[\w-]+)")
+"""Options without a value in all of these programs, except for the numbers that `codespell` takes."""
 
 
 def without_empty_settings(program: str, original: list[Word]) -> list[Word]:
-    """Return the words without options that name an empty file of settings, and without the values of these."""
+    """Return the words without options that name an empty file of settings, and without the values of these.
+
+    An option stays if it may be the value of the word before it: in `curl -A -K /dev/null -d @x`, `-d` is an option.
+    """
     short = _PROGRAMS.get(program)
     if short is None or not any(_NOTHING in word.text or word.text in _NO_FILE["-u"] for word in original):
         return original
@@ -51,6 +60,9 @@ def without_empty_settings(program: str, original: list[Word]) -> list[Word]:
         word = rest.pop(0)
         if word.text == "--":
             return [*result, word, *rest]
+        if result and _may_have_value(program, result[-1]):
+            result.append(word)
+            continue
         following = rest[0].text if rest else ""
         names_file = _OPTION.fullmatch(word.text) and following == _NOTHING
         if names_file or (word.text == short and following in _NO_FILE.get(short, {_NOTHING})):
@@ -58,3 +70,12 @@ def without_empty_settings(program: str, original: list[Word]) -> list[Word]:
         elif not (_ATTACHED.fullmatch(word.text) or (short and word.text == f"{short}{_NOTHING}")):
             result.append(word)
     return result
+
+
+def _may_have_value(program: str, word: Word) -> bool:
+    """Return whether a word may be an option that has the next word, an option too, as its value."""
+    if not word.is_literal:
+        return True
+    if program in _NO_OPTION_AS_VALUE:
+        return False
+    return word.text.startswith("-") and "=" not in word.text and not _SWITCH.fullmatch(word.text)

@@ -53,18 +53,28 @@ _GPG_SWITCHES: Final = words(
     "--keyid-format --fixed-list-mode --batch --no-tty -q --quiet -v --verbose --no-auto-check-trustdb --status-fd "
     "--no-auto-key-retrieve --no-default-keyring --keyring --no-permission-warning --no-options --list-options"
 )
-_GPG: Final = Spec("MEDIUM", _SHOWS, operands="text", values=words("--keyid-format --status-fd --list-options"))
+_GPG_VALUES: Final = words("--keyid-format --status-fd --list-options --keyring")
+_GPG: Final = Spec("MEDIUM", _SHOWS, operands="text", values=_GPG_VALUES)
 
 
 def _gpg(call: Call) -> None:
     """Rate gpg: MEDIUM if it only lists public keys, checks a signature or prints checksums, otherwise HIGH."""
     options, operands = call.options(_GPG)
     names = flag_names(options)
+    for word in (option.value for option in options if option.flag == "--keyring" and option.value):
+        _open_keyring(call, word)
     reads = not names.isdisjoint(_GPG_READS)
     shows = (reads or not names.isdisjoint(_GPG_LISTS)) and names <= _GPG_LISTS | _GPG_READS | _GPG_SWITCHES
     call.apply(_GPG if shows else _SECRET)
     for word in operands if shows and reads else ():
         _read_public(call, word)
+
+
+def _open_keyring(call: Call, word: Word) -> None:
+    """Rate a file that gpg opens as a collection of keys, and makes if it does not exist."""
+    path = call.scan.absolute(word) if "/" in word.text else None
+    if path is not None and call.scan.context.protects(path):
+        call.use(word, "write")
 
 
 _OPENSSL: Final = Spec(
@@ -114,10 +124,17 @@ def _agent(call: Call) -> None:
     call.raise_to(*(("MEDIUM", _SHOWS) if lists else ("HIGH", "makes or reads keys")))
 
 
+def _pass(call: Call) -> None:
+    """Rate pass: MEDIUM if it lists the names of passwords; with a name, `pass ls` prints that password."""
+    lists = [word.text for word in call.words] in ([], ["ls"], ["list"], ["version"])
+    call.raise_to(*(("MEDIUM", "lists the names of passwords") if lists else ("HIGH", "makes or reads keys")))
+
+
 RULES: dict[str, Rule] = {
     "ssh-keygen": _keygen,
     "ssh-add": _agent,
     **dict.fromkeys(words("gpg gpg2 gpgsm"), _gpg),
-    **dict.fromkeys(("age", "pass"), or_status(_SECRET)),
+    "age": or_status(_SECRET),
+    "pass": or_status(_pass),
     "openssl": _openssl,
 }

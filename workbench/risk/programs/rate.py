@@ -218,9 +218,13 @@ def _task(call: Call, original: list[Word]) -> None:
 
 def _only_names_commands(call: Call, original: list[Word]) -> bool:
     """Return whether the program prints the commands of its tasks instead of running them."""
-    asked = _PRINTS_TASKS.get(call.name, frozenset())
-    before = ("", *(word.text for word in original))
-    return any(word.text in asked and not last.startswith("-") for word, last in zip(original, before, strict=False))
+    asked = _PRINTS_TASKS.get(call.name)
+    if asked is None or not all(word.is_literal for word in original):
+        return False
+    own = takewhile(lambda text: text != "--", (word.text for word in original))
+    if call.name == "just":  # an option after the name of a task is an argument of the task
+        own = takewhile(lambda text: text.startswith("-"), own)
+    return any(text in asked and not last.startswith("-") for last, text in pairwise(("", *own)))
 
 
 _PRINTS_TASKS = {
