@@ -117,7 +117,6 @@ def test_value_that_looks_like_an_option_hides_nothing(line):
         "openssl rsa -in key.pem -check -noout",
         "openssl pkey -in server.key -pubout",
         "gpg --no-default-keyring --keyring ./trusted.gpg --list-keys",
-        "pass",
         "pass ls",
         "GIT_CONFIG_GLOBAL=/dev/null git commit -m x",
         "BASH_ENV=/dev/null bash x.sh",

@@ -126,7 +126,7 @@ def _agent(call: Call) -> None:
 
 def _pass(call: Call) -> None:
     """Rate pass: MEDIUM if it lists the names of passwords; with a name, `pass ls` prints that password."""
-    lists = [word.text for word in call.words] in ([], ["ls"], ["list"], ["version"])
+    lists = [word.text for word in call.words] in (["ls"], ["list"], ["version"])
     call.raise_to(*(("MEDIUM", "lists the names of passwords") if lists else ("HIGH", "makes or reads keys")))
 
 

@@ -42,7 +42,7 @@ from workbench.risk.shell.call import Call, Spec, basename
 from workbench.risk.shell.control import called, lose_directory
 from workbench.risk.shell.grammar import prove
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command
-from workbench.risk.shell.word_paths import OUTPUTS
+from workbench.risk.shell.word_paths import OUTPUTS, stop_at_too_many
 from workbench.risk.shell.written_files import RUNNABLE, run_embedded, run_named, run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -300,6 +300,7 @@ def _versioned(program: str) -> Rule | None:
 
 
 def _unknown(call: Call) -> None:
+    stop_at_too_many(call)
     call.raise_to("MEDIUM", UNKNOWN_COMMAND)
     if any_holds_command(call.words):  # a function in this command or an earlier one may use it in arithmetic
         call.raise_to("HIGH", RUNS)

@@ -19,7 +19,7 @@ _NC: Final = Spec(
         "--source-port --source --wait --idle-timeout --delay"
     )
 )
-_MOST_OPTIONS: Final = 60
+_MOST_OPTIONS: Final = 24
 _NC_RUNS: Final = words("-e -c --exec --sh-exec")
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
 """How often certain characters may occur in code within a command line; more would take too long to analyze."""
 
+_PYTHON = 4
+"""As how many commands Python code counts."""
+
 
 def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
     """Return the rating of Python code; unless `is_visible`, the code itself is one of the parts."""
@@ -248,6 +251,7 @@ class Call:
     def runs_python(self, code: str) -> None:
         """Rate Python code from the arguments or the input; its effects become parts of the line."""
         self.raise_to("MEDIUM", RUNS_CODE)
+        self.scan.count(_PYTHON)
         self.includes(rated_python(self.scan, code, is_visible=code in self.text))
 
     def writes_inside(self, word: Word) -> None:
@@ -348,7 +352,8 @@ def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[ParsedOpti
         takes = text in spec.values or text in spec.paths
         yield ParsedOption(text, next(words, None) if takes else None)
         return
-    for letter in dict.fromkeys(text[1:]):  # repeated letters say nothing new
+    # Repeated letters say nothing new, and a value in `-DNAME=…` contains no flags.
+    for letter in dict.fromkeys(text[1:].partition("=")[0]):
         flag, at = f"-{letter}", text.index(letter, 1) + 1
         if flag in spec.values or flag in spec.paths:
             rest = text[at:]

@@ -14,7 +14,7 @@ from workbench.risk.assessment import MOST_REASONS, Part, shortened
 from workbench.risk.reason import CANNOT_READ, reworded
 from workbench.risk.shell.conditions import files_tested, words_tested
 from workbench.risk.shell.origins import RUNS, TEMPORARY, Origins, quotes_command
-from workbench.risk.shell.parser import MOST_PATHS
+from workbench.risk.shell.parser import MOST_GUESSES, MOST_PATHS
 from workbench.risk.shell.words import WordReader
 from workbench.risk.word import Word
 
@@ -106,6 +106,7 @@ def as_if_not_gone(scan: Scan, root: Node, start: LineStart, at: int) -> None:
     for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
         other = scan.child()
         other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
+        other.guesses = iter(range(MOST_GUESSES))
         other.directory, other.values, other.origins = start[0], dict(start[1]), Origins()
         other.initial, other.volatile = dict(start[2]), set()
         other.reader = WordReader(scan.reader.source, other.values, other.origins)

@@ -26,6 +26,8 @@ MOST_NODES = 900
 """The maximum number of nodes in the syntax tree; more would take too long to analyze."""
 MOST_PATHS = 200
 """The maximum number of words that are checked as paths, because each is looked up on disk."""
+MOST_GUESSES = 24
+"""The maximum number of words and strings that are rated because some program may run them as commands."""
 _MOST_HEREDOCS = 60
 _MOST_SPLITS = 8
 """In a command with this many words that may become several, all of these count as unknown."""
@@ -60,6 +62,10 @@ _PLAIN_START = lazy_pattern(rf"""(?:[^'"#<\\]++|<(?!<)|{_STRING})*+""")
 """The start of a line whose strings can be told from the rest without parsing it."""
 _STRINGS = lazy_pattern(r"""\\.|'[^']*'|("(?:[^"\\]|\\.)*")""", re.DOTALL)
 _GOES_ON = lazy_pattern(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
+
+
+class TooMuch(Exception):
+    """A limit was exceeded; the rest of the line is not analyzed."""
 
 
 def is_too_dense(text: str) -> bool:

@@ -21,8 +21,10 @@ from workbench.risk.shell.call import Call, Programs, Use
 from workbench.risk.shell.control import as_if_not_gone, taken_over
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import (
+    MOST_GUESSES,
     MOST_NODES,
     MOST_PATHS,
+    TooMuch,
     apart,
     bare_words,
     is_too_dense,
@@ -40,14 +42,12 @@ if TYPE_CHECKING:
 
 _DEEPEST = 6
 _MOST_PARTS = 150
+_NESTED = 4
+"""As how many commands a nested line counts, because it is parsed too."""
 _LONGEST_PATH, _MOST_UP = 4_096, 64
 _OPEN = lazy_pattern(rf"[{UNKNOWN}*?\[{{]")
 _PART_OF = lazy_pattern(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])([^{}]*)\}")
 _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc", ".bashrc", "id_rsa", "id_ed25519")
-
-
-class TooMuch(Exception):
-    """A limit was exceeded; the rest is not analyzed."""
 
 
 def unread(reason: str, text: str, context: PathContext) -> Assessment:
@@ -82,7 +82,7 @@ class Scan:
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser attaches to a whole list, by the id of its last command, to which they belong."""
         self.budget = _MOST_PARTS
-        self.steps = iter(range(MOST_PATHS))
+        self.steps, self.guesses = iter(range(MOST_PATHS)), iter(range(MOST_GUESSES))
         self.listed: list[str | None] = []  # paths that the shell itself lists, for the next part; None if not known
         self.volatile: set[str] = set()  # variables that may be set at any time, by a trap or under another name
         self.sets = False  # whether a variable is set or unset anywhere in the line
@@ -155,9 +155,9 @@ class Scan:
             inner.run(line)
             self.parts += [part for part in inner.parts if part.risk == "HIGH"]
 
-    def count(self) -> None:
-        """Count one more command. Raises TooMuch if there are too many."""
-        self.budget -= 1
+    def count(self, commands: int = 1) -> None:
+        """Count further commands. Raises TooMuch if there are too many."""
+        self.budget -= commands
         if self.budget < 0:
             raise TooMuch
 
@@ -167,7 +167,7 @@ class Scan:
 
     def inner(self, text: str, *, lasts: bool = False) -> Findings:
         """Return the rating of a command line inside this one; with `lasts`, its change of directory lasts."""
-        self.count()
+        self.count(_NESTED)
         child = self.child()
         child.run(text)
         return self._taken(child, lasts=lasts)
@@ -198,19 +198,19 @@ class Scan:
 
     def perhaps(self, words: list[Word], *, is_line: bool) -> Findings:
         """Return the rating of words that may be run as a command (`is_line`: a line); empty unless it is HIGH."""
+        if next(self.guesses, None) is None:
+            raise TooMuch
         findings = self.inner(words[0].text) if is_line else self.inner_words(words)
         return findings if findings.risk == "HIGH" else Findings()
 
     def child(self) -> Scan:
         """Return a scan for a command or line nested in this one."""
         child = Scan(self.context, self.directory, self.depth + 1, programs=self.programs)
-        child.values, child.initial = self.values, self.initial
+        child.values, child.initial, child.origins = self.values, self.initial, self.origins
         child.volatile, child.is_cut = self.volatile, self.is_cut
-        child.origins = self.origins
-        child.steps = self.steps
-        child.reader = self.reader
+        child.steps, child.guesses = self.steps, self.guesses
+        child.reader, child.setters = self.reader, self.setters
         child.functions, child.movers, child.stack = self.functions, self.movers, list(self.stack)
-        child.setters = self.setters
         child.written, child.fetched = self.written, self.fetched
         child.budget = self.budget
         return child

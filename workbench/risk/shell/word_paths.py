@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.reason import FOR_GIT, Reason, Trait, traits_of
+from workbench.risk.shell.parser import MOST_PATHS, TooMuch
 from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ def rate_words_as_paths(call: Call) -> None:
     is_reading = Trait.READS in traits_of(call.reason) or (call.name == "git" and _verb(call) in _GIT_READS)
     if is_reading or call.risk == "LOW":
         return
+    stop_at_too_many(call)
     changed = {*call.changes, *call.deletes}
     for text in _values(call):
         path = _path(call, text)
@@ -62,6 +65,12 @@ def rate_words_as_paths(call: Call) -> None:
         if call.scan.context.protects(path) or _receives_protected(call, path):
             call.protected += [] if path in call.protected else [path]
             call.raise_to("HIGH", Reason("may change a protected path", Trait.RUNS))
+
+
+def stop_at_too_many(call: Call) -> None:
+    """Raise TooMuch if there are more paths than are looked up, before any of them is."""
+    if len(call.words) > MOST_PATHS // 3 and next(islice(_values(call), MOST_PATHS, None), None) is not None:
+        raise TooMuch
 
 
 def _installs_hooks(call: Call) -> bool:

@@ -278,7 +278,7 @@ def _run_code(call: Call, text: str, *, is_program: bool) -> None:
 def run_embedded(call: Call, text: str) -> None:
     """Rate the command lines in a text of any language; the ratings are used only if they are HIGH."""
     scan, budget = call.scan, call.scan.budget
-    for command in list(dict.fromkeys(_commands(text)))[:_MOST_COMMANDS]:
+    for command in () if call.risk == "HIGH" else dict.fromkeys(_commands(text)):
         if call.risk == "HIGH":
             break
         call.includes(scan.perhaps([Word(command, command)], is_line=True))
@@ -287,6 +287,8 @@ def run_embedded(call: Call, text: str) -> None:
 
 def _commands(text: str) -> Iterator[str]:
     """Yield possible command lines in a text: lines after command markers, quoted strings, and lists of these."""
+    if not _NAMES_COMMAND.search(text):
+        return
     pieces = [_LEAD.sub("", line) for line in text.splitlines()]
     pieces += [match[2] for match in _QUOTED.finditer(text)]
     pieces += [match[1] for match in _BRACKETED.finditer(text)]
@@ -304,6 +306,7 @@ RUNNABLE: Final = words(
     "kill pkill crontab systemctl truncate unlink"
 )
 """Program names that make a text count as a command line."""
+_NAMES_COMMAND: Final = lazy_pattern(rf"(?<!\w)(?:{'|'.join(sorted(RUNNABLE))})(?!\w)")
 _PASS: Final = words("tee sponge cp gcp install ginstall mv gmv ln link dd rsync")
 """Programs that copy their input, or the files they read, to the files they write."""
 _OTHER_LANGUAGES: Final = words(
@@ -332,7 +335,6 @@ _ONLY_READS: Final = words(
     "declare read split csplit truncate shred patch ."
 )
 """Programs that do not run the files named in their words, or whose own rule rates the files they run."""
-_MOST_COMMANDS: Final = 30
 _HARMS: Final = lazy_pattern(
     r"\b(?:unlink(?:at)?|remove\w*|Remove(?:All)?|rmdir|rename|truncate|nftw|deleteRecursively|[Dd]elete\w*|File\.WriteAllText|"
     r"WriteFile|fs::write|File::create|fopen\s*\([^,]{0,200},\s*\"[wa]|ofstream|rmtree|file_put_contents)"
