@@ -232,20 +232,27 @@ _AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives"
 def _builds(call: Call) -> None:
     """Rate a build tool or test runner, whose files are in the workspace unless a word says otherwise."""
     call.apply(BUILD)
-    before = ""
+    before, leaves = "", False
     for word in call.words:
         text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
         if call.name in {"bazel", "bazelisk", "buck"} and text.startswith("//"):
             continue
-        path = call.scan.absolute(word._replace(text=text)) if text[:1] in {"/", "~"} or text.startswith("..") else None
-        outside = path is not None and call.scan.rating(path, "read")[0] != "LOW"
-        if outside and (before in _OTHER_FILES or call.scan.rating(path or "", "write")[0] == "HIGH"):
+        leaves = leaves or _leaves(call, word._replace(text=text), before)
+        if leaves:
             call.raise_to("HIGH", Reason("runs code outside the workspace, or writes there", Trait.RUNS))
         if call.name in {"bazel", "bazelisk", "gradle", "gradlew", "mvn", "mvnw"} and _RUN_FIRST.match(word.text):
             call.raise_to("HIGH", LOADS_CODE)
         if call.name in {"gradle", "gradlew", "mvn", "mvnw", "sbt"} and word.text in _AWAY:
             call.raise_to("HIGH", "publishes or deploys")
         before = word.text
+
+
+def _leaves(call: Call, word: Word, before: str) -> bool:
+    """Return whether a word names a path outside the workspace, from which code may be run or which may be written."""
+    path = call.scan.absolute(word) if word.text[:1] in {"/", "~"} or word.text.startswith("..") else None
+    if path is None or call.scan.rating(path, "read")[0] == "LOW":
+        return False
+    return before in _OTHER_FILES or call.scan.rating(path, "write")[0] == "HIGH"
 
 
 def sources(call: Call) -> None:

@@ -21,6 +21,7 @@ from workbench.risk.reason import (
     with_traits,
 )
 from workbench.risk.shell.control import MOVES_CALLER
+from workbench.risk.shell.parser import TooMuch
 from workbench.risk.shell.word_paths import rate_words_as_paths
 from workbench.risk.word import UNKNOWN, Word
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
 """How often certain characters may occur in code within a command line; more would take too long to analyze."""
 
+_MOST_FLAGS = 1_000
 _PYTHON = 4
 """As how many commands Python code counts."""
 
@@ -283,7 +285,7 @@ class Call:
         self.includes(findings)
 
     def options(self, spec: Spec) -> tuple[list[ParsedOption], list[Word]]:
-        """Split the words into flags with their values, and operands."""
+        """Split the words into flags with their values, and operands. Raises TooMuch if there are too many flags."""
         options: list[ParsedOption] = []
         operands: list[Word] = []
         words = iter(self.words)
@@ -297,6 +299,8 @@ class Call:
                 options.append(_long(word, words, spec))
             else:
                 options += _short(word, words, spec)
+            if len(options) > _MOST_FLAGS:
+                raise TooMuch
         return options, operands
 
     def apply(self, spec: Spec) -> None:
