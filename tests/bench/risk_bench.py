@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import gc
 import inspect
+import itertools
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.bench.measure import Measure
@@ -67,6 +68,7 @@ def _shapes(size: int) -> list[str]:
         for before, behind in around
         if size < _LONG
     ]
+    nested += list(_numbered(size)) if size < _LONG else []
     plain = "echo '" + "x" * (size - 7) + "'"
     heredoc = "cat > f <<'E'\n" + "some words\n" * ((size - 18) // 11) + "E"
     few = "git log --oneline | head -5 && cat README.md > out.txt; " * 20
@@ -77,6 +79,32 @@ def _shapes(size: int) -> list[str]:
         few + "# " + "x" * (size - len(few) - 2),
         *(piece * (size // len(piece)) for piece in pieces),
     ]
+
+
+_NUMBERED = (
+    *(("frob", "'git log {}'"), ("frob", "'rm x{} y'"), ("frob", "'ls -la {}'"), ("frob", "--pre 'python -c x({})'")),
+    *(("frob", "a/b{}/../c"), ("frob", "'drop table {}'"), ("frob", "--cmd='git log {}'"), ("frob", "find{} find")),
+    *(
+        ("concurrently", "'npm run a{}'"),
+        ("npm-run-all", "a{}:delete"),
+        ("just", "a{}:delete"),
+        ("curl", "http://a{}.x/"),
+    ),
+    *(("cmake", "-DA{}=/x/y"), ("npm run x", "--script-shell{}=x"), ("ssh h", "-o 'ProxyCommand=nc x {}'")),
+    *(("redis-server", "--loadmodule{} x_command="), ("openssl verify", "certs/a{}.pem"), ("nc", "-e 'sh -c {}'")),
+)
+
+
+def _numbered(size: int) -> Iterator[str]:
+    """Yield lines of one command whose arguments all differ, so that no result can be used twice."""
+    for front, form in _NUMBERED:
+        text = front
+        for at in itertools.count():
+            piece = " " + form.format(at)
+            if len(text) + len(piece) > size:
+                break
+            text += piece
+        yield text
 
 
 def _took(line: str, times: int) -> float:

@@ -45,5 +45,5 @@ def is_output(path: str, start: str) -> bool:
         return True
     if directory == start:
         return bool(_WHERE_STARTED.fullmatch(name))
-    is_result = any(each in path for each in _DIRECTORIES)
+    is_result = any(each in path.removeprefix(start) for each in _DIRECTORIES)
     return is_result and (name.endswith(_DATA) or bool(_SCRIPTS.fullmatch(name)))

@@ -26,7 +26,7 @@ _OPTIONS_THAT_RUN = lazy_pattern(
 """Options of `-o` that run a command line, which is in the second group after one in the first, or load code."""
 
 
-_MOST_INNER = 24
+_MOST_INNER = 12
 """How many parts of commands in options are looked at; further ones are known to run something."""
 
 

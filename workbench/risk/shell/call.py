@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
 """How often certain characters may occur in code within a command line; more would take too long to analyze."""
 
-_MOST_FLAGS = 1_000
+_MOST_FLAGS = 2_500
 _PYTHON = 4
 """As how many commands Python code counts."""
 

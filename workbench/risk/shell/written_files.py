@@ -346,7 +346,7 @@ _OUTSIDE: Final = lazy_pattern(
 _RUNS_ANY: Final = lazy_pattern(r"\b(?:system|popen)\s*\(\s*(?![\s\"'])[^)\s]")
 _LEAD: Final = lazy_pattern(
     r"\A[\s@+\-:!.\\%>$*&|/]*(?:(?:shell|system|sys|sh|run|exec|execute|entrypoint|cmd|script|command|local|spawn)\b[:=\s\[]*)?"
-    r"(?:[\w.-]+\s*[:=]\s+)?",
+    r"(?:[\w.-]+\s*[:=]\s*)?",
     re.IGNORECASE,
 )
 _ANYWHERE: Final = lazy_pattern(
