@@ -436,6 +436,17 @@ def test_result_that_a_command_or_one_of_its_files_names_binds(tmp_path, line, n
     assert executed(tmp_path, line) != before
 
 
+@pytest.mark.parametrize("parent", ["test-results", "htmlcov/x"])
+def test_project_below_a_directory_of_results_is_no_result(tmp_path, parent):
+    top = tmp_path / parent / "project"
+    top.mkdir(parents=True)
+    _project(top)
+    (top / "src/rules.json").write_text("one")
+    before = executed(top, "npm run build")
+    (top / "src/rules.json").write_text("two")
+    assert executed(top, "npm run build") != before
+
+
 @pytest.mark.parametrize("name", ["a.png", "src/b.png", "src/3/c.bin", "notes.md", "coverage.xml"])
 def test_new_data_does_not_make_an_approval_stale_beyond_the_limit_of_entries(tmp_path, monkeypatch, name):
     monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 1_150)

@@ -69,10 +69,8 @@ def rate_words_as_paths(call: Call) -> None:
 
 def stop_at_too_many(call: Call) -> None:
     """Raise TooMuch if there are more paths than are looked up, before any of them is."""
-    if (
-        len(call.words) > MOST_PATHS // 3
-        and next(islice(filter(None, _values(call)), MOST_PATHS, None), None) is not None
-    ):
+    values = filter(None, _values(call)) if len(call.words) > MOST_PATHS // 3 else ()
+    if next(islice(values, MOST_PATHS, None), None) is not None:
         raise TooMuch
 
 
