@@ -262,6 +262,7 @@ _STATUS: dict[str, frozenset[str]] = {
     "consul": words("members|info|version|catalog services|catalog nodes|validate", "|"),
     "vagrant": words("status|global-status|version|validate|port|box list|plugin list", "|"),
     "packer": words("version|validate|inspect|plugins installed", "|"),
+    "direnv": words("status|version", "|"),
     "virsh": words("list|dominfo|version|net-list|pool-list", "|"),
     "lxc": words("list|info|version", "|"),
     "incus": words("list|info|version", "|"),
@@ -297,7 +298,10 @@ def or_status(other: Rule) -> Rule:
 
 
 def _only_flags(arguments: list[str]) -> bool:
-    return all(text.startswith("-") or text.count("/") for text in arguments)
+    return all(text.startswith("-") or text.count("/") or _FILE.fullmatch(text) for text in arguments)
+
+
+_FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.(?:hcl|json|nomad)")
 
 
 def _ansible(call: Call) -> None:

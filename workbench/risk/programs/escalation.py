@@ -14,7 +14,7 @@ from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.code import rated_code
 from workbench.risk.paths import within
 from workbench.risk.programs.exposure import OPEN_PORT
-from workbench.risk.programs.rule import words
+from workbench.risk.programs.rule import own_words, words
 from workbench.risk.reason import FOR_GIT, RUNS_PACKAGE, RUNS_PROGRAM, RUNS_UNKNOWN_CODE, Reason, Trait, from_cell
 from workbench.risk.shell.call import Call
 from workbench.risk.shell.written_files import run_embedded
@@ -190,6 +190,7 @@ def raise_by_reach(call: Call, original: list[Word]) -> None:
         _SPECIAL[call.name](call, original)
     if call.name not in _RECOGNIZED:
         return
+    original = own_words(call.name, original)
     verb = next((word.text for word in _operands(original)), "")
     for row in _RECOGNIZED[call.name]:
         if not row.verbs or verb in row.verbs:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.go_toolchain import downloaded_release
-from workbench.risk.programs.rule import Rule, subcommands, words
+from workbench.risk.programs.rule import Rule, own_words, subcommands, words
 from workbench.risk.reason import (
     CHANGES_SOURCES,
     INSTALLS_ELSEWHERE,
@@ -113,7 +114,7 @@ def _cargo(call: Call) -> None:
 
 def _cargo_settings(call: Call) -> None:
     """Rate flags that change what cargo runs, or where it reads and writes."""
-    for flag, value in zip(call.words, call.words[1:], strict=False):
+    for flag, value in pairwise(own_words("cargo", call.words)):
         setting = value.text if flag.text == "--config" else flag.text.removeprefix("--config=")
         if flag.text.startswith("--config") and re.search(
             r"runner|rustc|linker|wrapper|credential|registr|\.toml", setting

@@ -98,6 +98,8 @@ _ASKED_SHORT = {
     "-V": words("python pypy ssh curl wget tmux psql mysql"),
     "-version": words("java javac"),
 }
+_REACH_OUT = {*isolation.RULES, *relays.RULES}
+"""Programs that are HIGH with any arguments but these."""
 _MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
 _PLAIN_NAME = lazy_pattern(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
 
@@ -196,6 +198,9 @@ def _asks(call: Call) -> bool:
     """Return whether the program is only asked for its version or help."""
     if len(call.words) != 1 or call.risk != "LOW" or call.words[0].text not in _ASKED_SHORT:
         return False
+    if call.name in _REACH_OUT and call.words[0].text.startswith("--") and not (call.piped or call.has_input):
+        call.raise_to("MEDIUM", "shows its version or help")
+        return True
     return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT[call.words[0].text]
 
 

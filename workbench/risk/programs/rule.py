@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import TypeAlias
 
 import msgspec
@@ -26,6 +27,18 @@ def named(spec: Spec, names: str) -> dict[str, Rule]:
 def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
     """Return rules for programs whose risk does not depend on their words."""
     return named(Spec(risk, reason, operands="text"), names)
+
+
+_PASS_ON = {"cargo": words("run r test t bench"), "dotnet": words("run")}
+"""Verbs with which programs pass all words after `--` on to a program of the project."""
+
+
+def own_words(program: str, original: list[Word]) -> list[Word]:
+    """Return the words without those that a program of the project gets."""
+    verb = next((word.text for word in original if not word.text.startswith(("-", "+"))), "")
+    if verb not in _PASS_ON.get(program, frozenset()):
+        return original
+    return list(takewhile(lambda word: word.text != "--", original))
 
 
 def flag_names(options: list[ParsedOption]) -> set[str]:

@@ -160,10 +160,12 @@ RULES: dict[str, Rule] = {
     "setarch": _setarch,
     "xvfb-run": wrapper("-n -w", writes="-e -f --error-file --auth-file", plain="-a --auto-servernum"),
     "caffeinate": wrapper("-t -w"),
-    "direnv": launcher(
-        "exec",
-        wrap(skip=1, risk="MEDIUM", reason=_BY_SETTINGS),
-        Spec("HIGH", Reason("runs when the directory is entered", Trait.RUNS), operands="text"),
+    "direnv": or_status(
+        launcher(
+            "exec",
+            wrap(skip=1, risk="MEDIUM", reason=_BY_SETTINGS),
+            Spec("HIGH", Reason("runs when the directory is entered", Trait.RUNS), operands="text"),
+        )
     ),
     "start-stop-daemon": wrapper(high="--start -S"),
     "flock": _flock,
