@@ -69,6 +69,17 @@ def test_first_request_uses_the_connection_opened_before_without_the_key(opener)
     assert "authorization" not in {name.lower() for name in opened.headers}
 
 
+def test_opening_sends_no_password_and_no_query_of_the_url():
+    with ModelServer([]) as server:
+        base = f"http://user:pass-word@{server.base_url.removeprefix('http://')}?token={KEY}"
+        with contextlib.closing(model_at(base)) as model:
+            open_early(model)
+            assert wait_until(is_over)
+        (opened,) = server.opened
+    assert opened.path == "/v1"
+    assert "authorization" not in {name.lower() for name in opened.headers}
+
+
 class OneThread(HTTPServer):
     """A server that serves one connection after the other, and keeps each until the client closes it."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.llm.conftest import KEY
 from workbench.llm.client import ProviderModel
-from workbench.llm.model import Cancel, ModelRequest, ModelResponse
+from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Patience
 
 HELLO = ModelRequest([{"role": "user", "content": "hello"}])
@@ -122,8 +122,9 @@ WHOLES = {
 }
 
 
-def ask(server: RawServer, name: str) -> ModelResponse:
-    model = ProviderModel(name, api_base=server.base, api_key=KEY, patience=Patience(idle=5, tries=1))
+def ask(server: RawServer, name: str, tries: int = 1) -> ModelResponse:
+    patience = Patience(idle=5, tries=tries, first_wait=0.01)
+    model = ProviderModel(name, api_base=server.base, api_key=KEY, patience=patience)
     with contextlib.closing(model):
         return model.respond(HELLO, lambda delta: None, Cancel())
 
@@ -142,3 +143,76 @@ def test_whole_response_is_read(what: str, name: str) -> None:
     with RawServer([WHOLES[what]]) as server:
         response = ask(server, name)
     assert (response.text, response.incomplete, response.finish_reason) == ("one zwölf 😀", False, "stop")
+
+
+BROKEN = {
+    "not the compression it names": [head(EVENTS, "content-encoding: gzip") + stream()],
+    "cut in its compression": [head(EVENTS, "content-encoding: gzip") + gzip.compress(stream())[:12]],
+    "cut in a chunk": [head(EVENTS, "transfer-encoding: chunked") + b"ff\r\ndata"],
+    "cut before the announced length": [head(EVENTS, "content-length: 99999") + b"data"],
+    "no HTTP": [b"SSH-2.0-OpenSSH_9.9\r\n"],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken_response_is_requested_again(what: str, model_name: str) -> None:
+    with RawServer([BROKEN[what], ODD["CRLF"]]) as server:
+        response = ask(server, model_name, tries=2)
+    assert (response.text, response.incomplete) == ("one zwölf 😀", False)
+    assert len(server.requests) == 2
+
+
+def test_redirects_in_a_circle_are_reported_once(model_name: str) -> None:
+    circle = [b"HTTP/1.1 307 Go\r\nlocation: /v1/chat/completions\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"]
+    with RawServer([circle] * 99) as server, pytest.raises(ModelError, match="not an OpenAI-compatible endpoint"):
+        ask(server, model_name, tries=3)
+    assert len(server.requests) < 30
+
+
+NO_URLS = (
+    *("127.0.0.1:9/v1", "localhost:9/v1", " http://localhost/v1", "http://localhost/v1\n", "http://exa mple/v1"),
+    *("http+unix://%2Ftmp%2Fx/v1", "unix:/tmp/x", "ftp://localhost/v1", "http:///v1", "http://", "http://[::1"),
+    *("http://localhost:99999/v1", "http://user:pass/word@localhost/v1"),
+)
+
+
+@pytest.mark.parametrize("base", NO_URLS)
+def test_url_of_no_server_is_an_error_of_the_settings(base: str, model_name: str) -> None:
+    statuses: list[Delta] = []
+    with (
+        contextlib.closing(ProviderModel(model_name, api_base=base, api_key=KEY)) as model,
+        pytest.raises(ModelError, match="is not the URL of a server") as error,
+    ):
+        model.respond(HELLO, statuses.append, Cancel())
+    assert (error.value.kind, error.value.fallback_reason, statuses) == ("address", "", [])
+    assert "word" not in str(error.value).partition(" is not ")[0]
+
+
+@pytest.mark.parametrize("name", ["openai/fake", "openai/gpt-4-fake"])
+@pytest.mark.parametrize(
+    ("form", "path"),
+    {
+        "{}/": "/v1/chat/completions",
+        "{}//": "/v1/chat/completions",
+        "{}#part": "/v1/chat/completions",
+        "{}?api-version=2": "/v1/chat/completions?api-version=2",
+        "{}/?a=1&b=x%20y#part": "/v1/chat/completions?a=1&b=x%20y",
+    }.items(),
+)
+def test_path_is_appended_before_the_query(form: str, path: str, name: str) -> None:
+    with RawServer([ODD["CRLF"]]) as server:
+        server.base = form.format(server.base)
+        ask(server, name)
+    (request,) = server.requests
+    assert request.split()[1].decode().replace("+", "%20") == path
+
+
+@pytest.mark.parametrize("name", ["openai/fake", "openai/gpt-4-fake"])
+def test_spaces_around_the_key_of_the_environment_are_not_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RawServer([ODD["CRLF"]]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base)
+        monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
+        with contextlib.closing(ProviderModel(name, patience=Patience(tries=1))) as model:
+            model.respond(HELLO, lambda delta: None, Cancel())
+    assert f"\r\nauthorization: bearer {KEY}\r\n" in server.requests[0].decode().lower()

@@ -6,15 +6,16 @@ An OpenAI-compatible server of the user's own is called directly (`compatible`),
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from workbench.llm.call import Answering, masked
 from workbench.llm.compatible import DirectRoute, own_server
+from workbench.llm.discovery import is_server_url
 from workbench.llm.errors import Fault, chain, fault_of, model_error
-from workbench.llm.exchange import Connections, Exchange, Silence
+from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
 from workbench.llm.litellm_route import LitellmRoute
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
@@ -61,7 +62,7 @@ class ProviderModel:
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
         """Start a request."""
-        return Exchange(lambda: self._route.stream(request), cancel, self._connections.shut)
+        return Exchange(lambda: self._stream(request), cancel, self._connections.shut)
 
     def fault(self, error: BaseException) -> Fault:
         """Classify an error of an exchange; the key is masked in its text."""
@@ -74,6 +75,12 @@ class ProviderModel:
     def error(self, fault: Fault) -> ModelError:
         """Return the error for the user."""
         return model_error(fault, self.name, None if fault.kind == "provider" else self._route.base)
+
+    def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
+        base = self._route.base
+        if base and not is_server_url(base):
+            raise Fault("address")
+        return self._route.stream(request)
 
     @property
     def longest_silence(self) -> float:

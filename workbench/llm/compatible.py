@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import re
 import threading
 from collections.abc import Generator, Iterator, Mapping
@@ -21,7 +20,7 @@ import msgspec
 
 import workbench
 from workbench.lazy_pattern import lazy_pattern
-from workbench.llm.discovery import usual_openai_base
+from workbench.llm.discovery import base_and_query, endpoint, usual_openai_base, usual_openai_key
 from workbench.llm.exchange import Chunk, Connections, NotAnEndpoint
 from workbench.llm.model import ModelRequest
 from workbench.llm.price_table import entry_of
@@ -98,10 +97,13 @@ class DirectRoute:
         self._opening.start()
 
     def _open(self) -> None:
-        # What is wrong with the server is reported by the first request, so nothing is reported here. The key is not
-        # sent, because the response does not matter.
+        # What is wrong with the server is reported by the first request, so nothing is reported here. No key, password
+        # or query is sent, because the response does not matter.
         with contextlib.suppress(Exception):
-            self._client.request("HEAD", self.base, headers=_AGENT, follow_redirects=False, timeout=_EARLY)
+            import httpx
+
+            url = httpx.URL(base_and_query(self.base)[0]).copy_with(userinfo=b"")
+            self._client.request("HEAD", url, headers=_AGENT, follow_redirects=False, timeout=_EARLY)
 
     @property
     def _client(self) -> Any:
@@ -126,9 +128,8 @@ def _posted(client: Any, base: str, key: str | None, body: Mapping[str, Any]) ->
 
     Without a key of the profile, the key in OPENAI_API_KEY is sent. Raises Rejected, and whatever httpx raises.
     """
-    request = client.build_request(
-        "POST", f"{base.rstrip('/')}/chat/completions", content=_encoded(body), headers=_headers(key)
-    )
+    url = endpoint(base, "chat/completions")
+    request = client.build_request("POST", url, content=_encoded(body), headers=_headers(key))
     response = client.send(request, stream=True)
     with contextlib.closing(response):
         if not response.is_success:
@@ -186,7 +187,7 @@ def _begun(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 def _headers(key: str | None) -> dict[str, str]:
     return {
-        "Authorization": f"Bearer {key or os.environ.get('OPENAI_API_KEY') or 'none'}",
+        "Authorization": f"Bearer {key or usual_openai_key() or 'none'}",
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         **_AGENT,

@@ -63,6 +63,29 @@ def is_own_domain(base_url: str, provider: str) -> bool:
     return provider in _HOSTS and takes_usual_key(base_url, provider)
 
 
+def is_server_url(base_url: str) -> bool:
+    """Return whether this is a URL with a host that HTTP requests can be sent to."""
+    try:
+        url = urlsplit(base_url)
+        # Reading the port raises ValueError for an invalid one.
+        has_host = bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
+    return has_host and url.scheme in ("http", "https") and not any(sign.isspace() for sign in base_url)
+
+
+def base_and_query(base_url: str) -> tuple[str, str]:
+    """Return a base URL without slashes at its end, query and fragment; and its query, such as `api-version=1`."""
+    base, _, query = base_url.partition("#")[0].partition("?")
+    return base.rstrip("/"), query
+
+
+def endpoint(base_url: str, path: str) -> str:
+    """Return the URL of this path below a base URL, with the query of the base URL."""
+    base, query = base_and_query(base_url)
+    return f"{base}/{path}?{query}" if query else f"{base}/{path}"
+
+
 def other_host(model: str, base_url: str | None) -> str:
     """Return the host and port of the model's server; empty if it is the provider's own."""
     provider = provider_of(model)
@@ -80,6 +103,11 @@ def other_host(model: str, base_url: str | None) -> str:
 def usual_openai_base() -> str | None:
     """Return the base URL that the environment sets for OpenAI, or None."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+
+
+def usual_openai_key() -> str | None:
+    """Return the key that the environment sets for OpenAI, or None."""
+    return os.environ.get("OPENAI_API_KEY", "").strip() or None
 
 
 def base_in_environment(provider: str, env: Mapping[str, str] = os.environ) -> str | None:

@@ -174,6 +174,7 @@ Kind: TypeAlias = Literal[
     "picture",
     "unknown",
     "provider",
+    "address",
     "alien",
     "redirected",
     "filtered",
@@ -209,11 +210,20 @@ _NAMED: dict[str, Kind] = {
     "RemoteProtocolError": "lost",
     "ReadError": "lost",
     "WriteError": "lost",
+    "CloseError": "lost",
+    "DecodingError": "lost",
     "BrokenStream": "lost",
+    "ProxyError": "unreachable",
+    "UnsupportedProtocol": "address",
+    "InvalidURL": "address",
+    "TooManyRedirects": "alien",
     "LeadsElsewhere": "redirected",
     "NotAnEndpoint": "alien",
     "Endless": "endless",
     "ModuleNotFoundError": "missing",
+    # A key with characters that no header may contain.
+    "LocalProtocolError": "other",
+    "UnicodeEncodeError": "other",
 }
 _BY_CLASS: dict[str, Kind] = {
     "ContextWindowExceededError": "context",
@@ -374,6 +384,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "quota": f"the account at {where} has no credit left{detail}",
         "busy": f"{where} is failing{code_words(fault.status)}{detail}: send the message again later",
         "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
+        "address": f"{where} is not the URL of a server: write http:// or https://, the host, and the path (often /v1)",
         "alien": f"{where} is not an OpenAI-compatible endpoint: check the URL (it often ends in /v1)",
         "redirected": f"{where} redirects the conversation to another URL{detail}: it was not sent there; if you "
         "trust that address, set it as `api_base`",
@@ -420,8 +431,10 @@ def public_url(api_base: str | None) -> str:
     try:
         parts = urlsplit(api_base)
         host = parts.netloc.rpartition("@")[2]
+        # This raises ValueError if it is the beginning of a password that contains a slash.
+        _ = parts.port
     except ValueError:
-        return first_line(api_base, 200)
+        return first_line(api_base.rpartition("@")[2], 200)
     return first_line(parts._replace(netloc=host, query="", fragment="").geturl(), 200)
 
 

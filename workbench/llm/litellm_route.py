@@ -10,11 +10,12 @@ import contextlib
 from collections.abc import Generator, Iterator
 from functools import cached_property
 from typing import Any
+from urllib.parse import parse_qsl
 
 from workbench.llm.call import UNREADABLE_CALLS, Ending, takes_cache_marks, with_cache_marks
 from workbench.llm.cohere import read_streams
 from workbench.llm.compatible import read_answer
-from workbench.llm.discovery import usual_openai_base
+from workbench.llm.discovery import base_and_query, usual_openai_base, usual_openai_key
 from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk, Connections
 from workbench.llm.litellm_setup import load_litellm
@@ -139,7 +140,15 @@ class LitellmRoute:
 
         timeout = self._target.patience.timeout
         client = self._connections.client(timeout)
-        return openai.OpenAI(api_key=self._key, base_url=self.base, http_client=client, max_retries=0, timeout=timeout)
+        base, query = base_and_query(self.base or "")
+        return openai.OpenAI(
+            api_key=self._key or usual_openai_key(),
+            base_url=base or None,
+            default_query=dict(parse_qsl(query)),
+            http_client=client,
+            max_retries=0,
+            timeout=timeout,
+        )
 
 
 def _finish_chunks(reason: str) -> Iterator[Chunk]:

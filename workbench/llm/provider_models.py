@@ -15,7 +15,7 @@ from datetime import date
 from functools import cache
 from typing import Any, Final
 
-from workbench.llm.discovery import KEYS, base_in_environment, is_own_domain, model_names_in
+from workbench.llm.discovery import KEYS, base_in_environment, endpoint, is_own_domain, model_names_in
 from workbench.llm.price_table import entries, entry_of
 from workbench.llm.pricing import prices_of, window_of
 
@@ -58,7 +58,7 @@ PROVIDERS: Final = {
 
 def provider_at(base_url: str) -> str:
     """Return the provider whose API is at this URL or below it, by litellm's name; empty for any other server."""
-    url = f"{base_url.rstrip('/')}/"
+    url = endpoint(base_url, "")
     return next((name for name, each in PROVIDERS.items() if each.base and url.startswith(_root_of(each.base))), "")
 
 
@@ -157,7 +157,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 def _live(provider: str, base: str, key: str, limit: float) -> ModelList:
     """Return the models that a server lists, with the status of its answer."""
     try:
-        request = urllib.request.Request(f"{base.rstrip('/')}/models", headers=_headers(provider, key))
+        request = urllib.request.Request(endpoint(base, "models"), headers=_headers(provider, key))
         with urllib.request.build_opener(_NoRedirect).open(request, timeout=limit) as answer:
             body = json.loads(answer.read(_MOST_BYTES))
             names = model_names_in(body, _MOST_MODELS)

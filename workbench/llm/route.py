@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from workbench.config.settings import Profile
-from workbench.llm.discovery import takes_usual_key
+from workbench.llm.discovery import takes_usual_key, usual_openai_key
 from workbench.llm.exchange import Chunk
 from workbench.llm.model import ModelRequest
 from workbench.llm.retry import Patience
@@ -82,7 +81,7 @@ class Target:
             return self.api_key
         if self.api_base:
             return None if takes_usual_key(self.api_base, provider) else "none"
-        is_elsewhere = provider == "openai" and base and not os.environ.get("OPENAI_API_KEY")
+        is_elsewhere = provider == "openai" and base and not usual_openai_key()
         return "none" if is_elsewhere else None
 
 
