@@ -1,6 +1,8 @@
 """Joining the pieces of an answer, in the forms that servers really send."""
 
-from workbench.llm.stream import Joiner
+import pytest
+
+from workbench.llm.stream import Joiner, read_usage
 
 
 def joined(*deltas: dict[str, object]) -> Joiner:
@@ -48,3 +50,16 @@ def test_arguments_of_20_mb_are_not_stored_completely():
     pieces = [piece("think" if number == 0 else None, "x" * 1_000_000, index=0) for number in range(20)]
     (call,) = joined(*pieces).calls
     assert 2_000_000 < len(call.arguments) < 4_000_000
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens_details": {"cached_tokens": 7}},
+        {"prompt_tokens_details": None, "prompt_cache_hit_tokens": 7},
+        {"prompt_tokens_details": {"cached_tokens": None}, "cached_tokens": 7},
+    ],
+    ids=["OpenAI", "DeepSeek", "Moonshot"],
+)
+def test_cached_tokens_are_read_in_each_form(usage):
+    assert read_usage({"prompt_tokens": 9, **usage}).cached == 7

@@ -190,10 +190,13 @@ def joined(parts: list[str]) -> str:
 def read_usage(usage: dict[str, Any]) -> ModelUsage:
     """Return the token counts of OpenAI's usage object; missing or negative ones become None."""
     prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+    details = prompt if isinstance(prompt, dict) else {}
+    # OpenAI's and most others'; DeepSeek's; Moonshot's.
+    cached = (details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens"))
     return ModelUsage(
         input=_count(usage.get("prompt_tokens")),
         output=_count(usage.get("completion_tokens")),
-        cached=_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None,
+        cached=next(filter(is_count, cached), None),
         written=_count(usage.get("cache_creation_input_tokens")),
         reasoning=_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
     )
