@@ -42,10 +42,11 @@ def ask(
     total: int = 1,
     waiting: Sequence[ActionItem] = (),
     changed: Sequence[str] = (),
+    workspace: str = "",
 ) -> tuple[ScreenApp, Clock]:
     clock = Clock()
     screen = ApprovalScreen(
-        Asked(action, position, total, waiting=waiting),
+        Asked(action, position, total, waiting=waiting, workspace=workspace),
         changed=changed,
         clock=clock,
         type_in_prompt=lambda text: app.typed.append(text),

@@ -54,6 +54,18 @@ async def test_question_shows_what_runs_why_and_where() -> None:
         assert "▲ HIGH" in title
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+async def test_question_names_the_working_directory_only_outside_the_workspace(
+    size: tuple[int, int], is_elsewhere: bool
+) -> None:
+    action = command()
+    app, _ = ask(action, workspace="/elsewhere" if is_elsewhere else action.working_dir)
+    async with app.run_test(size=size) as pilot:
+        await visible_now(pilot, app)
+        assert (f"in {action.working_dir}" in painted_part(app, "#why")) == is_elsewhere
+
+
 async def test_keys_typed_while_the_question_opens_answer_nothing() -> None:
     app, clock = ask(command())
     async with app.run_test() as pilot:

@@ -2,12 +2,14 @@ import threading
 
 import pytest
 from textual import events
+from textual.message import Message
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from workbench.config.modes import MODES
 from workbench.session.mentions import mentioned
 from workbench.tui.widgets.composer import Composer
+from workbench.tui.widgets.key_hints import KeyHints
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.view.prompt.completion import CompletionRequest, best, match_offsets, mention_of, request_at
@@ -122,6 +124,48 @@ async def test_slash_lists_commands_and_enter_runs_the_selected_one():
         await pilot.press("tab", "enter")
         await wait_until(pilot, lambda: len(client.commands) == 3)
         assert client.commands[1:] == [("compact", "undo"), ("compact", "undo")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "written", "label"),
+    [
+        ("/hel", "/help", "Run"),
+        ("/setti", "/settings ", "Run"),
+        ("/sear", "/search ", "Run"),
+        ("/cop", "/copy ", "Run"),
+        ("/expo", "/export ", "Run"),
+        ("/ini", "/init ", "Run"),
+        ("/mod", "/mode ", "Complete and continue"),
+        ("/them", "/theme ", "Complete and continue"),
+    ],
+)
+async def test_chosen_command_runs_unless_a_list_of_arguments_comes_next(
+    typed: str, written: str, label: str, monkeypatch: pytest.MonkeyPatch
+):
+    app = workbench_app(FakeClient())
+    async with app.run_test(size=(120, 40)) as pilot:
+        prompt = app.screen.query_one(Prompt)
+        sent: list[str] = []
+        post = prompt.post_message
+
+        def record(message: Message) -> bool:
+            if isinstance(message, Prompt.Submitted):
+                sent.append(message.text)
+                return True
+            return post(message)
+
+        monkeypatch.setattr(prompt, "post_message", record)
+        await pilot.press(*typed)
+        assert await wait_until(pilot, lambda: labels(app))
+        assert await wait_until(pilot, lambda: f"Enter {label}" in str(app.screen.query_one(KeyHints).render()))
+        await pilot.press("tab")
+        assert prompt.text == written
+        prompt.load_text("")
+        await pilot.press(*typed)
+        assert await wait_until(pilot, lambda: labels(app))
+        await pilot.press("enter")
+        assert await wait_until(pilot, lambda: sent or prompt.text == written)
+        assert sent == ([written.strip()] if label == "Run" else [])
 
 
 async def test_argument_is_chosen_from_its_list():

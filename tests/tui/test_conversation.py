@@ -54,7 +54,7 @@ def test_edit_shows_what_it_changed():
     assert [line[4] for line in lines[1:]] == ["−", "+", "+"]
 
 
-def test_large_edit_says_that_there_is_more():
+def test_large_edit_shows_how_many_changed_lines_are_left():
     script = Script().start()
     delta = ev.FileDelta(path="/x", before=None, after="line\n" * 5_000)
     script.run("str_replace_editor", command="create", path="/x", _files=(delta,))
@@ -62,7 +62,7 @@ def test_large_edit_says_that_there_is_more():
     lines = lines_of(script.state().actions["a1"])
 
     assert len(lines) < 12
-    assert lines[-1].endswith("⏎")
+    assert lines[-1].endswith(f" {5_000 - (len(lines) - 2)} ⏎")
 
 
 def test_waiting_and_rejected_actions_are_labeled():

@@ -184,6 +184,23 @@ FILES = (
 )
 
 
+@pytest.mark.parametrize("removed", [1, 12, 345])
+async def test_counts_in_the_list_of_files_are_aligned(removed: int) -> None:
+    changed = FileState("/w/d.py", "old\n" * removed + "same\n", "new\nsame\n")
+    app = viewer(*FILES, changed, chosen="/w/b.md")
+    async with app.run_test(size=(120, 40)) as pilot:
+        file_list = app.pushed.query_one(FileList)
+        await until(pilot, lambda: f"−{removed}" in painted(file_list), "the counts")
+        rows = painted(file_list).splitlines()[:4]
+        assert len({row.index("+1") for row in rows if "+1" in row}) == 1
+        ends = {
+            row.index(count) + len(count)
+            for row, count in zip(rows, ("−1", "", "−1", f"−{removed}"), strict=True)
+            if count
+        }
+        assert len(ends) == 1
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_viewer_steps_through_files_and_closes(size: tuple[int, int]) -> None:
     app = viewer(*FILES, chosen="/w/b.md")

@@ -36,7 +36,7 @@ def test_each_tool_is_below_its_origin_with_its_state_in_this_session():
     assert signs["late"] == ("○", "from the next session on")
     assert signs["rare"] == ("◌", "shown to the model when find_tools finds it")
     assert signs["issues_close"][0] == "●"
-    assert [row.kind for row in rows] == ["reads", "", "", "", "can delete files"]
+    assert [row.kind for row in rows] == ["read-only", "", "", "", "can delete files"]
     for row in rows:
         line = "".join(piece.text for piece in tool_line(row, 70))
         assert line_width(tool_line(row, 70)) <= 70

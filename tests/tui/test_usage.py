@@ -67,7 +67,7 @@ def test_session_page_shows_models_messages_context_and_limit():
     keep_spent()
     state = fold(spent().user("And now the tests").events)
     shown = page("session", state, max_cost=2)
-    assert "$0.40    200k in (75% cached) · 3k out · 5 calls · 60 s" in shown
+    assert "$0.40    200k in (75% cached) · 3k out · 5 calls · 60s" in shown
     assert "limit of a run $2.00" in shown
     assert "50k of 200k" in shown
     assert "25%  compacts at 80%" in shown
@@ -131,7 +131,7 @@ def test_numbers_are_short():
         "999k",
         "1.0M",
     ]
-    assert [minutes(each) for each in (0.4, 99, 100, 5_900, 7_200)] == ["0 s", "99 s", "2 min", "98 min", "2.0 h"]
+    assert [minutes(each) for each in (0.4, 99, 100, 5_900, 7_200)] == ["0s", "99s", "2 min", "98 min", "2.0 h"]
     assert [percent(1, 3), percent(0, 0)] == ["33%", "0%"]
 
 

@@ -20,7 +20,7 @@ from workbench.view.wrapping import Line, Piece, pad
 
 BUILT_IN: Final = "built-in"
 _NAME, _KIND = 28, 17
-_KINDS: Final = {"reads": "ok", "changes": "waiting", "can delete files": "failed"}
+_KINDS: Final = {"read-only": "ok", "changes": "waiting", "can delete files": "failed"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ToolRow:
         if not self.hints:
             return ""
         if self.hints.get("readOnlyHint"):
-            return "reads"
+            return "read-only"
         return "can delete files" if self.hints.get("destructiveHint") else "changes"
 
 
@@ -106,7 +106,7 @@ def tool_line(row: ToolRow, width: int) -> Line:
 def about_tool(row: ToolRow) -> list[Line]:
     """Return everything known about a tool: its source, why it is on, its state, hints, description and arguments."""
     _, state, _ = row.standing
-    facts = [f"from {row.source}" if row.source else row.origin, row.why, state, *_hints(row.hints)]
+    facts = [f"from {row.source}" if row.source else row.origin, row.why, state, row.kind, *_hints(row.hints)]
     lines = [
         [Piece(visible(row.name, lines=False), "heading")],
         [Piece(visible(" · ".join(filter(None, facts)), lines=False), "dim")],
@@ -131,14 +131,6 @@ def _standing(listed: Mapping[str, Any], session: Collection[str], on_request: C
 
 
 def _hints(hints: Mapping[str, Any]) -> Iterator[str]:
-    if hints:
-        yield (
-            "read-only"
-            if hints.get("readOnlyHint")
-            else "can delete files"
-            if hints.get("destructiveHint")
-            else "changes"
-        )
     if hints.get("idempotentHint"):
         yield "idempotent"
     if hints.get("openWorldHint"):

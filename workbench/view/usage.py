@@ -242,7 +242,7 @@ def tokens(count: int) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """Return a duration in short form: `40 s`, `12 min`, `3.5 h`."""
+    """Return a duration in short form: `40s`, `12 min`, `3.5 h`."""
     if seconds < 100:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.0f}s"
     return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3_600:.1f} h"

@@ -236,10 +236,10 @@ def _tools(entry: PinnedServer) -> Iterator[Content]:
     """Yield a line for each usable tool, and one each for the prompts and the resources."""
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
-        reads = hints.get("readOnlyHint") and name in entry.approved
-        kind = "reads" if reads else "destroys" if hints.get("destructiveHint") else "asked"
+        is_read_only = hints.get("readOnlyHint") and name in entry.approved
+        kind = "read-only" if is_read_only else "destructive" if hints.get("destructiveHint") else "asked"
         words = first_line(str(tool.get("description") or ""), 60)
-        yield Content.assemble((f"{visible(name, lines=False):<26}", "bold"), (f" {kind:<9}", "$dim"), f" {words}")
+        yield Content.assemble((f"{visible(name, lines=False):<26}", "bold"), (f" {kind:<11}", "$dim"), f" {words}")
     for kind, each in (("prompt", entry.prompts), ("resource", entry.resources)):
         names = ", ".join(visible(str(one.get("name", "")), lines=False) for one in each[:12])
         if names:

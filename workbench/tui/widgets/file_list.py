@@ -14,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from workbench.tui.widgets.strips import css_beside
+from workbench.view.formatting.actions import REMOVED_CELLS
 from workbench.view.wrapping import clip, pad
 
 
@@ -51,10 +52,11 @@ class FileList(ScrollView, can_focus=False):
         self._row = row
         self._count = 0
         self._chosen = 0
+        self._removed_cells = REMOVED_CELLS
 
     def show(self, count: int) -> None:
         """Show this many files, and read their rows again."""
-        self._count = count
+        self._count, self._removed_cells = count, REMOVED_CELLS
         self.virtual_size = Size(1, count)
         self.refresh(layout=True)
 
@@ -75,7 +77,7 @@ class FileList(ScrollView, can_focus=False):
         if index == self._chosen:
             base += self.get_component_rich_style("file--chosen", partial=True)
         added = f" +{row.added}" if row.added > 0 or not row.removed else ""
-        removed = f" −{row.removed} " if row.removed > 0 else " "
+        removed = f" {self._removed(row)} "
         space = max(4, width - 5 - len(added) - len(removed))
         path = row.path if len(row.path) <= space else "…" + row.path[-(space - 1) :]
         sign = self.get_component_rich_style("file--sign", partial=True)
@@ -89,6 +91,14 @@ class FileList(ScrollView, can_focus=False):
             Segment("✓" if row.is_reviewed else " ", base + sign),
         ]
         return Strip(segments).adjust_cell_length(self.size.width, base)
+
+    def _removed(self, row: FileRow) -> str:
+        """Return the count of removed lines, as wide as the widest one painted so far: counting all would be slow."""
+        text = f"−{row.removed}" if row.removed > 0 else ""
+        if len(text) > self._removed_cells:
+            self._removed_cells = len(text)
+            self.refresh()
+        return text.rjust(self._removed_cells)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the file under the mouse."""

@@ -48,8 +48,8 @@ class KeyHints(Widget):
         return line if line.cell_length <= self.size.width else Content("")
 
 
-def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
-    """Return the active keys, including the user's own."""
+def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool, send_label: str) -> list[Hint]:
+    """Return the active keys, including the user's own; `send_label` is for the send key while the list is open."""
     keys = bound_keys(screen)
     if screen.app.screen is not screen:  # behind a question or a page only the help keeps its key
         return [(keys["help"], "Help")] if "help" in keys else []
@@ -58,7 +58,7 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
             ("↑↓", "Choose"),
             (keys["take"], "Accept"),
             (keys["close-list"], "Close"),
-            (keys["send"], "Complete and continue"),
+            (keys["send"], send_label),
         ]
     names = _in_prompt(state) if in_prompt else _in_panel(screen)
     return [(keys[name], words) for name, words in [*names, *_LAST] if name in keys]

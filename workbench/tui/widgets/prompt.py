@@ -118,10 +118,22 @@ class Prompt(TextArea):
         """Replace a range with text and put the cursor after it, as typing does."""
         self.replace(text, start, end, maintain_selection_offset=False)
 
+    @property
+    def send_label(self) -> str:
+        """What the send key does while the completion list is open."""
+        choice, request = self.completer.chosen, self.completer.request
+        if choice is not None and not choice.runs and not _is_typed(choice, self):
+            return "Complete and continue"
+        return "Run" if request is not None and request.kind in ("command", "argument") else "Send"
+
     def action_submit(self) -> None:
         """Insert the row chosen in the list; without one, or if it runs a command, send the text if it is not blank."""
         choice = self.completer.chosen
-        if choice is not None and not _is_typed(choice, self) and not self._insert_choice(choice).runs:
+        if (
+            choice is not None
+            and not _is_typed(choice, self)
+            and not self._insert_choice(choice, is_sent=choice.runs).runs
+        ):
             return
         written, text, is_foreign = self.text, self.pastes.expand(self.text), self.is_foreign
         if text.strip():
@@ -247,14 +259,14 @@ class Prompt(TextArea):
         """Update the list for the new position of the cursor."""
         self.update_suggestion()
 
-    def _insert_choice(self, choice: CompletionRow) -> CompletionRow:
+    def _insert_choice(self, choice: CompletionRow, *, is_sent: bool = False) -> CompletionRow:
         completion, (row, column) = self.completer.request, self.cursor_location
         self.completer.forget()
         if completion is None or completion.kind == "history":
             self.is_foreign = False
             self._replace_all(choice.insert)
         else:
-            self.type_over((row, completion.start), (row, column), _with_space(choice))
+            self.type_over((row, completion.start), (row, column), choice.insert if is_sent else _with_space(choice))
         return choice
 
     def _recall(self, step: int) -> bool:
@@ -281,8 +293,9 @@ def _is_typed(choice: CompletionRow, prompt: Prompt) -> bool:
 
 
 def _with_space(choice: CompletionRow) -> str:
-    """Return the text to insert, with a space after it unless the user will continue right there."""
-    return choice.insert if choice.runs or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
+    """Return the text to insert, with a space after it unless nothing may follow or the user will continue right there."""
+    is_whole = choice.runs and not choice.may_continue
+    return choice.insert if is_whole or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
 
 
 def _can_read_images() -> bool:

@@ -300,8 +300,9 @@ class QuestionBox(DockedPanel):
 
     def _why_rows(self, width: int) -> list[Line]:
         directory, workspace = self._action.working_dir, self._asked.workspace
-        is_named = directory != workspace or self.app.size.height > LOW
-        return reason_lines(self._action, self._asked.mode, width, directory=directory if is_named else "")
+        return reason_lines(
+            self._action, self._asked.mode, width, directory=directory if directory != workspace else ""
+        )
 
     def _what_rows(self, width: int) -> list[Line]:
         news = styled_rows([StyledLine(line, "command") for line in self._asked.news.splitlines()], width)

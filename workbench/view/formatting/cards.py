@@ -27,7 +27,7 @@ from workbench.view.formatting.actions import (
 )
 from workbench.view.read_groups import group_of, is_folded
 from workbench.view.state import ActionItem
-from workbench.view.wrapping import Line, Piece, clip, pad, spread, trim_common
+from workbench.view.wrapping import Line, Piece, clip, count_lines, pad, spread, trim_common
 
 _EXACT_UP_TO = 1_000_000
 
@@ -148,8 +148,14 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
                 [Piece(pad(f"{sign} {_one(text)}", width - 4), "diff-added" if sign == "+" else "diff-removed")]
             )
         if len(lines) > DIFF_LINES:
-            return _bars([*lines[: DIFF_LINES - 1], spread([Piece("…", "dim")], [Piece("⏎", "dim")], width - 4)], item)
+            shown = lines[: DIFF_LINES - 1]
+            more = max(1, _changed_line_count(item) - len(shown))
+            return _bars([*shown, spread([Piece("…", "dim")], [Piece(f"{more} ⏎", "dim")], width - 4)], item)
     return _bars(lines, item)
+
+
+def _changed_line_count(item: ActionItem) -> int:
+    return sum(sum(count_lines(delta.before, delta.after)) for delta in item.files or item.preview)
 
 
 def _rendered(text: str, item: ActionItem, width: int) -> list[Line]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ from workbench.view.formatting.approval import (
     on_one_line,
     what_runs,
 )
+from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad, row_starts, wrapped
 
@@ -95,7 +97,7 @@ def reason_lines(action: ActionItem, mode: str, width: int, *, directory: str = 
     flow = [*_quote(action), [Piece("asked because: ", "dim"), Piece(first), Piece(f" ({label})", "dim")]]
     lines = [[Piece(on_one_line(f"Asked for {who_asks(action.agent)}."), "bold")]] if action.agent else []
     if directory:
-        flow.append([Piece("in ", "dim"), Piece(on_one_line(visible_path(directory)), "dim")])
+        flow.append([Piece("in ", "dim"), Piece(on_one_line(visible_path(from_home(Path(directory)))), "dim")])
     lines += _flowing(flow, width)
     for reason in others[1:]:
         lines += [[Piece(f"{'  ' if at else '· '}{row}")] for at, row in enumerate(wrapped(reason, max(8, width - 2)))]

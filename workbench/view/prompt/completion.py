@@ -174,12 +174,15 @@ class Arguments(Struct, frozen=True):
 
 
 class CompletionRow(Struct, frozen=True):
-    """One row of the list: its label, its description, and the text it inserts; `runs` if that can be sent at once."""
+    """One row of the list: its label, its description, and the text it inserts; `runs` if that can be sent at once,
+    `may_continue` if an argument may follow it all the same.
+    """
 
     label: str
     words: str
     insert: str
     runs: bool = False
+    may_continue: bool = False
 
 
 class Completer:
@@ -299,7 +302,7 @@ class Completer:
         names = [command.name for command in COMMANDS]
         prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
         custom = {each.name: each for each in self._commands.listed if each.name not in names}
-        rows = {name: _command(name) for name in names}
+        rows = {name: _command(name, is_listed=name in self._arguments) for name in names}
         rows |= {name: _custom(custom[name]) for name in custom}
         rows |= {name: _prompt(name, prompts[name]) for name in prompts}
         return [rows[name] for name in _named(request.query, rows)]
@@ -326,10 +329,14 @@ def _is_free(request: CompletionRequest) -> bool:
     return command is not None and not command.only_listed
 
 
-def _command(name: str) -> CompletionRow:
+def _command(name: str, *, is_listed: bool) -> CompletionRow:
+    """Return the row of a command. It runs at once, as no command needs its argument, unless the arguments are listed
+    (`is_listed`), because then the list of them comes next.
+    """
     command = command_named(name)
     assert command is not None
-    return CompletionRow(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
+    label = f"/{name} {command.argument}".rstrip()
+    return CompletionRow(label, command.words, f"/{name}", runs=not is_listed, may_continue=bool(command.argument))
 
 
 def _custom(command: CommandFile) -> CompletionRow:

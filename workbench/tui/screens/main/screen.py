@@ -120,7 +120,8 @@ class MainScreen(LowLatencyScreen):
         if not self.composer.query(Prompt):
             return  # not mounted yet, or removed already
         show_engine_lost(self.app, self.state)
-        self._hints.show(hints_now(self, self.state, self.query_one(Prompt).has_focus))
+        prompt = self.query_one(Prompt)
+        self._hints.show(hints_now(self, self.state, prompt.has_focus, prompt.send_label))
         self._activity.show()
         self.submitter.show_waiting()
 
