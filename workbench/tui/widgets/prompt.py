@@ -293,7 +293,7 @@ def _is_typed(choice: CompletionRow, prompt: Prompt) -> bool:
 
 
 def _with_space(choice: CompletionRow) -> str:
-    """Return the text to insert, with a space after it unless nothing may follow or the user will continue right there."""
+    """Return the text to insert, with a space after it unless nothing may follow or the text continues right there."""
     is_whole = choice.runs and not choice.may_continue
     return choice.insert if is_whole or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
 
