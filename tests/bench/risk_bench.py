@@ -16,7 +16,7 @@ from tests.bench.measure import Measure
 from workbench.risk.cells import assess_cell
 from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
-from workbench.risk.executed import executed_files
+from workbench.risk.executed_files import executed_files
 from workbench.risk.paths import PathContext
 
 _CASES = Path(__file__).parent.parent / "risk/data/risk.jsonl"

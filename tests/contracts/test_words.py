@@ -62,7 +62,7 @@ DOMAIN = {
     "workbench/llm/scripted/model.py": ({"person"}, "reads notes of recorded conversations"),
     "workbench/llm/text_tools/descriptions.py": ({"begin"}, "the marks of a format"),
     "workbench/risk/actions.py": ({"folder"}, "names of arguments of other tools"),
-    "workbench/risk/executed/programs.py": ({"profile", "wishes"}, "names of programs"),
+    "workbench/risk/executed_files/programs.py": ({"profile", "wishes"}, "names of programs"),
     "workbench/risk/home_files.py": ({"profile"}, "names of files"),
     "workbench/risk/protected_names.py": ({"profile"}, "names of files"),
     "workbench/risk/programs/interpreters.py": ({"profile", "wishes"}, "names of programs"),

@@ -11,10 +11,10 @@ import pytest
 from workbench.risk import RatingContext, assess, executed_by
 from workbench.risk.assessment import NOT_COMPARED
 from workbench.risk.commands import assess_command
-from workbench.risk.executed import executed_files, project_files
-from workbench.risk.executed.directories import files_under
-from workbench.risk.executed.finder import MOST_FILES
-from workbench.risk.executed.source import LARGEST, source_of
+from workbench.risk.executed_files import executed_files, project_files
+from workbench.risk.executed_files.directories import files_under
+from workbench.risk.executed_files.finder import MOST_FILES
+from workbench.risk.executed_files.source import LARGEST, source_of
 from workbench.risk.paths import PathContext
 from workbench.tools import IPythonTool, PythonExecuteTool
 

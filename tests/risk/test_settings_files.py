@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.risk.commands import assess_command
-from workbench.risk.executed import executed_files
+from workbench.risk.executed_files import executed_files
 from workbench.risk.paths import PathContext
 
 NAMED_IN_HOME = [

@@ -10,7 +10,7 @@ import pytest
 from tests.rules.offered import narrowest
 from workbench.risk.assessment import NOT_COMPARED
 from workbench.risk.commands import assess_command
-from workbench.risk.executed import executed_files, lookup
+from workbench.risk.executed_files import executed_files, lookup
 from workbench.risk.paths import PathContext
 from workbench.risk.reason import Trait
 from workbench.rules.subject import subject_of

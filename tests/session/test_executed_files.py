@@ -10,7 +10,7 @@ import pytest
 
 from tests.session.fake_agent import Harness, calls, says
 from workbench.protocol.events import ActionStarted
-from workbench.risk.executed import project_files
+from workbench.risk.executed_files import project_files
 from workbench.tools import BashTool
 
 ECHO = "#!/bin/sh\necho good >> ran\n"

@@ -96,7 +96,7 @@ def executed_by(
     code = [each.code for each in effects if isinstance(each, RunsPython)]
     if not lines and not code:
         return {}
-    from workbench.risk.executed import executed_files
+    from workbench.risk.executed_files import executed_files
 
     text, source = "\n".join(lines), "\n".join(code)
     return executed_files(rated.parts, context.workspace, context.starts_in, text=text, code=source, pending=pending)
@@ -110,7 +110,7 @@ def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, 
     nothing.
     """
     from workbench.risk.commands import assess_command
-    from workbench.risk.executed import files_started
+    from workbench.risk.executed_files import files_started
 
     line = " ".join((*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(argv)))
     base = directory or os.devnull

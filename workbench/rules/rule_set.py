@@ -13,7 +13,7 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import Part
-from workbench.risk.executed.scripts import Script, scripts_run
+from workbench.risk.executed_files.scripts import Script, scripts_run
 from workbench.risk.paths import PathContext, words
 from workbench.rules.indirect_paths import base_of, linked_by, reaches, takes_in
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from workbench.risk.assessment import NOT_COMPARED, Part
-from workbench.risk.executed.action_files import finder_of
-from workbench.risk.executed.project_files import REST
+from workbench.risk.executed_files.action_files import finder_of
+from workbench.risk.executed_files.project_files import REST
 
 
 def files_started(parts: Sequence[Part], directory: str, argv: Sequence[str], *, text: str) -> dict[str, str]:

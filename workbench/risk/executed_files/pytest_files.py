@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.executed.finder import Finder
-from workbench.risk.executed.lookup import Bases
-from workbench.risk.executed.programs import LOOKED_FOR
-from workbench.risk.executed.unknown_names import has_unknown
+from workbench.risk.executed_files.finder import Finder
+from workbench.risk.executed_files.lookup import Bases
+from workbench.risk.executed_files.programs import LOOKED_FOR
+from workbench.risk.executed_files.unknown_names import has_unknown
 from workbench.risk.paths import within
 from workbench.risk.word import UNKNOWN
 

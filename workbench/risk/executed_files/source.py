@@ -17,8 +17,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.files.stat_keys import has_settled
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.executed.control_files import inputs_named
-from workbench.risk.executed.python_settings import code_in, directories_named, plugins_named
+from workbench.risk.executed_files.control_files import inputs_named
+from workbench.risk.executed_files.python_settings import code_in, directories_named, plugins_named
 from workbench.risk.paths import words
 
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]

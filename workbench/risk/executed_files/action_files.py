@@ -9,12 +9,12 @@ from typing import Final
 from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import NOT_COMPARED, Part
-from workbench.risk.executed import programs as table
-from workbench.risk.executed.commands import command, plain_name, working_directories
-from workbench.risk.executed.control_files import inputs_named, is_steered
-from workbench.risk.executed.finder import Finder
-from workbench.risk.executed.lookup import Bases
-from workbench.risk.executed.project_files import (
+from workbench.risk.executed_files import programs as table
+from workbench.risk.executed_files.commands import command, plain_name, working_directories
+from workbench.risk.executed_files.control_files import inputs_named, is_steered
+from workbench.risk.executed_files.finder import Finder
+from workbench.risk.executed_files.lookup import Bases
+from workbench.risk.executed_files.project_files import (
     TREE_PROGRAMS,
     add_class_path,
     add_directory,
@@ -22,9 +22,9 @@ from workbench.risk.executed.project_files import (
     add_named,
     add_nearby,
 )
-from workbench.risk.executed.source import paths_named
-from workbench.risk.executed.unknown_names import has_unknown, values_in
-from workbench.risk.executed.variables import (
+from workbench.risk.executed_files.source import paths_named
+from workbench.risk.executed_files.unknown_names import has_unknown, values_in
+from workbench.risk.executed_files.variables import (
     as_mounted,
     git_directories,
     home_directories,

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.executed.directories import files_under
-from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
-from workbench.risk.executed.installed_packages import node_package, programs_of, settings_of
-from workbench.risk.executed.lookup import SYSTEM, VARIABLE_DIRECTORY, Bases
-from workbench.risk.executed.output_files import is_output
-from workbench.risk.executed.source import CODE_ENDINGS, commands_in, paths_named, state_of
+from workbench.risk.executed_files.directories import files_under
+from workbench.risk.executed_files.finder import LOADED_ENDINGS, Finder
+from workbench.risk.executed_files.installed_packages import node_package, programs_of, settings_of
+from workbench.risk.executed_files.lookup import SYSTEM, VARIABLE_DIRECTORY, Bases
+from workbench.risk.executed_files.output_files import is_output
+from workbench.risk.executed_files.source import CODE_ENDINGS, commands_in, paths_named, state_of
 from workbench.risk.paths import within, words
 
 _MOST_TREE_ENTRIES: Final = 20_000

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.executed.source import Kind
+from workbench.risk.executed_files.source import Kind
 from workbench.risk.paths import words
 
 _SHELLS: Final = words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash bats")

@@ -10,7 +10,7 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.assessment import ENTRY
-from workbench.risk.executed.source import CODE_ENDINGS, Kind
+from workbench.risk.executed_files.source import CODE_ENDINGS, Kind
 from workbench.risk.word import UNKNOWN
 
 _MOST_VALUES: Final = 40

@@ -9,11 +9,11 @@ from typing import Final
 
 from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.executed import programs as table
-from workbench.risk.executed.control_files import inputs_named, lists_named
-from workbench.risk.executed.finder import LOADED_ENDINGS, Finder
-from workbench.risk.executed.lookup import Bases
-from workbench.risk.executed.project_files import (
+from workbench.risk.executed_files import programs as table
+from workbench.risk.executed_files.control_files import inputs_named, lists_named
+from workbench.risk.executed_files.finder import LOADED_ENDINGS, Finder
+from workbench.risk.executed_files.lookup import Bases
+from workbench.risk.executed_files.project_files import (
     add_awk_libraries,
     add_class_path,
     add_directory,
@@ -28,11 +28,11 @@ from workbench.risk.executed.project_files import (
     scripts_of,
     submodules,
 )
-from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
-from workbench.risk.executed.recipes import targets_of
-from workbench.risk.executed.settings_files import add_settings, add_user_settings
-from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
-from workbench.risk.executed.unknown_names import has_unknown, is_open
+from workbench.risk.executed_files.pytest_files import add_plugins, add_tests, upwards
+from workbench.risk.executed_files.recipes import targets_of
+from workbench.risk.executed_files.settings_files import add_settings, add_user_settings
+from workbench.risk.executed_files.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
+from workbench.risk.executed_files.unknown_names import has_unknown, is_open
 from workbench.risk.paths import within
 
 _DEEPEST: Final = 6

@@ -11,11 +11,11 @@ from typing import Final
 from workbench.files.root_directory import real_path
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk import home_files
-from workbench.risk.executed.finder import Finder
-from workbench.risk.executed.lookup import Bases
-from workbench.risk.executed.output_files import is_output
-from workbench.risk.executed.project_files import DATA_ENDINGS, add_directory, start_of
-from workbench.risk.executed.source import paths_named
+from workbench.risk.executed_files.finder import Finder
+from workbench.risk.executed_files.lookup import Bases
+from workbench.risk.executed_files.output_files import is_output
+from workbench.risk.executed_files.project_files import DATA_ENDINGS, add_directory, start_of
+from workbench.risk.executed_files.source import paths_named
 from workbench.risk.paths import within, words
 
 _NAME: Final = lazy_pattern(r"[\w.+-]{2,}")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from workbench.risk.assessment import Part
-from workbench.risk.executed.action_files import finder_of
-from workbench.risk.executed.recipes import recipe_text
+from workbench.risk.executed_files.action_files import finder_of
+from workbench.risk.executed_files.recipes import recipe_text
 
 _LARGEST: Final = 256_000
 _MOST: Final = 40

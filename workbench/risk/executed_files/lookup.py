@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from workbench.lazy_pattern import lazy_pattern
-from workbench.risk.executed.directories import directories_under, files_under
-from workbench.risk.executed.source import Kind, is_program
-from workbench.risk.executed.unknown_names import endings_of, has_unknown, is_open, parents_of, patterns_of
+from workbench.risk.executed_files.directories import directories_under, files_under
+from workbench.risk.executed_files.source import Kind, is_program
+from workbench.risk.executed_files.unknown_names import endings_of, has_unknown, is_open, parents_of, patterns_of
 from workbench.risk.word import UNKNOWN
 
 Bases: TypeAlias = tuple[str, ...]

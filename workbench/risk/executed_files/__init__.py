@@ -5,7 +5,7 @@ An approval is bound to `executed_files` and the arguments of the action: if one
 
 from __future__ import annotations
 
-from workbench.risk.executed.action_files import executed_files
-from workbench.risk.executed.server_files import files_started
+from workbench.risk.executed_files.action_files import executed_files
+from workbench.risk.executed_files.server_files import files_started
 
 __all__ = ["executed_files", "files_started"]

@@ -11,8 +11,8 @@ from typing import Final
 
 from workbench.lazy_pattern import lazy_pattern
 from workbench.risk.environment import poisons
-from workbench.risk.executed import programs as table
-from workbench.risk.executed.lookup import VARIABLE_DIRECTORY, Bases
+from workbench.risk.executed_files import programs as table
+from workbench.risk.executed_files.lookup import VARIABLE_DIRECTORY, Bases
 from workbench.risk.paths import within
 
 _PATH_SET: Final = lazy_pattern(r"\bPATH=([^\s;&|]+)")

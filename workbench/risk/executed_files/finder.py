@@ -9,15 +9,15 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from workbench.files.root_directory import real_path
-from workbench.risk.executed.installed_packages import (
+from workbench.risk.executed_files.installed_packages import (
     mains_of,
     node_package,
     settings_around,
     settings_of,
     site_packages,
 )
-from workbench.risk.executed.lookup import SYSTEM, Bases, Lookup
-from workbench.risk.executed.source import (
+from workbench.risk.executed_files.lookup import SYSTEM, Bases, Lookup
+from workbench.risk.executed_files.source import (
     Kind,
     ScannedFile,
     modules_in,
@@ -27,7 +27,7 @@ from workbench.risk.executed.source import (
     source_of_text,
     state_of,
 )
-from workbench.risk.executed.unknown_names import has_unknown
+from workbench.risk.executed_files.unknown_names import has_unknown
 from workbench.risk.paths import within
 
 MOST_FILES: Final = 600
