@@ -12,6 +12,7 @@ from textual.widget import Widget
 from workbench.text import visible
 from workbench.tui.key_names import key_name
 from workbench.tui.textual_seam.screen import own_bindings
+from workbench.tui.widgets.prompt import Prompt, send_label
 from workbench.view.state import SessionState
 
 Hint = tuple[str, str]
@@ -48,9 +49,9 @@ class KeyHints(Widget):
         return line if line.cell_length <= self.size.width else Content("")
 
 
-def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool, send_label: str) -> list[Hint]:
-    """Return the active keys, including the user's own; `send_label` is for the send key while the list is open."""
-    keys = bound_keys(screen)
+def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt) -> list[Hint]:
+    """Return the active keys, including the user's own."""
+    keys, in_prompt = bound_keys(screen), prompt.has_focus
     if screen.app.screen is not screen:  # behind a question or a page only the help keeps its key
         return [(keys["help"], "Help")] if "help" in keys else []
     if in_prompt and "take" in keys:  # the completion list is open
@@ -58,7 +59,7 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool, send_la
             ("↑↓", "Choose"),
             (keys["take"], "Accept"),
             (keys["close-list"], "Close"),
-            (keys["send"], send_label),
+            (keys["send"], send_label(prompt)),
         ]
     names = _in_prompt(state) if in_prompt else _in_panel(screen)
     return [(keys[name], words) for name, words in [*names, *_LAST] if name in keys]

@@ -118,22 +118,10 @@ class Prompt(TextArea):
         """Replace a range with text and put the cursor after it, as typing does."""
         self.replace(text, start, end, maintain_selection_offset=False)
 
-    @property
-    def send_label(self) -> str:
-        """What the send key does while the completion list is open."""
-        choice, request = self.completer.chosen, self.completer.request
-        if choice is not None and not choice.runs and not _is_typed(choice, self):
-            return "Complete and continue"
-        return "Run" if request is not None and request.kind in ("command", "argument") else "Send"
-
     def action_submit(self) -> None:
         """Insert the row chosen in the list; without one, or if it runs a command, send the text if it is not blank."""
         choice = self.completer.chosen
-        if (
-            choice is not None
-            and not _is_typed(choice, self)
-            and not self._insert_choice(choice, is_sent=choice.runs).runs
-        ):
+        if choice and not _is_typed(choice, self) and not self._insert_choice(choice, is_sent=choice.runs).runs:
             return
         written, text, is_foreign = self.text, self.pastes.expand(self.text), self.is_foreign
         if text.strip():
@@ -310,3 +298,11 @@ def _stored_image() -> str:
 
     image = store_image(Locations.from_environment().state / "pasted", os.environ)
     return f"{mention_of(str(image))} "
+
+
+def send_label(prompt: Prompt) -> str:
+    """Return what the send key does while the completion list is open."""
+    choice, request = prompt.completer.chosen, prompt.completer.request
+    if choice is not None and not choice.runs and not _is_typed(choice, prompt):
+        return "Complete and continue"
+    return "Run" if request is not None and request.kind in ("command", "argument") else "Send"

@@ -148,9 +148,9 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
                 [Piece(pad(f"{sign} {_one(text)}", width - 4), "diff-added" if sign == "+" else "diff-removed")]
             )
         if len(lines) > DIFF_LINES:
-            shown = lines[: DIFF_LINES - 1]
-            more = max(1, _changed_line_count(item) - len(shown))
-            return _bars([*shown, spread([Piece("…", "dim")], [Piece(f"{more} ⏎", "dim")], width - 4)], item)
+            first = lines[: DIFF_LINES - 1]
+            more = max(1, _changed_line_count(item) - len(first))
+            return _bars([*first, spread([Piece("…", "dim")], [Piece(f"{more} ⏎", "dim")], width - 4)], item)
     return _bars(lines, item)
 
 

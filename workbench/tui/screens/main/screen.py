@@ -120,8 +120,7 @@ class MainScreen(LowLatencyScreen):
         if not self.composer.query(Prompt):
             return  # not mounted yet, or removed already
         show_engine_lost(self.app, self.state)
-        prompt = self.query_one(Prompt)
-        self._hints.show(hints_now(self, self.state, prompt.has_focus, prompt.send_label))
+        self._hints.show(hints_now(self, self.state, self.query_one(Prompt)))
         self._activity.show()
         self.submitter.show_waiting()
 
