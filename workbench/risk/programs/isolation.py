@@ -20,7 +20,12 @@ _MACHINE: Final = (
     "-D --directory -i --image -M --machine -u --user --chdir --template --oci-bundle --root-hash -S --slice "
     "--property --uuid -p --port --bind --bind-ro --tmpfs --overlay -E --setenv --capability --link-journal"
 )
-_NAMESPACE_SWITCHES: Final = "-m -u -i -n -p -C -U -T -f -r -c -a -F -Z -e"
+_NAMESPACE_SWITCHES: Final = (
+    "-m -u -i -n -p -C -U -T -f -r -c -a -F -Z -e --mount --uts --ipc --net --pid --cgroup --user --time --fork "
+    "--no-fork --map-root-user --map-current-user --map-auto --mount-proc --kill-child --keep-caps --all --env "
+    "--preserve-credentials --follow-context --user-parent --join-cgroup"
+)
+"""The value of a long switch follows `=`."""
 
 RULES: dict[str, Rule] = {
     "systemd-run": wrapper(_UNIT, plain=_UNIT_SWITCHES, risk="HIGH", reason=BY_SERVICE),
