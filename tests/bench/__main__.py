@@ -14,8 +14,8 @@ import msgspec
 
 from tests.bench.runs import BUSY, Result, areas, change, results_of
 
-QUICK = ("diff", "editor", "risk", "schema", "secrets", "text_calls")
-"""Areas of a few seconds each, which `.ci/run` reports."""
+QUICK = ("editor", "schema", "secrets", "text_calls")
+"""Areas that take ten seconds together, which `.ci/run` reports."""
 CAMPAIGNS = ("kill", "soak")
 """Areas that run only by name, because they look for faults for a long time."""
 _MINUTES = 10.0
