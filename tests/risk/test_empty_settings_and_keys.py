@@ -142,6 +142,7 @@ def test_program_that_shows_only_what_is_public_is_no_false_alarm(line):
         "gpg --list-keys --export-secret-keys",
         "gpg -K --homedir ./g",
         "gpg --list-keys --photo-viewer ./x",
+        "gpg --list-options show-photos --list-keys",
         "gpg --verify --output x y.sig",
         "gpg --show-keys ~/.ssh/id_rsa",
         "openssl rsa -in key.pem",

@@ -45,15 +45,15 @@ def _keygen(call: Call) -> None:
 
 _GPG_LISTS: Final = words(
     "-k --list-keys --list-public-keys -K --list-secret-keys --fingerprint --list-sigs --list-signatures --check-sigs "
-    "--check-signatures --list-config --list-gcrypt-config --dump-options --list-options"
+    "--check-signatures --list-config --list-gcrypt-config --dump-options"
 )
 _GPG_READS: Final = words("--verify --show-keys --list-packets --print-md --print-mds")
 _GPG_SWITCHES: Final = words(
     "--with-colons --with-fingerprint --with-subkey-fingerprint --with-keygrip --with-secret --with-key-data "
     "--keyid-format --fixed-list-mode --batch --no-tty -q --quiet -v --verbose --no-auto-check-trustdb --status-fd "
-    "--no-auto-key-retrieve --no-default-keyring --keyring --no-permission-warning --no-options --list-options"
+    "--no-auto-key-retrieve --no-default-keyring --keyring --no-permission-warning --no-options"
 )
-_GPG_VALUES: Final = words("--keyid-format --status-fd --list-options --keyring")
+_GPG_VALUES: Final = words("--keyid-format --status-fd --keyring")
 _GPG: Final = Spec("MEDIUM", _SHOWS, operands="text", values=_GPG_VALUES)
 
 
@@ -91,7 +91,7 @@ _PRINTS_CERTIFICATE: Final = words(
     "-in -inform -noout -text -subject -issuer -dates -startdate -enddate -serial -fingerprint -hash -subject_hash "
     "-issuer_hash -email -purpose -ocsp_uri -ocspid -pubkey -modulus -nameopt -certopt -dateopt -ext -alias -checkend "
     "-checkhost -checkemail -checkip -sha1 -sha256 -sha384 -sha512 -md5 -verify -crlnumber -lastupdate -nextupdate "
-    "-print_certs -CAfile -untrusted -trusted -CApath -purpose -show_chain -nokeys"
+    "-print_certs -CAfile -untrusted -trusted -CApath -show_chain -nokeys"
 )
 _ENDINGS: Final = (".pem", ".crt", ".cer", ".cert", ".der", ".csr", ".crl", ".p7b", ".key", ".asc", ".gpg", ".sig")
 

@@ -174,8 +174,9 @@ class Arguments(Struct, frozen=True):
 
 
 class CompletionRow(Struct, frozen=True):
-    """One row of the list: its label, its description, and the text it inserts; `runs` if that can be sent at once,
-    `may_continue` if an argument may follow it all the same.
+    """One row of the list: its label, its description, and the text it inserts.
+
+    `runs` if the text can be sent at once, `may_continue` if an argument may follow it even so.
     """
 
     label: str
