@@ -133,7 +133,7 @@ def test_a_conversation_too_large_for_the_fallback_model_is_condensed(sandbox: S
 
 
 def test_a_fallback_model_gets_its_reasoning_back_and_no_other_does(sandbox: Sandbox):
-    with ModelServer([Fault(402)], repeat_last=True) as one, AnthropicServer(thinks=True) as two:
+    with ModelServer([Fault(402)], repeat_last=True) as one, AnthropicServer(thinks="first") as two:
         write_models(sandbox, one, two)
         file = sandbox.locations.settings_file
         file.write_text(file.read_text().replace("openai/second", "anthropic/claude-x") + 'api_key_env = "TWO_KEY"\n')

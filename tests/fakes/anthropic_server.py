@@ -11,20 +11,38 @@ from typing import Any
 
 from tests.fakes.model_turns import Fault, Request
 
+THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "signed-1"}
+HIDDEN = {"type": "redacted_thinking", "data": "secret-2"}
+SECOND_THOUGHT = {"type": "thinking", "thinking": "One more thing.", "signature": "signed-3"}
+
 
 class AnthropicServer:
-    """Answers every request with "Hello there" and a call of `execute_bash`, or as `fault` and `cut` demand.
+    """Answers every request with "Hello there" and a call of a tool, or as `fault` and `cut` demand.
 
-    `cut` breaks off "in text", "in call", or stays "silent" after the text; with `thinks` it sends reasoning first.
+    `cut` breaks off "in text", "in call", or stays "silent" after the text. `thinks` is where thinking is sent:
+    "first", or also "between" two texts.
     """
 
-    def __init__(self, cut: str = "", fault: Fault | None = None, thinks: bool = False) -> None:
+    def __init__(self, cut: str = "", fault: Fault | None = None, thinks: str = "", tool: str = "execute_bash") -> None:
         self.cut = cut
         self.thinks = thinks
+        self.tool = tool
         self.fault = fault
         self.requests: list[Request] = []
+        self.answers: list[list[dict[str, Any]]] = []
+        """The blocks of each answer."""
         self.gone = threading.Event()
         """Set when the client closed a silent connection."""
+
+    def answer(self) -> list[dict[str, Any]]:
+        """Return the blocks of the next answer; the IDs of its calls are numbered."""
+        number = len(self.answers) + 1
+        text, call = {"type": "text", "text": "Hello there"}, {"type": "tool_use", "id": f"toolu_{number}"}
+        arguments = {"command": "ls"} if self.tool == "execute_bash" else {}
+        before = {"": [], "first": [THOUGHT, HIDDEN], "between": [THOUGHT]}[self.thinks]
+        between = [SECOND_THOUGHT, {"type": "text", "text": " and here"}] if self.thinks == "between" else []
+        self.answers.append([*before, text, *between, {**call, "name": self.tool, "input": arguments}])
+        return self.answers[-1]
 
     def __enter__(self) -> AnthropicServer:
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -61,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
                 error = {"type": "error", "error": {"type": fault.code, "message": fault.message}}
                 self.wfile.write(json.dumps(error).encode())
                 return
-            for event in _events(model.cut, model.thinks):
+            for event in _events(model.cut, model.answer()):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
             self.wfile.flush()
             if model.cut == "silent":
@@ -73,44 +91,43 @@ class _Handler(BaseHTTPRequestHandler):
         """Write nothing to stderr."""
 
 
-def _events(cut: str, thinks: bool) -> Iterator[dict[str, Any]]:
+def _events(cut: str, blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     usage = {"input_tokens": 25, "output_tokens": 1, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 5}
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": [], "usage": usage}
     yield {"type": "message_start", "message": {**head, "stop_reason": None, "stop_sequence": None}}
-    first = 0
-    if thinks:
-        yield from _thinking()
-        first = 2
-    yield {"type": "content_block_start", "index": first, "content_block": {"type": "text", "text": ""}}
-    for part in ("Hello ", "there"):
-        yield {"type": "content_block_delta", "index": first, "delta": {"type": "text_delta", "text": part}}
-    if cut in ("in text", "silent"):
-        return
-    yield {"type": "content_block_stop", "index": first}
-    block = {"type": "tool_use", "id": "toolu_1", "name": "execute_bash", "input": {}}
-    yield {"type": "content_block_start", "index": first + 1, "content_block": block}
-    for part in ('{"comm', 'and": "ls"}'):
-        yield {
-            "type": "content_block_delta",
-            "index": first + 1,
-            "delta": {"type": "input_json_delta", "partial_json": part},
-        }
-    if cut == "in call":
-        return
-    yield {"type": "content_block_stop", "index": first + 1}
+    for index, block in enumerate(blocks):
+        empty, deltas = _streamed(block)
+        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        if {"text": "in text", "tool_use": "in call"}.get(block["type"]) == cut:
+            return
+        if cut == "silent" and block["type"] == "text":
+            return
+        yield {"type": "content_block_stop", "index": index}
     stop = {"stop_reason": "tool_use", "stop_sequence": None}
     yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 33}}
     yield {"type": "message_stop"}
 
 
-def _thinking() -> Iterator[dict[str, Any]]:
-    """Yield a reasoning block in two pieces with its signature, and a redacted one."""
-    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}
-    for part in ("Let me ", "see."):
-        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": part}}
-    signed = {"type": "signature_delta", "signature": "signed-1"}
-    yield {"type": "content_block_delta", "index": 0, "delta": signed}
-    yield {"type": "content_block_stop", "index": 0}
-    hidden = {"type": "redacted_thinking", "data": "secret-2"}
-    yield {"type": "content_block_start", "index": 1, "content_block": hidden}
-    yield {"type": "content_block_stop", "index": 1}
+def _streamed(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the start of a block and its parts, each text in two pieces."""
+    match block["type"]:
+        case "text":
+            pieces = [{"type": "text_delta", "text": part} for part in _halves(block["text"])]
+            return {**block, "text": ""}, pieces
+        case "thinking":
+            pieces = [{"type": "thinking_delta", "thinking": part} for part in _halves(block["thinking"])]
+            return {"type": "thinking", "thinking": ""}, [
+                *pieces,
+                {"type": "signature_delta", "signature": block["signature"]},
+            ]
+        case "tool_use":
+            text = json.dumps(block["input"])
+            pieces = [{"type": "input_json_delta", "partial_json": part} for part in _halves(text)]
+            return {**block, "input": {}}, pieces
+    return block, []
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]

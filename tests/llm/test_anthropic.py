@@ -1,18 +1,15 @@
 """A provider with its own interface: litellm translates, and all guarantees of the workbench still hold."""
 
 import contextlib
-import json
 from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.anthropic_server import AnthropicServer
+from tests.fakes.anthropic_server import HIDDEN, THOUGHT, AnthropicServer
 from tests.fakes.model_turns import Fault
 from tests.llm.conftest import KEY, Caller, wait_until
-from workbench.llm.call import takes_cache_marks
 from workbench.llm.client import ProviderModel
-from workbench.llm.model import ContextOverflow, ModelError, ModelRequest, ModelUsage
-from workbench.llm.pricing import cost_of
+from workbench.llm.model import ContextOverflow, ModelError, ModelRequest
 from workbench.llm.retry import Patience
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
@@ -20,7 +17,7 @@ TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {
 
 
 @contextlib.contextmanager
-def serving(cut: str = "", fault: Fault | None = None, thinks: bool = False) -> Iterator[Caller]:
+def serving(cut: str = "", fault: Fault | None = None, thinks: str = "") -> Iterator[Caller]:
     with AnthropicServer(cut, fault, thinks) as server:
         patience = Patience(idle=20, tries=2, first_wait=0.01)
         model = ProviderModel("anthropic/claude-x", api_base=server.base_url, api_key=KEY, patience=patience)
@@ -104,62 +101,10 @@ def test_full_context_window_is_recognized():
         caller.ask()
 
 
-THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "signed-1"}
-HIDDEN = {"type": "redacted_thinking", "data": "secret-2"}
-
-
 def test_signed_thinking_is_joined_and_truncated_thinking_is_dropped():
-    with serving(thinks=True) as caller:
+    with serving(thinks="first") as caller:
         response = caller.ask("go", (TOOL,))
     assert response.thinking == (THOUGHT, HIDDEN)
     assert response.reasoning == "Let me see." == caller.streamed("reasoning")
-    with serving("in text", thinks=True) as caller:
+    with serving("in text", thinks="first") as caller:
         assert caller.ask("go", (TOOL,)).thinking == ()
-
-
-def test_cache_marks_follow_instructions_last_request_and_this_one():
-    call = {"id": "c1", "type": "function", "function": {"name": "execute_bash", "arguments": "{}"}}
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
-    history = [
-        {"role": "system", "content": "the rules"},
-        {"role": "user", "content": "go"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": "a file"},
-        {"role": "assistant", "content": "Seen."},
-        {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
-    ]
-    before = json.dumps(history)
-    with serving() as caller:
-        caller.model.respond(ModelRequest(history, (TOOL,)), caller.deltas.append, caller.cancel)
-        caller.model.respond(ModelRequest(history), caller.deltas.append, caller.cancel)
-        first, plain = caller.server.requests
-    mark = {"type": "ephemeral"}
-    assert first.body["system"][0]["cache_control"] == mark
-    blocks = [block for message in first.messages for block in message["content"] if "cache_control" in block]
-    assert [(block["type"], block["cache_control"]) for block in blocks] == [("tool_result", mark), ("image", mark)]
-    assert "cache_control" not in json.dumps(plain.body), "a question without tools is asked once"
-    assert json.dumps(history) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "provider", "does"),
-    [
-        ("anthropic/claude-x", "anthropic", True),
-        ("bedrock/anthropic.claude-x", "bedrock", True),
-        ("bedrock/amazon.nova", "bedrock", False),
-        ("gemini/gemini-x", "gemini", False),
-    ],
-)
-def test_only_models_that_need_cache_marks_get_them(name, provider, does):
-    assert takes_cache_marks(name, provider) == does
-
-
-def test_tokens_written_to_the_cache_have_their_own_price():
-    prices = {
-        "input_cost_per_token": 1.0,
-        "output_cost_per_token": 10.0,
-        "cache_read_input_token_cost": 0.1,
-        "cache_creation_input_token_cost": 1.25,
-    }
-    assert cost_of(ModelUsage(input=100, output=1, cached=40, written=20), prices) == pytest.approx(40 + 4 + 25 + 10)
-    assert cost_of(ModelUsage(input=100, output=1, written=20), {**prices, "cache_creation_input_token_cost": 0}) == 110

@@ -19,7 +19,7 @@ from workbench.session.turn.message_history import messages
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
 def test_thinking_is_sent_back_before_the_call_it_led_to(tmp_path):
-    with AnthropicServer(thinks=True) as server:
+    with AnthropicServer(thinks="first") as server:
         model = ProviderModel("anthropic/claude-x", api_base=server.base_url, api_key=KEY, patience=Patience(tries=1))
         d = Harness(tmp_path, max_steps=2)
         d.agent = Agent(model, d.tools, tmp_path)

@@ -79,6 +79,20 @@ def test_session_page_shows_models_messages_context_and_limit():
     assert parts == ["instructions", "tools", "messages", "tool"]
 
 
+@pytest.mark.parametrize(
+    ("counts", "shown"),
+    [
+        ({"cached": 30_000}, "40k in (75% cached) ·"),
+        ({"cached": 30_000, "written": 8_000}, "40k in (75% cached, 20% written to the cache) ·"),
+        ({"cached": 0, "written": 8_000}, "40k in (20% written to the cache) ·"),
+        ({"cached": None, "written": None}, "40k in ·"),
+    ],
+)
+def test_page_shows_how_much_was_read_from_the_cache_and_written_to_it(counts, shown):
+    keep("s1", "Hi", call(**counts))
+    assert shown in page("session")
+
+
 def test_all_sessions_are_shown_by_day_and_by_session():
     keep_spent()
     shown = page("all")

@@ -54,14 +54,15 @@ else:
 
 CALLS = ("auto", "native", "text")
 _KEY_SOURCES = ("api_key_env", "api_key_file", "api_key_keyring")
-_PRICES = ("input", "output", "cached")
+_PRICES = ("input", "output", "cached", "written")
 _NAME = lazy_pattern(r"[\w.:/@+-]{1,60}")
 _AS_MODEL = "model default"
 
 
 def _check_price(name: str, value: Any) -> None:
     if not isinstance(value, Mapping) or not {"input", "output"} <= set(value) <= set(_PRICES):
-        raise UsageError(f"{name} must be {{ input = …, output = … }}, perhaps with cached: dollars a million tokens")
+        form = "{ input = …, output = … }, perhaps with cached and written: dollars a million tokens"
+        raise UsageError(f"{name} must be {form}")
     for part, dollars in value.items():
         is_number = isinstance(dollars, int | float) and not isinstance(dollars, bool)
         if not is_number or not 0 <= dollars < float("inf"):
@@ -108,7 +109,11 @@ class Profile:
     )
     calls: str = setting("auto", OneOf(*CALLS), "Tool calling", "How it calls tools.")
     price: Mapping[str, float] | None = setting(
-        None, Table(_check_price), "Price", "US dollars per million tokens: input, output, cached.", unset="as known"
+        None,
+        Table(_check_price),
+        "Price",
+        "US dollars per million tokens: input, output, cached, written (to a cache).",
+        unset="as known",
     )
     fallback_models: tuple[str, ...] = setting(
         (),

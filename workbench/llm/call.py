@@ -217,35 +217,7 @@ def _is_of_another_choice(piece: Any) -> bool:
     return bool(choices) and all(getattr(choice, "index", 0) for choice in choices)
 
 
-_MARK = {"cache_control": {"type": "ephemeral"}}
-_MARKED_PROVIDERS = ("anthropic", "bedrock", "vertex_ai")
 _NO_EYES = "[An image was here. It was not sent, because this model cannot take it; say so if that matters.]"
-
-
-def takes_cache_marks(name: str, provider: str) -> bool:
-    """Return whether the model caches its input only on request: Claude on Anthropic, Bedrock and Vertex AI."""
-    return provider in _MARKED_PROVIDERS and "claude" in name
-
-
-def with_cache_marks(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with cache marks at the ends of the instructions, of the previous request and of this one."""
-    marked = list(messages)
-    for index in {0, _end_of_last_request(messages), len(messages) - 1}:
-        if 0 <= index < len(marked):
-            marked[index] = _marked(marked[index])
-    return marked
-
-
-def _end_of_last_request(messages: Sequence[Message]) -> int:
-    answers = (index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant")
-    return next(answers, 0) - 1
-
-
-def _marked(message: Message) -> Message:
-    content: Any = message["content"]
-    if isinstance(content, list) and content:
-        return {**message, "content": [*content[:-1], {**content[-1], **_MARK}]}
-    return {**message, **_MARK} if content else message
 
 
 def has_pictures(messages: Sequence[Message]) -> bool:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
-from workbench.llm.call import UNREADABLE_CALLS, Ending, takes_cache_marks, with_cache_marks
+from workbench.llm.call import UNREADABLE_CALLS, Ending
 from workbench.llm.cohere import read_streams
 from workbench.llm.compatible import read_answer
 from workbench.llm.discovery import base_and_query, usual_openai_base, usual_openai_key
@@ -20,10 +20,19 @@ from workbench.llm.errors import Fault
 from workbench.llm.exchange import Chunk, Connections
 from workbench.llm.litellm_setup import load_litellm
 from workbench.llm.model import ModelRequest
+from workbench.llm.prompt_cache import (
+    takes_cache_marks,
+    takes_marked_tools,
+    with_marked_messages,
+    with_marked_tools,
+)
 from workbench.llm.provider_models import provider_at
 from workbench.llm.route import Target, options_of
-from workbench.llm.signatures import signed_for, unsigned
+from workbench.llm.signatures import in_written_order, signed_for, unsigned, without_positions
 from workbench.llm.stream_decoder import BrokenStream
+
+_IN_ORDER = ("anthropic", "azure_ai", "vertex_ai")
+"""The providers for which litellm sends thinking and text in any order; for the others, thinking comes first."""
 
 
 class LitellmRoute:
@@ -99,10 +108,12 @@ class LitellmRoute:
             read_streams()
         if self._target.api_base:
             extra["api_base"] = self._target.api_base
-        messages = signed_for(request.messages)
+        messages = self._messages_of(request)
         # A single question is not worth caching.
         if request.tools and takes_cache_marks(*self._route):
-            messages = with_cache_marks(messages)
+            messages = with_marked_messages(messages)
+            if takes_marked_tools(self._provider):
+                extra["tools"] = with_marked_tools(request.tools)
         with self._connections.owning() as call:
             ending = Ending(self._complete(messages, request, **extra))
             for chunk in ending.stream:
@@ -115,6 +126,11 @@ class LitellmRoute:
             yield from _finish_chunks(ending.reason)
             yield None
             call.read_to_end()
+
+    def _messages_of(self, request: ModelRequest) -> list[dict[str, Any]]:
+        """Return the messages with the thinking of the model, where litellm can send it in the order of the answer."""
+        signed = signed_for(request.messages)
+        return in_written_order(signed) if self._provider in _IN_ORDER else without_positions(signed)
 
     def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         litellm = load_litellm()

@@ -8,21 +8,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.lazy_pattern import lazy_pattern
 from workbench.llm.model import ModelUsage
 
 
 def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None:
-    """Return the cost in US dollars, or None if a price or a count is unknown."""
-    rates = prices_of(prices)
-    if rates is None or usage.input is None or usage.output is None:
+    """Return the cost in US dollars, or None if a price or a count is unknown.
+
+    Input read from the provider's cache, and input written to it, has a price of its own if the table has one.
+    """
+    if usage.input is None or usage.output is None:
+        return None
+    table = _of_length(usage.input, prices or {})
+    rates = prices_of(table)
+    if rates is None:
         return None
     per_input, per_output = rates
     cached = min(usage.cached or 0, usage.input)
     written = min(usage.written or 0, usage.input - cached)
-    per_cached, per_written = (_price(prices, f"cache_{what}_input_token_cost") for what in ("read", "creation"))
+    per_cached, per_written = (_price(table, f"cache_{what}_input_token_cost") for what in ("read", "creation"))
     read = cached * (per_input if per_cached is None else per_cached)
     written_cost = written * (per_input if per_written is None else per_written)
     return (usage.input - cached - written) * per_input + read + written_cost + usage.output * per_output
+
+
+_LONG = lazy_pattern(r"_above_(\d+)k_tokens$")
+
+
+def _of_length(length: int, prices: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the prices of a request with so many tokens of input; long ones cost more at some providers."""
+    if prices.get("price_is_set"):
+        return prices
+    longer = [(int(match[1]), name) for name in prices if (match := _LONG.search(name))]
+    steps = sorted(step for step in longer if step[0] * 1000 < length)
+    return {**prices, **{_LONG.sub("", name): prices[name] for _, name in steps if _price(prices, name) is not None}}
 
 
 def prices_of(prices: Mapping[str, Any] | None) -> tuple[float, float] | None:

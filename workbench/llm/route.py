@@ -18,6 +18,7 @@ _PRICES = {
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
     "cached": "cache_read_input_token_cost",
+    "written": "cache_creation_input_token_cost",
 }
 
 

@@ -5,7 +5,7 @@ Anthropic's models send thinking blocks, Gemini's one signature per call. No oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from workbench.llm.model import Message
@@ -18,6 +18,8 @@ SIGNER = "signed_by"
 """The field of a signed message for the fallback model that signed it; it is never sent."""
 FIELDS = "provider_specific_fields"
 SIGNATURE = "thought_signature"
+AFTER = "after"
+"""The field of a block for how many characters of the text precede it; omitted if none do, and never sent."""
 _IN_ID = "__thought__"
 """litellm appends a Gemini signature to the ID of the call, after this separator."""
 
@@ -29,18 +31,23 @@ class ThinkingBlocks:
         self._blocks: list[dict[str, Any]] = []
         self._is_open = False
 
-    def add(self, pieces: object) -> None:
-        """Add the blocks of one chunk; anything else is ignored."""
+    def add(self, pieces: object, text_before: Callable[[], str] = str) -> None:
+        """Add the blocks of one chunk; anything else is ignored. `text_before` returns the answer's text so far."""
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict) and piece.get("type") == "redacted_thinking":
-                self._blocks.append({"type": "redacted_thinking", "data": piece.get("data", "")})
+                self._begin({"type": "redacted_thinking", "data": piece.get("data", "")}, text_before)
                 self._is_open = False
             elif isinstance(piece, dict) and piece.get("type") == "thinking":
+                if not self._is_open:
+                    self._begin({"type": "thinking", "thinking": "", "signature": ""}, text_before)
                 self._add_piece(str(piece.get("thinking") or ""), str(piece.get("signature") or ""))
 
+    def _begin(self, block: dict[str, Any], text_before: Callable[[], str]) -> None:
+        # Blanks at the beginning of an answer are not sent back.
+        after = len(text_before().lstrip())
+        self._blocks.append({**block, AFTER: after} if after else block)
+
     def _add_piece(self, text: str, signature: str) -> None:
-        if not self._is_open:
-            self._blocks.append({"type": "thinking", "thinking": "", "signature": ""})
         block = self._blocks[-1]
         block["thinking"] += text
         block["signature"] += signature
@@ -72,6 +79,49 @@ def unsigned(messages: Sequence[Message]) -> list[Message]:
 def signed_for(messages: Sequence[Message], signer: str = "") -> list[Message]:
     """Return the messages with the signatures of one model only: a fallback model, or else the session's own."""
     return [_signed_for(message, signer) if BLOCKS in message else message for message in messages]
+
+
+def without_positions(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without the positions of thinking blocks, which then precede the text."""
+    return [_without_positions(message) if _has_positions(message) else message for message in messages]
+
+
+def in_written_order(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with thinking that followed a text as parts of the content, where the model had it.
+
+    Anthropic rejects thinking that has been moved. litellm loses redacted thinking among the parts, so an answer that
+    has any is sent with its thinking first.
+    """
+    return [_in_written_order(message) if _has_positions(message) else message for message in messages]
+
+
+def _has_positions(message: Message) -> bool:
+    return any(AFTER in block for block in message.get(BLOCKS, ()))
+
+
+def _without_positions(message: Message) -> Message:
+    blocks = [{name: part for name, part in block.items() if name != AFTER} for block in message[BLOCKS]]
+    return {**message, BLOCKS: blocks}
+
+
+def _in_written_order(message: Message) -> Message:
+    plain = _without_positions(message)
+    if any(block["type"] != "thinking" for block in plain[BLOCKS]):
+        return plain
+    # litellm reads the field only to see that there is thinking.
+    return {**plain, "content": list(_parts(message, plain[BLOCKS]))}
+
+
+def _parts(message: Message, blocks: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    text, start = message["content"] or "", 0
+    for block, placed in zip(blocks, message[BLOCKS], strict=True):
+        end = placed.get(AFTER, 0)
+        if text[start:end].strip():
+            yield {"type": "text", "text": text[start:end]}
+            start = end
+        yield block
+    if text[start:].strip():
+        yield {"type": "text", "text": text[start:]}
 
 
 def _signed_for(message: Message, signer: str) -> Message:

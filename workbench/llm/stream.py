@@ -106,11 +106,11 @@ class Joiner:
             self._reasoning.append(reasoning)
             self._size += len(reasoning)
             deltas.append(Delta("reasoning", well_formed(reasoning)))
+        self.thinking.add(delta.get(BLOCKS), lambda: self.text)
         if text := _text(delta.get("content")) or _text(delta.get("refusal")):
             self._text.append(text)
             self._size += len(text)
             deltas.append(Delta("text", well_formed(text)))
-        self.thinking.add(delta.get(BLOCKS))
         pieces = delta.get("tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
@@ -193,11 +193,17 @@ def read_usage(usage: dict[str, Any]) -> ModelUsage:
     details = prompt if isinstance(prompt, dict) else {}
     # OpenAI's and most others'; DeepSeek's; Moonshot's.
     cached = (details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens"))
+    # Anthropic's; OpenAI's and OpenRouter's; litellm's own.
+    written = (
+        usage.get("cache_creation_input_tokens"),
+        details.get("cache_write_tokens"),
+        details.get("cache_creation_tokens"),
+    )
     return ModelUsage(
         input=_count(usage.get("prompt_tokens")),
         output=_count(usage.get("completion_tokens")),
         cached=next(filter(is_count, cached), None),
-        written=_count(usage.get("cache_creation_input_tokens")),
+        written=max(filter(is_count, written), default=None),
         reasoning=_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
     )
 

@@ -34,6 +34,8 @@ class Totals:
     """How many calls have no known price."""
     input: int = 0
     cached: int = 0
+    written: int = 0
+    """Input tokens written to the provider's cache."""
     output: int = 0
     calls: int = 0
     seconds: float = 0.0
@@ -44,6 +46,7 @@ class Totals:
         self.unpriced += call.cost is None
         self.input += call.input
         self.cached += call.cached
+        self.written += call.written
         self.output += call.output
         self.calls += 1
         self.seconds += call.seconds
@@ -139,8 +142,7 @@ def _day_of(call: ModelCall) -> str:
 
 
 def _summary(whole: Totals, width: int, max_cost: float) -> Iterator[Line]:
-    cached = f" ({percent(whole.cached, whole.input)} cached)" if whole.cached else ""
-    facts = [f"{tokens(whole.input)} in{cached}", f"{tokens(whole.output)} out", counted(whole.calls, "call")]
+    facts = [f"{tokens(whole.input)} in{_of_cache(whole)}", f"{tokens(whole.output)} out", counted(whole.calls, "call")]
     facts += [minutes(whole.seconds)] if whole.seconds >= 1 else []
     summary: Line = [Piece(pad(whole.price, 9), "bold"), Piece(" · ".join(facts))]
     if max_cost:
@@ -152,6 +154,13 @@ def _summary(whole: Totals, width: int, max_cost: float) -> Iterator[Line]:
         yield [Piece(f"No price known for {counted(whole.unpriced, 'call')}.", "dim")]
     elif whole.unpriced:
         yield [Piece("No price known for this model.", "dim")]
+
+
+def _of_cache(whole: Totals) -> str:
+    """Return how much of the input came from the provider's cache, and how much was written to it, in parentheses."""
+    shares = {"cached": whole.cached, "written to the cache": whole.written}
+    parts = [f"{percent(count, whole.input)} {words}" for words, count in shares.items() if count]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _context(state: SessionState, width: int, compacts_at: int) -> Iterator[Line]:

@@ -43,7 +43,7 @@ START = "start"
 ANY = "any"
 SUMMARY = "summary"
 _WHEN: dict[str, type] = {"rejected": bool, "waiting": bool, "result": str, "note": str, "user": str}
-_USAGE: dict[str, type] = {"input": int, "output": int, "cached": int, "reasoning": int}
+_USAGE: dict[str, type] = {"input": int, "output": int, "cached": int, "written": int, "reasoning": int}
 _KINDS = {bool: "true or false", str: "a text", int: "a whole number"}
 _NAME = lazy_pattern(r"[A-Za-z0-9_]{1,32}")
 

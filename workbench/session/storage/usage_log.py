@@ -43,6 +43,8 @@ class ModelCall:
     cost: float | None = None
     input: int = 0
     cached: int = 0
+    written: int = 0
+    """Input tokens written to the provider's cache."""
     output: int = 0
     seconds: float = 0.0
 
@@ -100,6 +102,7 @@ def _call(session: str, row: tuple[Any, ...]) -> ModelCall:
         cost=float(cost) if cost is not None else None,
         input=tokens.get("input") or 0,
         cached=tokens.get("cached") or 0,
+        written=tokens.get("written") or 0,
         output=tokens.get("output") or 0,
         seconds=float(latency or 0),
     )

@@ -1,0 +1,58 @@
+"""Marks up to which a provider caches a request, for providers that cache only what is marked.
+
+A provider caches a prefix of the request, in the order tools, instructions, messages, and finds it again in a later
+request only if that begins with exactly the same content. Anthropic accepts at most four marks
+(https://docs.claude.com/en/docs/build-with-claude/prompt-caching).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from workbench.llm.model import Message
+
+_MARK: Final = {"cache_control": {"type": "ephemeral"}}
+_OWN_FORM: Final = ("anthropic", "azure_ai", "bedrock", "vertex_ai")
+"""litellm's names of the providers that have Claude with the interface of its maker, or one with the same marks."""
+_OTHER_FORM: Final = ("databricks", "openrouter")
+"""Those that have Claude with OpenAI's interface, where only messages can be marked."""
+
+
+def takes_cache_marks(name: str, provider: str) -> bool:
+    """Return whether the model caches its input only on request: Claude at a provider that passes marks on."""
+    return provider in (*_OWN_FORM, *_OTHER_FORM) and "claude" in name
+
+
+def takes_marked_tools(provider: str) -> bool:
+    """Return whether the provider's tools can be marked, too."""
+    return provider in _OWN_FORM
+
+
+def with_marked_messages(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with marks at the ends of the instructions, of the previous request and of this one.
+
+    At the end of the previous request the provider finds what it has cached, however much has been added since.
+    """
+    marked = list(messages)
+    for index in {0, _end_of_last_request(messages), len(messages) - 1}:
+        if 0 <= index < len(marked):
+            marked[index] = _marked(marked[index])
+    return marked
+
+
+def with_marked_tools(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tools with a mark at the end, so that other instructions with the same tools find them cached."""
+    return [*tools[:-1], *({**tool, **_MARK} for tool in tools[-1:])]
+
+
+def _end_of_last_request(messages: Sequence[Message]) -> int:
+    answers = (index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant")
+    return next(answers, 0) - 1
+
+
+def _marked(message: Message) -> Message:
+    content: Any = message["content"]
+    if isinstance(content, list) and content:
+        return {**message, "content": [*content[:-1], {**content[-1], **_MARK}]}
+    return {**message, **_MARK} if content else message
