@@ -22,11 +22,13 @@ LONGEST = 10_000
 """How many characters of a command line are analyzed at most."""
 MOST_PIPES = 400
 """The maximum number of pipes, because the parser's time grows with their square."""
-MOST_NODES = 900
+MOST_NODES = 600
 """The maximum number of nodes in the syntax tree; more would take too long to analyze."""
+MOST_WORDS = 400
+"""The maximum number of arguments of one command."""
 MOST_PATHS = 200
 """The maximum number of words that are checked as paths, because each is looked up on disk."""
-MOST_GUESSES = 24
+MOST_GUESSES = 18
 """The maximum number of words and strings that are rated because some program may run them as commands."""
 _MOST_HEREDOCS = 60
 _MOST_SPLITS = 8
@@ -84,7 +86,7 @@ def is_too_dense(text: str) -> bool:
         return True
     plain = _PLAIN_START.match(text)
     head, strings = _PLAIN_STRING.subn("", plain[0] if plain else "")
-    nodes = strings + len(head.split()) + sum(map(head.count, ";(){}`[$")) + sum(map(head.count, "<>&")) // 2
+    nodes = strings + len(head.split()) + sum(map(head.count, ";(){}[$")) + sum(map(head.count, "<>&`")) // 2
     return nodes > MOST_NODES
 
 

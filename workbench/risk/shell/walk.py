@@ -16,6 +16,8 @@ from workbench.risk.shell.assignments import assigned, declared, expanded, names
 from workbench.risk.shell.control import branches, chain, moves_caller, tested
 from workbench.risk.shell.parser import (
     LEAVES,
+    MOST_WORDS,
+    TooMuch,
     ansi_string,
     between,
     last_command,
@@ -107,7 +109,10 @@ def _forget_descriptors(scan: Scan, words: Sequence[Word]) -> None:
 
 
 def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]]:
-    """Return a command's name, its operands, the assignments before it, and its redirects."""
+    """Return a command's name, its operands, the assignments before it, and its redirects.
+
+    Raises TooMuch if it has too many operands.
+    """
     name: Node | None = None
     operands: list[Node] = []
     settings: list[Node] = []
@@ -122,6 +127,8 @@ def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]
             name = child
         else:
             operands.append(child)
+    if len(operands) > MOST_WORDS:
+        raise TooMuch
     return name, operands, settings, redirects
 
 

@@ -37,6 +37,10 @@ _DANGEROUS: Final = lazy_pattern(
     r"|backend-path\s*=\s*\[?\s*[\"'](?:/|~|\.\.)|(?<=[\s\"'=:(\[])(?:/var)?/(?:tmp|dev/shm)/\.\w"
     r"|\brm\s+(?:-[\w-]+\s+)*-\w*[rR]\w*\s+(?:-[\w-]+\s+)*[\"']?(?:~|/|\$\{?HOME\}?)[\"']?/?\*?(?=[\s;&|\"')]|\Z)"
 )
+_MAY_BE_DANGEROUS: Final = lazy_pattern(
+    r"curl|wget|fetch|aria2c|base(?:64|32)|/dev/|n(?:c|etcat)|>&|backend|/tmp/|/shm/|rm"
+)
+"""What any text has that `_DANGEROUS` matches; ten times faster, because each alternative starts with a literal."""
 _DOCUMENTS: Final = lazy_pattern(
     r"(?i).*(?:\.(?:md|markdown|rst|txt|adoc|html?|tex|org|log|csv)|dockerfile[\w.-]*|\.dockerfile|containerfile"
     r"|/readme|/install|/contributing)"
@@ -151,7 +155,7 @@ def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
         text = scan.reader.source.decode(errors="replace")
     text = text[:_LONGEST]
     is_text = bool(targets) and all(_DOCUMENTS.fullmatch(path) for path in targets)
-    if not is_text and _DANGEROUS.search(text):
+    if not is_text and _MAY_BE_DANGEROUS.search(text) and _DANGEROUS.search(text):
         call.raise_to("HIGH", _REASON)
     for path in targets if text and call.name not in _EDIT else ():
         path = posixpath.normpath(path)
