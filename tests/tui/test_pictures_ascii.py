@@ -1,13 +1,19 @@
 """Golden pictures of an ASCII-only terminal: borders, signs and diffs are still readable."""
 
+import ast
+import unicodedata
+from pathlib import Path
+
 import pytest
 
+import workbench
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.pictures import app_with, at_rest, in_each_look, show_events, text_on
 from tests.tui.test_pictures_diff_viewer import reviewed, session
 from tests.tui.test_pictures_stale_files import in_part, stale_file
-from workbench.ascii import in_ascii
+from workbench.ascii import TABLE
 from workbench.protocol.live import EngineState
+from workbench.tui.key_names import spelled
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
@@ -52,9 +58,45 @@ def test_ruler_of_the_diff_viewer(signs, look, directory, picture, monkeypatch):
     assert picture(app, look, show)
 
 
-def test_signs_of_states_and_risks_differ_in_ascii():
-    signs = {sign for sign, _ in PHASE_ICONS.values()} | set(RISK_ICONS.values()) | {"⏎", "↓", "›"}
-    assert len({in_ascii(sign) for sign in signs}) == len(signs)
+# Signs that may share their ASCII spelling, because they mean the same or are only the same stroke.
+SAME_MEANING = ("─–−—‐‑", "│┃▌", "›❯→»", "‹←«", "■█▀", "●⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "…⋯", "‘’‚‛´", "“”„")
+NOT_DRAWN = "⏳✅〰〽⯿"
+"""Signs that are sent to the model, or are part of a regular expression."""
+FRONT_ENDS = ("tui", "view", "plain", "protocol", "tools", "cli")
+
+
+def signs_drawn():
+    """Return the signs outside ASCII in the strings of the front ends."""
+    drawn = set()
+    for directory in FRONT_ENDS:
+        for path in (Path(workbench.__file__).parent / directory).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    drawn |= {sign for sign in node.value if not sign.isascii()}
+    return {sign for sign in drawn - set(NOT_DRAWN) if unicodedata.category(sign)[0] in "SP" and ord(sign) < 0x1F000}
+
+
+def test_no_two_signs_of_the_interface_share_their_ascii_spelling():
+    signs = signs_drawn() | {sign for sign, _ in PHASE_ICONS.values()} | set(RISK_ICONS.values()) | set("⏎◇◐")
+    assert {"…", "·", "±", "▸", "›", "⠹"} <= signs
+    assert {sign for sign in signs if not sign.isascii() and ord(sign) not in TABLE} == set()
+    spellings = {}
+    for sign in sorted(signs):
+        family = next((each for each in SAME_MEANING if sign in each), sign)
+        spellings.setdefault(sign.translate(TABLE), set()).add(family)
+    assert [families for families in spellings.values() if len(families) > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("hint", "spelling"),
+    [("↑↓", "Up/Down"), ("↑ ↓", "Up/Down"), ("← →", "Left/Right"), ("Move (↑/↓)", "Move (Up/Down)"), ("Esc", "Esc")],
+)
+async def test_arrow_keys_are_named_in_ascii(hint, spelling):
+    app = workbench_app(None, set={"terminal": {"ascii": True}})
+    async with app.run_test():
+        assert spelled(app, hint) == spelling
+        app.terminal.is_ascii = False
+        assert spelled(app, hint) == hint
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])

@@ -29,6 +29,8 @@ _SYMBOLS: Final = {
 }
 _HINTED_KEY: Final = lazy_pattern(r"\{([a-z.-]+)=([a-zA-Z0-9_+]+)\}")
 """A key in a line of hints: the id of a binding, and its default key."""
+_ARROW_NAMES: Final = {"↑": "Up", "↓": "Down", "←": "Left", "→": "Right"}
+_ARROWS: Final = lazy_pattern(r"[↑↓←→]([ /]?[↑↓←→])*")
 
 
 def key_of(app: App[Any], name: str, usual: str) -> str:
@@ -41,7 +43,14 @@ def key_of(app: App[Any], name: str, usual: str) -> str:
 
 def with_keys(app: App[Any], hints: str) -> str:
     """Return a line of hints with the current key in place of each pair of a binding and its default in braces."""
-    return _HINTED_KEY.sub(lambda match: key_of(app, match[1], match[2]), hints)
+    return spelled(app, _HINTED_KEY.sub(lambda match: key_of(app, match[1], match[2]), hints))
+
+
+def spelled(app: App[Any], hint: str) -> str:
+    """Return a hint with the arrow keys by name on a terminal without Unicode, where `^V` would be read as Ctrl+V."""
+    if getattr(getattr(app, "terminal", None), "is_ascii", False):
+        return _ARROWS.sub(lambda match: "/".join(_ARROW_NAMES[arrow] for arrow in match[0] if arrow not in " /"), hint)
+    return hint
 
 
 def hint_content(app: App[Any], hints: str) -> Content:

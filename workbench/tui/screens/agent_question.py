@@ -193,7 +193,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         if armed and self._passed_on and self.is_current:
             self.finish(Later(self._line.value, aside=True))
             return
-        self._keys.update(hint_line(self._hints(armed), max(4, self.size.width - SIDES)))
+        self._keys.update(hint_line(self.app, self._hints(armed), max(4, self.size.width - SIDES)))
 
     def _hints(self, armed: bool) -> tuple[KeyHint, ...]:
         count = 0 if self._line.value else len(self._question.options)

@@ -132,7 +132,7 @@ class AlwaysScreen(QuestionScreen[AlwaysAnswer | None]):
             save = KeyHint("y", "Save the rule and approve") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
             breadth = [KeyHint("↑ ↓", "How broadly", 2)] if len(self._choices) > 1 else []
             keys = [save, *breadth, KeyHint(key_of(self.app, "always.scope", "tab"), "Where", 3), *keys]
-        self._keys.update(hint_line(keys, self.size.width - _SIDES))
+        self._keys.update(hint_line(self.app, keys, self.size.width - _SIDES))
 
     def action_choose(self, index: int) -> None:
         """Select the choice with this index."""

@@ -87,7 +87,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._is_read = True
         hints = all_keys(self._count, is_read=self._is_read, armed=self.quiet.check(), key=partial(key_of, self.app))
-        self._keys.update(hint_line(hints, self.size.width - 4))
+        self._keys.update(hint_line(self.app, hints, self.size.width - 4))
 
     def action_approve(self) -> None:
         """Approve all actions, if the user has scrolled to the end."""
@@ -132,7 +132,7 @@ class NeverAskScreen(QuestionScreen[bool]):
     def show_keys(self) -> None:
         """Show the active keys."""
         confirm = KeyHint("y", "Never ask") if self.quiet.check() else KeyHint("", "y (ready in 0.5s)")
-        self._keys.update(hint_line((confirm, _KEEP), max(4, self.size.width - SIDES)))
+        self._keys.update(hint_line(self.app, (confirm, _KEEP), max(4, self.size.width - SIDES)))
 
     def on_resize(self) -> None:
         """Adapt the key hints to the width."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.text import counted
+from workbench.tui.key_names import spelled
 from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus
 from workbench.tui.widgets.annotated_diff import AnnotatedDiff
 from workbench.view.diff.rows import LineId
@@ -63,7 +64,7 @@ class ViewerComments:
         if self._review is None or not self._files.diffs:
             return None
         if line is None:
-            self._status.show("Move to a line first (↑/↓)")
+            self._status.show(spelled(self._view.app, "Move to a line first (↑/↓)"))
             return None
         file, side, number = line
         diff = self._files.diffs[file]

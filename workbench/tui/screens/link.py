@@ -79,7 +79,7 @@ class LinkScreen(QuestionScreen[None]):
         )
         ready = KeyHint(key, "Open") if self.quiet.check() else KeyHint("", f"{key} (ready in 0.5s)")
         hints = (ready, KeyHint(copy, "Copy", 2), *others, KeyHint(back, "Back", 1))
-        update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
+        update_content(self._keys, hint_line(self.app, hints, max(4, self.size.width - SIDES)))
 
     def action_open(self) -> None:
         """Open the URL; if there is no browser, copy it."""

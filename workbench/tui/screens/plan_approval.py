@@ -84,7 +84,7 @@ class PlanScreen(QuestionScreen[str]):
             answers = [KeyHint(choice.key, choice.label, rank) for rank, choice in enumerate(choices)]
             answers.append(KeyHint("n", "Keep planning", 8))
         hints = (*answers, KeyHint(key_of(self.app, "plan.later", "escape"), "Not now", 7))
-        update_content(self._keys, hint_line(hints, max(4, self.size.width - SIDES)))
+        update_content(self._keys, hint_line(self.app, hints, max(4, self.size.width - SIDES)))
 
     def on_key(self, event: events.Key) -> None:
         """Approve with the key of a mode after the quiet time; `n` closes, and other letters go to the prompt."""

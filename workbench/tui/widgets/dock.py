@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from textual.app import App
 from textual.containers import Vertical
 from textual.content import Content
 
+from workbench.tui.key_names import spelled
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.formatting.question import KeyHint, fitting
 
@@ -48,9 +50,10 @@ def docked_rows(height: int, *, is_full: bool = False) -> int:
     return height if is_full or height < LOWEST_DOCKED else height - max(_FEWEST_ABOVE, height // 4)
 
 
-def hint_line(hints: Sequence[KeyHint], width: int) -> Content:
+def hint_line(app: App[Any], hints: Sequence[KeyHint], width: int) -> Content:
     """Return the hints that fit on one line; a key that has no effect now is dim."""
-    return Content("   ").join(_hint(hint) for hint in fitting(hints, width))
+    named = [hint._replace(key=spelled(app, hint.key)) for hint in hints]
+    return Content("   ").join(_hint(hint) for hint in fitting(named, width))
 
 
 def _hint(hint: KeyHint) -> Content:

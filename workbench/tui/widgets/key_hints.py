@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.key_names import key_name
+from workbench.tui.key_names import key_name, spelled
 from workbench.tui.textual_seam.screen import own_bindings
 from workbench.tui.widgets.prompt import Prompt, send_label
 from workbench.view.state import SessionState
@@ -56,7 +56,7 @@ def hints_now(screen: Screen[Any], state: SessionState, prompt: Prompt) -> list[
         return [(keys["help"], "Help")] if "help" in keys else []
     if in_prompt and "take" in keys:  # the completion list is open
         return [
-            ("↑↓", "Choose"),
+            (spelled(screen.app, "↑↓"), "Choose"),
             (keys["take"], "Accept"),
             (keys["close-list"], "Close"),
             (keys["send"], send_label(prompt)),

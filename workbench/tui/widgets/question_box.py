@@ -236,7 +236,7 @@ class QuestionBox(DockedPanel):
         if hints != self._hints:
             self._hints = hints
             if self.is_mounted:
-                update_content(self._keys, hint_line(hints, self._inner))
+                update_content(self._keys, hint_line(self.app, hints, self._inner))
 
     @property
     def may_grow(self) -> bool:
@@ -252,7 +252,7 @@ class QuestionBox(DockedPanel):
         """Resize the panel to its content, at most to the rows that it may cover."""
         inner = self._inner = max(4, screen.width - SIDES)
         self._progress.note_skipped(frozenset(self._proposal.out))
-        update_content(self._keys, hint_line(self._hints, inner))
+        update_content(self._keys, hint_line(self.app, self._hints, inner))
         update_content(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
         self._show_title(screen.width - 1)
