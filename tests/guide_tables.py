@@ -21,7 +21,7 @@ def row(name: str, setting: Setting) -> str:
     default = "" if setting.default in (REQUIRED, None, {}) else setting.kind.show(setting.default)
     where = "Only in the file." if setting.kind.is_table else f"Flag: `{setting.flag}`." if setting.flag else ""
     shown = f"`[{name}]`" if setting.default == {} else f"`{name}`"
-    meaning = f"{setting.about} {where}".strip().replace("|", "\\|")
+    meaning = f"{setting.reference} {where}".strip().replace("|", "\\|")
     return f"| {shown} | {f'`{default}`' if default else ''} | {meaning} |"
 
 

@@ -7,6 +7,7 @@ from textual.widgets import Input, OptionList
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeClient
 from tests.tui.sample_session import Script
+from workbench.config.modes import MODES
 from workbench.errors import WorkbenchError
 from workbench.tui.palette_entries import PaletteEntry, PastSession, entries_of, fitting
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -50,7 +51,7 @@ async def test_every_entry_names_an_existing_action():
             assert hasattr(owner, f"action_{name}"), entry
         labels = [entry.label for entry in palette]
         assert [f"/{command.name}" for command in COMMANDS] == labels[: len(COMMANDS)]
-        assert {"fast", "deep", "plan", "ohw-dusk", "nord", "Maximize a panel"} <= set(labels)
+        assert {"fast", "deep", "Plan", "ohw-dusk", "nord", "Maximize a panel"} <= set(labels)
 
 
 async def test_every_entry_can_be_run(tmp_path):
@@ -69,6 +70,25 @@ async def test_every_entry_can_be_run(tmp_path):
         await wait_until(pilot, lambda: all(command in client.commands for command in expected))
         assert not any("never" in command for command in client.commands), "this mode is confirmed first"
         assert app.is_running
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=str)
+async def test_every_row_ends_with_the_kind_of_its_entry(size):
+    _, app = session(set={"models": PROFILES})
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        await wait_until(pilot, lambda: app.screen.has_sessions)
+        kinds = {row.split()[-1] for row in rows(app)}
+        assert kinds == {"command", "key", "mode", "model", "theme"}
+
+
+@pytest.mark.parametrize("name", MODES)
+async def test_mode_is_found_by_its_name_and_by_its_id(name):
+    _, app = session()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        for query in (MODES[name].label, name):
+            assert f"mode({name!r})" in [entry.action for entry in fitting(query, entries(app), 200)]
 
 
 async def test_entry_shows_the_key_that_does_the_same():

@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from tests.tui.settings_form import settings_in
+from workbench.config.modes import MODES
 from workbench.config.settings import load_settings
 from workbench.errors import UsageError
 from workbench.files.toml_edit import write_settings
@@ -144,6 +145,7 @@ def test_saving_keeps_comments_order_and_the_settings_in_effect(where):
         ("max_steps", "1", "1 call"),
         ("condense_percent", "80", "80% of the window"),
         ("confirm_unknown", "yes", "yes"),
+        *(("mode", name, mode.label) for name, mode in MODES.items()),
         ("models.fast.api_base", "", "the provider's own"),
         ("models.fast.temperature", "0", "0"),
     ],

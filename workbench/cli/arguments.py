@@ -293,7 +293,7 @@ def _add_options(parser: _Parser) -> None:
     group = parser.add_argument_group("settings")
     group.add_argument("--workspace", metavar="DIR", help="the directory to work in (default: the current one)")
     for each in _flags():
-        about = each.about.split(". ")[0].removesuffix(".")
+        about = each.reference.split(". ")[0].removesuffix(".")
         if about[1:2].islower():
             about = about[0].lower() + about[1:]
         group.add_argument(each.flag, metavar=each.metavar, help=about.replace("%", "%%"))

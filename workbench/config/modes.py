@@ -35,10 +35,10 @@ MODES: Final[Mapping[Mode, ApprovalMode]] = {
     "ask": ApprovalMode("Ask every time", "everything that is not read-only asks", ("LOW", *_FROM_MEDIUM)),
     "medium": ApprovalMode("Ask (medium+)", "medium and high risk ask", _FROM_MEDIUM),
     "edits": ApprovalMode(
-        "Accept edits", "edits in the workspace run, the rest asks from medium up", _FROM_MEDIUM, _FROM_HIGH
+        "Accept edits", "workspace edits run, the rest asks from medium up", _FROM_MEDIUM, _FROM_HIGH
     ),
     "high": ApprovalMode("Ask (high only)", "only high risk asks", _FROM_HIGH),
-    "never": ApprovalMode("Don't ask", "only protected files and unrecoverable deletions ask", ()),
+    "never": ApprovalMode("Don't ask", "protected files and unrecoverable deletions ask", ()),
 }
 """Each mode by the name that settings, flags and commands use, in the order in which the interface lists them."""
 MODE_NAMES: Final[Mapping[str, str]] = {name: mode.label for name, mode in MODES.items()}

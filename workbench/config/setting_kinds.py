@@ -32,6 +32,8 @@ class Kind(ABC):
     """Whether the value is a table or a list, which only the settings file can contain."""
     choices: Sequence[tuple[str, str]] = ()
     """The allowed values, each with a short explanation; empty if the values are not listed."""
+    labels: Mapping[str, str] = {}
+    """The names that the interface shows for the allowed values, if they differ."""
 
     @abstractmethod
     def check(self, name: str, value: Any) -> Any:
@@ -139,8 +141,11 @@ class KeyringEntry(Text):
 class OneOf(Kind):
     """One of a few names, each with a short explanation."""
 
-    def __init__(self, *names: str, words: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, *names: str, words: Mapping[str, str] | None = None, labels: Mapping[str, str] | None = None
+    ) -> None:
         self.choices = list((words or dict.fromkeys(names, "")).items())
+        self.labels = labels or {}
 
     def check(self, name: str, value: Any) -> Any:
         """Return the value. Raises UsageError, which suggests the nearest choice, if it is not one of the choices."""
@@ -316,6 +321,14 @@ class Setting:
     def variable(self) -> str:
         """The environment variable; an empty string for tables and lists, which no variable can contain."""
         return "" if self.kind.is_table else f"OHW_{self.name.upper()}"
+
+    @property
+    def reference(self) -> str:
+        """What it is about and, if the interface shows other names for its values, the values and their meaning."""
+        if not self.kind.labels:
+            return self.about
+        values = "; ".join(f"{value} ({words})" for value, words in self.kind.choices)
+        return f"{self.about.removesuffix('.')}: {values}."
 
     @property
     def on_form(self) -> bool:

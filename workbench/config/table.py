@@ -295,11 +295,9 @@ class Settings:
     )
     mode: str = setting(
         "medium",
-        OneOf(words=MODE_NAMES),
+        OneOf(words={name: mode.meaning for name, mode in MODES.items()}, labels=MODE_NAMES),
         "Mode",
-        "When to ask before an action runs: "
-        + "; ".join(f"{name} ({mode.meaning})" for name, mode in MODES.items())
-        + ".",
+        "When to ask before an action runs.",
         group="Asking",
         takes_effect=NOW,
         flag="MODE",
@@ -309,7 +307,7 @@ class Settings:
         Switch(),
         "Ask if unknown",
         "Also ask when neither the model nor the workbench can rate an action. "
-        "Without it the modes medium, edits and high let such an action run.",
+        "Without it the modes Ask (medium+), Accept edits and Ask (high only) let such an action run.",
         group="Asking",
     )
     max_steps: int = setting(

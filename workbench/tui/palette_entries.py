@@ -10,7 +10,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from workbench.config.modes import MODE_NAMES, MODES
+from workbench.config.modes import MODES
 from workbench.config.settings import Settings
 from workbench.tui.key_names import key_name
 from workbench.tui.themes import theme_order
@@ -70,7 +70,10 @@ def entries_of(
     actions = {entry.action for entry in entries}
     entries += [entry for entry in _bindings(screen) if entry.action not in actions]
     if is_main:
-        entries += [PaletteEntry("mode", name, MODE_NAMES[name], f"mode({name!r})") for name in MODES]
+        entries += [
+            PaletteEntry("mode", mode.label, f"{mode.meaning} · /mode {name}", f"mode({name!r})")
+            for name, mode in MODES.items()
+        ]
         entries += [
             PaletteEntry("model", name, settings.profile(name).model, f"app.model({name!r})")
             for name in settings.models

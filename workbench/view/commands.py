@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from workbench.config.modes import MODES
 from workbench.suggest import near
 from workbench.text import first_line
 
@@ -24,7 +23,7 @@ class SlashCommand(Struct, frozen=True):
 
 COMMANDS = (
     SlashCommand("help", "keys and guides", "app.help"),
-    SlashCommand("mode", f"when to ask: {', '.join(MODES)}", "mode", argument="MODE", only_listed=True),
+    SlashCommand("mode", "when to ask before an action runs", "mode", argument="MODE", only_listed=True),
     SlashCommand("model", "switch model (saved name or provider/model)", "app.model", argument="NAME"),
     SlashCommand("compact", "summarize the conversation to free up context", "compact"),
     SlashCommand("compact undo", "undo the last compaction", "compact(True)"),

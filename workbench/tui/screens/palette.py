@@ -37,8 +37,6 @@ _NAMES = 20
 """Columns for the name of an entry; a longer name takes more."""
 _KINDS = 9
 """Columns for the kind of an entry."""
-_WIDE = 80
-"""The least width in which commands and keys show their kind too."""
 
 FindSessions = Callable[[], Sequence[PastSession]]
 
@@ -169,8 +167,6 @@ def _row(entry: PaletteEntry, query: str, width: int) -> Content:
     """Return the row of an entry: name, description, and at the end its key and its kind."""
     label, words = visible(entry.label, lines=False), visible(entry.words, lines=False)
     key, kind = visible(entry.key, lines=False), f"{entry.kind:>{_KINDS}}"
-    if width < _WIDE and (key or entry.kind == "command"):  # the slash and the key say it too
-        kind = ""
     available = width - cell_len(kind) - cell_len(key) - 2
     name = Content(label)
     if query and label == entry.label:

@@ -367,7 +367,9 @@ class SettingEdit(ModalScreen[str | None]):
 
     def _option(self, name: str, words: str) -> Content:
         mark = "● " if name == self._value.text else "  "
-        return Content.assemble((mark, "$primary"), visible(name.ljust(10), lines=False), (f"  {words}", "$dim"))
+        width = max(10, *(len(self._entry.label(value)) for value, _ in self._entry.choices))
+        label = visible(self._entry.label(name).ljust(width), lines=False)
+        return Content.assemble((mark, "$primary"), label, (f"  {words}", "$dim"))
 
     def _note(self, problem: str) -> None:
         note = self.query_one("#setting-note", Static)

@@ -119,12 +119,17 @@ class SettingEntry:
         """Return a shown value with its unit, or with the meaning of an empty value or 0."""
         return _explained(text, self.setting) if self.setting is not None else text
 
+    def label(self, text: str) -> str:
+        """Return the name that the interface shows for a value."""
+        return self.setting.kind.labels.get(text, text) if self.setting is not None else text
+
     def read(self, text: str) -> Any:
         """Parse the text of a value. Raises UsageError if the text is not valid."""
         return _SWITCH.get(text, text) if self.setting is None else self.setting.kind.parse(self.name, text)
 
 
 def _explained(text: str, setting: Setting) -> str:
+    text = setting.kind.labels.get(text, text)
     number = _number(text) if setting.unit else None
     if not text or (number == 0 and setting.unset):
         return " · ".join(part for part in (text, setting.unset) if part)
@@ -261,4 +266,5 @@ def about(row: SettingRow) -> list[Line]:
 
 def _text(row: SettingRow) -> str:
     entry, value = row.entry, row.entry.explained(row.value.text)
-    return f"{entry.name} {entry.group} {entry.title} {entry.about} {value} {row.value.source}".lower()
+    about = entry.setting.reference if entry.setting is not None else entry.about
+    return f"{entry.name} {entry.group} {entry.title} {about} {value} {row.value.source}".lower()
