@@ -28,7 +28,7 @@ MOST_WORDS = 400
 """The maximum number of arguments of one command."""
 MOST_PATHS = 200
 """The maximum number of words that are checked as paths, because each is looked up on disk."""
-MOST_GUESSES = 18
+MOST_GUESSES = 24
 """The maximum number of words and strings that are rated because some program may run them as commands."""
 _MOST_HEREDOCS = 60
 _MOST_SPLITS = 8

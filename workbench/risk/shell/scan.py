@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 6
-_MOST_PARTS = 36
+_MOST_PARTS = 40
 """The maximum number of commands, each of which takes up to 0.13 ms, in a line that is to be rated within 5 ms."""
 _NESTED = 1
 """As how many commands a nested line counts, because it is parsed too."""
