@@ -4,14 +4,8 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.llm.model import ModelUsage
-from workbench.protocol.events import (
-    ActionObserved,
-    ContextParts,
-    HistoryCondensed,
-    ModelResponded,
-    RawToolCall,
-    UserMessage,
-)
+from workbench.protocol.events import ActionObserved, HistoryCondensed, ModelResponded, RawToolCall, UserMessage
+from workbench.protocol.usage import ContextParts
 from workbench.session.turn.context_window import PartCount
 
 LOOK = ("look", {})

@@ -14,15 +14,8 @@ from tests.session.fake_agent import faults_of
 from tests.subagent_scripts import delegating
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
-from workbench.protocol.events import (
-    ActionObserved,
-    DelegateStep,
-    Event,
-    ModelResponded,
-    SessionStarted,
-    Usage,
-    UserMessage,
-)
+from workbench.protocol.events import ActionObserved, DelegateStep, Event, ModelResponded, SessionStarted, UserMessage
+from workbench.protocol.usage import Usage
 from workbench.session.limits import Limits, TokenCount
 from workbench.session.session_factory import OpenedSession, open_session, start_session
 from workbench.session.session_names import new_id, session_path

@@ -7,6 +7,7 @@ from typing import Any
 from tests.tui.sample_session import WORKSPACE, Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.usage import Usage
 
 CALC = f"{WORKSPACE}/src/calc.py"
 TESTS = f"{WORKSPACE}/tests/test_calc.py"
@@ -76,7 +77,7 @@ def plan(script: Script, *states: str) -> None:
 
 
 def answered(script: Script, text: str, tokens: int, **more: Any) -> None:
-    usage = ev.Usage(input=tokens, output=len(text) // 3 + 40, window=200_000)
+    usage = Usage(input=tokens, output=len(text) // 3 + 40, window=200_000)
     script.answer(text, usage=usage, cost=tokens * 3e-6 + 0.001, **more)
 
 

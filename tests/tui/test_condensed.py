@@ -6,6 +6,7 @@ from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
+from workbench.protocol.usage import Usage
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.conversation_messages import OpenNotice
@@ -25,7 +26,7 @@ def condensed() -> Script:
         last=90,
         summary=SUMMARY,
         reason="overflow",
-        usage=ev.Usage(input=800, output=40),
+        usage=Usage(input=800, output=40),
         cost=0.5,
     )
     return script

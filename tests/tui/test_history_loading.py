@@ -14,6 +14,7 @@ from tests.tui.sample_session import WORKSPACE, Script, fold
 from workbench.client.client import EventHistory
 from workbench.client.log_reader import FilePast, read_history
 from workbench.protocol import events as ev
+from workbench.protocol.usage import Usage
 from workbench.session.storage.store import Store
 from workbench.tui.screens.main import event_feed
 from workbench.tui.widgets.conversation import Conversation
@@ -41,7 +42,7 @@ def turn(script: Script, number: int) -> None:
     """Add one run: an answer, some actions, and sometimes other events that a log holds."""
     script.user(f"message {number}")
     for step in range(4):
-        usage = ev.Usage(input=1_000 + number, output=10, window=200_000)
+        usage = Usage(input=1_000 + number, output=10, window=200_000)
         script.answer(f"answer {number}.{step}", usage=usage, cost=0.01)
         script.run("execute_bash", f"line {number}\nok", command=f"echo {number}", _exit_code=0)
     if number % 3 == 0:
@@ -65,7 +66,7 @@ def turn(script: Script, number: int) -> None:
 def sub_agent(script: Script, number: int) -> None:
     call = script.begin("delegate", task="look")
     for event in (
-        ev.ModelResponded(response_id="d", model="m", text="so", cost=0.5, usage=ev.Usage(input=5, output=6)),
+        ev.ModelResponded(response_id="d", model="m", text="so", cost=0.5, usage=Usage(input=5, output=6)),
         ev.ActionProposed(action_id=f"d{number}", response_id="d", call_id="c", tool="execute_bash", arguments={}),
         ev.ActionAssessed(action_id=f"d{number}", risk="LOW", needs_decision=False),
         ev.ActionStarted(action_id=f"d{number}"),

@@ -8,6 +8,7 @@ from tests.tui.sample_session import Script, working_session
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.usage import Usage
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.confirmations import ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
@@ -39,7 +40,7 @@ async def arm(pilot):
 
 async def test_status_line_shows_directory_mode_model_context_and_cost():
     script = Script().start(model="openai/gpt-5", mode="high").user("Hi.")
-    script.answer("Hello.", usage=ev.Usage(input=12_400, output=5))
+    script.answer("Hello.", usage=Usage(input=12_400, output=5))
     app = workbench_app(FakeClient(script.events))
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "gpt-5" in text_of(app, StatusLine))
@@ -49,12 +50,12 @@ async def test_status_line_shows_directory_mode_model_context_and_cost():
 
 
 async def test_context_is_a_percentage_if_the_window_is_known():
-    script = Script().start().user("Hi.").answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
+    script = Script().start().user("Hi.").answer("Hello.", usage=Usage(input=62_400, output=5, window=200_000))
     client = FakeClient(script.events)
     app = workbench_app(client)
     async with app.run_test(size=(120, 30)) as pilot:
         await wait_until(pilot, lambda: "31% of 200k" in text_of(app, StatusLine))
-        client.bring(script.answer("More.", usage=ev.Usage(input=190_000, window=200_000)).events[-1])
+        client.bring(script.answer("More.", usage=Usage(input=190_000, window=200_000)).events[-1])
         await wait_until(pilot, lambda: "95% of 200k" in text_of(app, StatusLine))
         assert any("$warning" in str(span.style) for span in app.screen.query_one(StatusLine).render().spans)
 

@@ -13,6 +13,7 @@ from workbench.config.settings import load_settings
 from workbench.errors import WorkbenchError
 from workbench.llm.provider_models import ModelList
 from workbench.protocol import events as ev
+from workbench.protocol.usage import Usage
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
@@ -43,7 +44,7 @@ async def typed(pilot, line: str) -> None:
 
 async def test_model_chosen_by_name_is_requested_and_shown_once_logged():
     script = Script().start(model="fast").user("Hi.")
-    script.answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
+    script.answer("Hello.", usage=Usage(input=62_400, output=5, window=200_000))
     client = FakeClient(script.events)
     app = workbench_app(client, set={"model": "fast", "models": PROFILES})
     async with app.run_test(size=(120, 30)) as pilot:

@@ -8,6 +8,7 @@ from tests.tui.pictures import in_each_look
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.usage import Usage
 from workbench.tui.screens.agent_question import AnswerScreen
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -16,7 +17,7 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 def asked(*options: str) -> Script:
     script = Script().start(model="anthropic/claude-sonnet-4-5").user("Let the report sort its rows.")
     script.answer(
-        "The rows have a date and an amount; I look at the report first.", usage=ev.Usage(input=8_300, output=90)
+        "The rows have a date and an amount; I look at the report first.", usage=Usage(input=8_300, output=90)
     )
     script.run("execute_bash", "README.md\nsrc\ntests", command="ls", _exit_code=0)
     question = "By which column shall the report sort its rows when none is given?"

@@ -9,6 +9,7 @@ from tests.tui.pictures import at_rest, in_each_look, show_events, text_on
 from workbench.llm.provider_models import ModelList
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.usage import Usage
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.settings import providers
 from workbench.tui.settings.providers import Way
@@ -73,7 +74,7 @@ def fallback_model():
 
 def condensed():
     script = begun()
-    usage = ev.Usage(input=8_200, output=240, window=200_000)
+    usage = Usage(input=8_200, output=240, window=200_000)
     more = {"summary": SUMMARY, "reason": "tokens", "usage": usage, "cost": 0.0282}
     script.add(ev.HistoryCondensed, first=9, last=31, **more)
     answered(script, "The amount gets its sign back now.", 4_100)

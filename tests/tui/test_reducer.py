@@ -23,6 +23,7 @@ from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.diff.hunks import split_lines
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.usage import Usage
 from workbench.view.formatting.actions import outcome
 from workbench.view.formatting.detail import detail_text, detail_title
 from workbench.view.formatting.timeline_rows import authorship
@@ -57,7 +58,7 @@ def test_one_unknown_price_makes_the_cost_unknown_permanently():
 
 
 def test_tokens_of_the_last_request_are_the_context_usage():
-    script = Script().start().answer("a", usage=ev.Usage(input=100, output=5)).answer("b", usage=ev.Usage(input=140))
+    script = Script().start().answer("a", usage=Usage(input=100, output=5)).answer("b", usage=Usage(input=140))
 
     state = script.state()
 
@@ -423,7 +424,7 @@ def test_huge_files_are_counted_without_comparing_every_pair():
 
 def test_everything_known_about_an_action_is_on_its_page():
     script = Script().start()
-    script.add(ev.ModelResponded, response_id="r", model="big-model", usage=ev.Usage(input=7))
+    script.add(ev.ModelResponded, response_id="r", model="big-model", usage=Usage(input=7))
     delta = ev.FileDelta(path=f"{WORKSPACE}/a.py", before=BEFORE, after=AFTER)
     script.run("execute_bash", "all\nof\nit", "MEDIUM", command="make\ntest", _exit_code=2, _files=(delta,), _pid=7)
     action = script.state().actions["a1"]

@@ -13,6 +13,7 @@ from tests.tui.sample_session import START, STEADY, WORKSPACE, Script, long_sess
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.protocol.usage import Usage
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view import clock
 from workbench.view.formatting.timeline_rows import row
@@ -77,7 +78,7 @@ def test_columns_are_dropped_one_after_the_other():
 
 
 def test_cost_and_tokens_are_shown_if_there_is_space():
-    script = Script().start().answer("", cost=0.0123, usage=ev.Usage(input=900, output=45))
+    script = Script().start().answer("", cost=0.0123, usage=Usage(input=900, output=45))
     script.run("execute_bash", command="ls", _seconds=0.1)
     item = script.state().actions["a1"]
 

@@ -12,6 +12,7 @@ from tests.tui.session_files import keep
 from tests.tui.usage_files import call, keep_spent
 from workbench.config.locations import Locations
 from workbench.protocol import events as ev
+from workbench.protocol.usage import ContextParts, Usage
 from workbench.tui.screens.usage import UsageScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
@@ -20,7 +21,7 @@ from workbench.view.state import SessionState
 from workbench.view.usage import SCOPES, Scope, minutes, percent, read_calls, tokens, usage_page
 from workbench.view.wrapping import line_width
 
-PARTS = ev.ContextParts(system=1_000, tools=4_000, messages=10_000, tool_output=35_000)
+PARTS = ContextParts(system=1_000, tools=4_000, messages=10_000, tool_output=35_000)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def _own_directories(tmp_path, monkeypatch):
 
 def spent(**more) -> Script:
     script = Script().start().user("Fix unknown countries")
-    usage = ev.Usage(input=50_000, output=200, cached=30_000, window=200_000)
+    usage = Usage(input=50_000, output=200, cached=30_000, window=200_000)
     return script.answer("Hello.", **{"usage": usage, "cost": 0.25, "parts": PARTS, **more})
 
 
@@ -53,7 +54,7 @@ def test_each_scope_counts_every_call_once(scope, cost, calls):
 
 
 def test_calls_of_condensations_and_tools_count_too():
-    usage = ev.Usage(input=1_000, output=10)
+    usage = Usage(input=1_000, output=10)
     keep(
         "s1",
         "Fix it",
@@ -117,7 +118,7 @@ def test_biggest_outputs_are_named():
 
 def test_unknown_values_are_shown_as_unknown():
     keep("s1", "Hi", call(None, input=None, output=None, cached=None))
-    state = fold(spent(cost=None, usage=ev.Usage(), parts=None).events)
+    state = fold(spent(cost=None, usage=Usage(), parts=None).events)
     shown = page("session", state)
     assert "?        0 in · 0 out · 1 call" in shown
     assert "No price known for this model." in shown

@@ -7,13 +7,14 @@ from datetime import timedelta
 from tests.tui.sample_session import START
 from tests.tui.session_files import keep
 from workbench.protocol import events as ev
+from workbench.protocol.usage import Usage
 
 
 def call(
     cost: float | None = 0.05, model: str = "claude-sonnet-4-5", turn: int = 1, **tokens: int
 ) -> ev.ModelResponded:
     """Return one answer of a model to a message."""
-    usage = ev.Usage(**{"input": 40_000, "output": 600, "cached": 30_000, **tokens})
+    usage = Usage(**{"input": 40_000, "output": 600, "cached": 30_000, **tokens})
     return ev.ModelResponded(
         response_id="r", model=model, text="Done.", usage=usage, cost=cost, latency=12.0, turn=turn
     )

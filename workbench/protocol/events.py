@@ -15,7 +15,9 @@ from msgspec.json import Decoder
 from workbench.protocol.codec import Data, TaggedData, decode
 from workbench.protocol.deletion_list import DeletionList
 from workbench.protocol.presentation import Presentation
+from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.protocol.risk import Mode, Risk
+from workbench.protocol.usage import ContextParts, Usage
 
 
 class EventBase(TaggedData):
@@ -70,28 +72,6 @@ class RawToolCall(Data):
     arguments: str
     signature: str = ""
     """The provider's signature of the call, to be sent back with it."""
-
-
-class Usage(Data):
-    """Tokens of one model call; `None` if the provider reports none."""
-
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    written: int | None = None
-    """Input tokens written to the provider's cache, which are charged."""
-    reasoning: int | None = None
-    window: int | None = None
-    """Size of the model's context window in tokens."""
-
-
-class ContextParts(Data):
-    """An estimate of the tokens of each part of a request; the sum is the provider's count, if it reports one."""
-
-    system: int = 0
-    tools: int = 0
-    messages: int = 0
-    tool_output: int = 0
 
 
 class Segment(Data):
@@ -434,10 +414,23 @@ class SettingsChanged(EventBase):
 
 
 class Rewound(EventBase):
-    """The session returns to its state at event `target`; nothing is deleted."""
+    """The user moved the session to its state at event `target`, earlier or on another branch; nothing is deleted.
+
+    With the scope "files" the conversation continues where it is, with "conversation" the files stay as they are.
+    `version` is the snapshot just before, `files` are the changes written to the workspace. `conflicts` are files left
+    alone because the user changed the same lines, `not_covered` those that no snapshot holds, `copies` the safety
+    copies of such files.
+    """
 
     target: int
     version: str | None = None
+    scope: RewindScope = "both"
+    files: tuple[RewoundFile, ...] = ()
+    directories: dict[str, int | None] = field(default_factory=dict)
+    """The directories to create, by path relative to the workspace, with their permissions; None removes one."""
+    conflicts: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 class RunEnded(EventBase):

@@ -12,10 +12,11 @@ from workbench.view.wrapping import count_lines
 
 if TYPE_CHECKING:
     from workbench.protocol.deletion_list import DeletionList
-    from workbench.protocol.events import AlwaysChoice, ContextParts, FileDelta, ModelResponded, Segment, StaleFile
+    from workbench.protocol.events import AlwaysChoice, FileDelta, ModelResponded, Segment, StaleFile
     from workbench.protocol.live import CallProgress
     from workbench.protocol.presentation import Presentation
     from workbench.protocol.risk import Risk
+    from workbench.protocol.usage import ContextParts
 
 Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"

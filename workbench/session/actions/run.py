@@ -27,9 +27,9 @@ from workbench.protocol.events import (
     FileDelta,
     ModelAsked,
     StaleFile,
-    Usage,
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
+from workbench.protocol.usage import Usage
 from workbench.risk import Assessment
 from workbench.secrets.masker import MASKER
 from workbench.secrets.stream import SecretStream

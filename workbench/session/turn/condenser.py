@@ -15,12 +15,8 @@ import msgspec
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
 from workbench.llm.signatures import BLOCKS, SIGNER
-from workbench.protocol.events import (
-    CondensingAsked,
-    CondensingUndone,
-    HistoryCondensed,
-    Usage,
-)
+from workbench.protocol.events import CondensingAsked, CondensingUndone, HistoryCondensed
+from workbench.protocol.usage import Usage
 from workbench.session.actions.decide import CommandError
 from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
 from workbench.session.log import Log

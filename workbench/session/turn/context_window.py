@@ -11,7 +11,6 @@ from workbench.protocol.events import (
     ActionProposed,
     CondensingAsked,
     CondensingUndone,
-    ContextParts,
     Event,
     HistoryCondensed,
     ModelResponded,
@@ -19,6 +18,7 @@ from workbench.protocol.events import (
     SettingsChanged,
     UserMessage,
 )
+from workbench.protocol.usage import ContextParts
 from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
 from workbench.session.mentions import PendingResources, attached_text, describe_resources
 from workbench.session.storage.event_rows import observed_text

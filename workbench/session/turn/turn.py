@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from workbench.agent.responses import ReadCall, read_response
 from workbench.llm.call import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
-from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
+from workbench.protocol.events import ActionProposed, ModelResponded, RawToolCall, RunEnded
 from workbench.protocol.live import EnginePhase, EngineState, LiveEvent, ReasoningDelta, TextDelta
+from workbench.protocol.usage import ContextParts, Usage
 from workbench.session.actions.decide import CommandError
 from workbench.session.actions.lifecycle import Actions
 from workbench.session.limits import MANY, NO_TOOLS, UNREADABLE, Limits, TokenCount, after_words, before_call

@@ -1,0 +1,27 @@
+"""Tokens of model calls, as events record them."""
+
+from __future__ import annotations
+
+from workbench.protocol.codec import Data
+
+
+class Usage(Data):
+    """Tokens of one model call; `None` if the provider reports none."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    written: int | None = None
+    """Input tokens written to the provider's cache, which are charged."""
+    reasoning: int | None = None
+    window: int | None = None
+    """Size of the model's context window in tokens."""
+
+
+class ContextParts(Data):
+    """An estimate of the tokens of each part of a request; the sum is the provider's count, if it reports one."""
+
+    system: int = 0
+    tools: int = 0
+    messages: int = 0
+    tool_output: int = 0
