@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.fakes.anthropic_server import AnthropicServer
+from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Request, Turn, bash
 from workbench.llm.litellm_setup import QUIET, load_litellm
 from workbench.llm.model import ModelError, ModelRequest
@@ -141,6 +143,38 @@ def test_early_import_prints_nothing_and_is_skipped_for_scripts():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "usage"),
+    [
+        ("hosted_vllm/fake", ModelServer([Turn("Hello.")]), "20"),
+        ("hosted_vllm/fake", ModelServer([Turn("Hello.", usage=None)]), "None"),
+        ("openai/gpt-4-fake", ModelServer([Turn("Hello.")]), "20"),
+        ("anthropic/claude-x", AnthropicServer(), "33"),
+    ],
+    ids=["usage", "no usage", "sdk", "anthropic"],
+)
+def test_first_call_through_litellm_loads_neither_its_proxy_nor_a_tokenizer(name, server, usage):
+    with server:
+        code = (
+            "import sys, warnings\n"
+            "warnings.simplefilter('ignore')\n"
+            "from workbench.llm.factory import open_model\n"
+            "from workbench.llm.model import Cancel, ModelRequest\n"
+            f"model = open_model({name!r}, api_base={server.base_url!r}, api_key='sk-none')\n"
+            f"request = ModelRequest([{{'role': 'user', 'content': 'Hi.'}}], [{TOOL}])\n"
+            "print(model.respond(request, lambda delta: None, Cancel()).usage.output)\n"
+            "assert 'litellm' in sys.modules\n"
+            "print([name for name in sys.modules if name.startswith(('litellm.proxy._types', 'tiktoken_ext.'))])"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=110, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{usage}\n[]\n"), done.stderr
+
+
+def test_tokenizer_of_litellm_is_loaded_when_something_uses_it():
+    encoding = load_litellm().main.encoding
+    assert encoding.decode(encoding.encode("Hello there")) == "Hello there"
 
 
 def test_call_after_close_opens_no_connection(serve):

@@ -64,7 +64,10 @@ def _imported() -> Any:
     _watch_clients(litellm)
     _keep_clients_apart()
     _leave_retries_to_us()
+    _load_no_unused_parts(litellm)
     litellm.telemetry = False
+    # Counts that the provider does not send would be estimated from all messages, at every step; we omit estimates.
+    litellm.disable_token_counter = True
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -135,6 +138,27 @@ def _leave_retries_to_us() -> None:
         return make(self, is_async, *args, **(more if args else {**more, "max_retries": 0}))
 
     OpenAIChatCompletion._get_openai_client = with_one_try
+
+
+class _LateEncoding:
+    """The tokenizer with which litellm estimates missing token counts; its table of 100,000 tokens is read on first
+    use.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        from litellm.utils import get_default_encoding
+
+        return getattr(get_default_encoding(), name)
+
+
+def _load_no_unused_parts(litellm: Any) -> None:
+    """Keep the first call from loading parts of the library that it does not use, which takes a tenth of the import.
+
+    Every call gets the tokenizer, though few use it. For IDs of uploaded files, which we never send, it imports the
+    types of litellm's own proxy server.
+    """
+    litellm.main.encoding = _LateEncoding()
+    litellm.main.update_messages_with_model_file_ids = lambda messages, **_: messages
 
 
 @contextlib.contextmanager
