@@ -49,7 +49,7 @@ class TaggedData(Data, tag_field="kind", tag=snake_case):
         return str(type(self).__struct_config__.tag)
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return the text of a string of a subclass, such as a reason with traits; msgspec writes only plain strings."""
     if isinstance(value, str):
         return str(value)
@@ -62,20 +62,20 @@ def encode(message: Data) -> bytes:
     Raises TypeError for a value that JSON cannot represent.
     """
     try:
-        return msgspec.json.encode(message, enc_hook=_as_text)
+        return msgspec.json.encode(message, enc_hook=as_text)
     except UnicodeEncodeError:
         return json.dumps(to_plain(message), separators=(",", ":")).encode()
 
 
 def to_plain(message: Data) -> dict[str, Any]:
     """Convert a struct to types that `json` can write: dicts, tuples, lists, strings, numbers, booleans and None."""
-    plain: dict[str, Any] = msgspec.to_builtins(message, enc_hook=_as_text)
+    plain: dict[str, Any] = msgspec.to_builtins(message, enc_hook=as_text)
     return plain
 
 
 def without_surrogates(message: T) -> T:
     """Return the same struct with each lone surrogate replaced with U+FFFD, so that it can be stored as UTF-8."""
-    return msgspec.convert(_well_formed(msgspec.to_builtins(message, enc_hook=_as_text)), type(message))
+    return msgspec.convert(_well_formed(msgspec.to_builtins(message, enc_hook=as_text)), type(message))
 
 
 def _well_formed(value: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from workbench.agent.loop_detection import Loop
 from workbench.config.settings import Settings
 from workbench.llm.model import ToolChoice
@@ -105,20 +107,19 @@ def dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 1 or round(amount, 2) == round(amount, 4) else f"${amount:.4f}"
 
 
-class TokenCount:
+class TokenCount(msgspec.Struct):
     """Counts the tokens and cost of a run, event by event; tokens that the provider does not report are estimated."""
 
-    def __init__(self) -> None:
-        self.spent = 0
-        self.is_estimate = False
-        self.cost = 0.0
-        """US dollars spent in the run, as far as prices are known."""
-        self.unpriced = ""
-        """A model used in the run whose price is unknown; empty if all prices are known."""
-        self.went_on_unpriced = False
-        """Whether a run ended at a limit with a price unknown: unknown prices do not end a run again."""
-        self._characters = 0
-        self._is_running = False
+    spent: int = 0
+    is_estimate: bool = False
+    cost: float = 0.0
+    """US dollars spent in the run, as far as prices are known."""
+    unpriced: str = ""
+    """A model used in the run whose price is unknown; empty if all prices are known."""
+    went_on_unpriced: bool = False
+    """Whether a run ended at a limit with a price unknown: unknown prices do not end a run again."""
+    _characters: int = 0
+    _is_running: bool = False
 
     def apply(self, event: Event) -> None:
         """Count the next event."""

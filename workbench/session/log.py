@@ -43,11 +43,12 @@ class Log:
         *,
         state: State | None = None,
         reducers: Sequence[Reducer] = (),
-        on_past: Listener = _ignore,
+        after: int = 0,
     ) -> None:
         """Replay the events of the store into `state` (a new one by default) and the reducers.
 
-        `reducers` do not get STEPS, which make up a third of a long log. `on_past` is called with each replayed event.
+        `reducers` do not get STEPS, which make up a third of a long log. State and reducers have already consumed the
+        events up to `after`.
         """
         self.lock = threading.RLock()
         self.state = state or State()
@@ -55,13 +56,12 @@ class Log:
         self._appliers = tuple(reducer.apply for reducer in reducers)
         self._listeners = [on_event]
         self._unsaved: tuple[Event, ...] = ()
-        self.last_seq = 0
+        self.last_seq = after
         """The number of the last event."""
         self.fault = ""
         """Why the last attempt to write failed; empty while the log can be written."""
-        for event in store.events():
+        for event in store.events(after):
             self._apply(event)
-            on_past(event)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each event from now on, after the existing listeners."""

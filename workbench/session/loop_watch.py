@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import msgspec
 import msgspec.structs
 
 from workbench.agent.loop_detection import (
@@ -41,12 +41,13 @@ def plain_text(observation: dict[str, Any]) -> str:
     return observed_text(observation).partition(f"\n{ADVICE}")[0]
 
 
-class Failures:
+class Failures(msgspec.Struct):
     """The last failure of each tool that has not succeeded since."""
 
-    def __init__(self) -> None:
-        self._open: dict[str, str] = {}  # action id -> tool
-        self._last: dict[str, str] = {}  # tool -> its error in canonical form
+    _open: dict[str, str] = msgspec.field(default_factory=dict)
+    """The tools of open actions, by action id."""
+    _last: dict[str, str] = msgspec.field(default_factory=dict)
+    """By tool: its error in canonical form."""
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
@@ -87,22 +88,24 @@ _UNSEEN = 50
 _Step: TypeAlias = tuple[ActionProposed, ActionObserved] | ModelResponded | HistoryCondensed
 
 
-class LoopWatch:
+class LoopWatch(msgspec.Struct):
     """The agent's moves since the user's last message; the cost of an event does not grow with the session."""
 
-    def __init__(self) -> None:
-        self._moves: deque[Move] = deque(maxlen=WINDOW)
-        self._steps: deque[_Step] = deque(maxlen=_UNSEEN)  # not examined yet
-        self._batch: dict[str, ActionProposed] = {}
-        self._results: dict[str, ActionObserved] = {}
-        self._nudged: list[frozenset[str]] = []
+    _moves: list[Move] = msgspec.field(default_factory=list)
+    _steps: list[_Step] = msgspec.field(default_factory=list)
+    """What was not examined yet, at most `_UNSEEN` steps."""
+    _batch: dict[str, ActionProposed] = msgspec.field(default_factory=dict)
+    _results: dict[str, ActionObserved] = msgspec.field(default_factory=dict)
+    _nudged: list[frozenset[str]] = msgspec.field(default_factory=list)
 
     @property
     def loop(self) -> Loop | None:
         """The loop that the agent is in now, or None."""
         self._complete_batch()
-        while self._steps:
-            self._examine(self._steps.popleft())
+        for step in self._steps:
+            self._examine(step)
+        self._steps.clear()
+        del self._moves[:-WINDOW]
         return find_loop(tuple(self._moves))
 
     def was_nudged(self, loop: Loop) -> bool:
@@ -118,7 +121,7 @@ class LoopWatch:
                 self._batch, self._results, self._nudged = {}, {}, []
             case ModelResponded() | HistoryCondensed():
                 self._complete_batch()
-                self._steps.append(event)
+                self._add_step(event)
             case ActionProposed():
                 self._batch[event.action_id] = event
             case ActionObserved() if event.action_id in self._batch:
@@ -131,8 +134,12 @@ class LoopWatch:
         """Add the finished batch to the steps in the order of its calls, regardless of the order of the results."""
         for action_id, proposed in self._batch.items():
             if action_id in self._results:
-                self._steps.append((proposed, self._results[action_id]))
+                self._add_step((proposed, self._results[action_id]))
         self._batch, self._results = {}, {}
+
+    def _add_step(self, step: _Step) -> None:
+        self._steps.append(step)
+        del self._steps[:-_UNSEEN]
 
     def _examine(self, step: _Step) -> None:
         if isinstance(step, tuple):

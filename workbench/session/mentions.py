@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import msgspec
+
 from workbench.errors import WorkbenchError
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.files.text_file import EditorError, decoded
@@ -264,11 +266,10 @@ class ResourceSource(Protocol):
         """Return the current content of a resource."""
 
 
-class PendingResources:
+class PendingResources(msgspec.Struct):
     """The mentions in messages that no model call has included yet, by the number of the message."""
 
-    def __init__(self) -> None:
-        self.mentions: dict[int, tuple[str, ...]] = {}
+    mentions: dict[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""

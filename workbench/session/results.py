@@ -1,52 +1,21 @@
-"""Builds the results of actions as the log stores them, and passes a replayed log's results back to its tools."""
+"""Builds the results of actions as the log stores them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
 
-from workbench.protocol.events import ActionObserved, ActionProposed, Event, FileDelta, ModelResponded
+from workbench.protocol.events import ActionObserved, FileDelta
 from workbench.session.state import OpenAction
 from workbench.text import well_formed
 from workbench.tools.coercion import error_line
-from workbench.tools.executor import ToolExecutor
 from workbench.tools.pydantic_schema import json_fields
 from workbench.tools.schema import Observation
-from workbench.tools.tool import ToolDefinition
 
 logger = logging.getLogger(__name__)
-
-
-class Recall:
-    """Passes the past results of a session to the tools that implement `recall`."""
-
-    def __init__(self, tools: Mapping[str, ToolDefinition]) -> None:
-        self._recalls: dict[str, Callable[[dict[str, Any]], None]] = {
-            name: tool.executor.recall
-            for name, tool in tools.items()
-            if tool.executor is not None and type(tool.executor).recall is not ToolExecutor.recall
-        }
-        self._open: dict[str, str] = {}  # action id -> tool
-
-    def apply(self, event: Event) -> None:
-        """Consume the next past event; if a tool fails on it, that is logged and the tool continues without it."""
-        match event:
-            case ModelResponded():
-                self._open = {}
-            case ActionProposed() if event.tool in self._recalls:
-                self._open[event.action_id] = event.tool
-            case ActionObserved() if event.ran and event.action_id in self._open:
-                self._recall(self._open.pop(event.action_id), event.observation)
-
-    def _recall(self, tool: str, observation: dict[str, Any]) -> None:
-        try:
-            self._recalls[tool](observation)
-        except Exception:
-            logger.exception("the tool %s could not take up what it answered earlier", tool)
-
 
 _CONTENT_FIELDS = ("old_content", "new_content")
 

@@ -37,10 +37,10 @@ from workbench.session.actions.user_commands import UserCommands
 from workbench.session.assessments import Assessments
 from workbench.session.limits import USUAL_LIMITS, Limits, TokenCount
 from workbench.session.log import Log
-from workbench.session.loop_watch import Failures, LoopWatch
 from workbench.session.mentions import ResourceSource, message
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
-from workbench.session.results import Recall, not_run
+from workbench.session.results import not_run
+from workbench.session.saved_state import Reducers, StateCache
 from workbench.session.state import OpenAction, Phase, State
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.turn.condenser import condensation_request
@@ -141,6 +141,8 @@ class SessionOptions(msgspec.Struct, frozen=True):
     """An empty count, which other parts read too."""
     refusals: Refusals | None = None
     """The refused actions, read from `state`."""
+    cache: StateCache | None = None
+    """Stores the state that the log leads to."""
 
 
 class SessionParts:
@@ -153,23 +155,16 @@ class SessionParts:
         tools: Mapping[str, ToolDefinition],
         options: SessionOptions | None = None,
     ) -> None:
-        """Replay the store and connect the parts."""
+        """Replay the store, from the stored state on if there is one, and connect the parts."""
         options = self.options = options or SessionOptions()
-        loops, failures = LoopWatch(), Failures()
-        self.context = context = ModelContext(options.limits.max_observe)
-        self.log = log = Log(
-            store,
-            options.on_event,
-            state=options.state,
-            reducers=(context, options.tokens, loops, failures),
-            on_past=Recall(tools).apply,
-        )
+        self.context = ModelContext(options.limits.max_observe)
+        self.log = log = self._log(store, tools)
         assessments = Assessments(log.state)
         self.files = self._workspace_files(tools, assessments)
         self.actions = Actions(
             log,
             tools,
-            failures,
+            self.reducers.failures,
             on_live=options.on_live,
             rules=options.rules,
             writer=PartialWriter(options.state_dir, log.state.workspace),
@@ -180,7 +175,18 @@ class SessionParts:
         self.questions = OpenQuestions(log, tools, self.actions)
         self.watch = QuestionWatch()
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
-        self.turn = self._model_turn(agent, loops)
+        self.turn = self._model_turn(agent)
+
+    def _log(self, store: Store, tools: Mapping[str, ToolDefinition]) -> Log:
+        options, context = self.options, self.context
+        parts = self.reducers = Reducers.of(options.state, options.tokens, context, tools)
+        after = options.cache.load(parts) if options.cache is not None else 0
+        reducers = (context, parts.tokens, parts.loops, parts.failures, parts.results)
+        log = Log(store, options.on_event, state=parts.state, reducers=reducers, after=after)
+        parts.results.recall(tools, lambda seq: store.events(seq - 1, 1))
+        if options.cache is not None:
+            options.cache.follow(log, parts)
+        return log
 
     def _workspace_files(self, tools: Mapping[str, ToolDefinition], assessments: Assessments) -> WorkspaceFiles:
         options = self.options
@@ -194,7 +200,7 @@ class SessionParts:
             changes=options.changes,
         )
 
-    def _model_turn(self, agent: Responder, loops: LoopWatch) -> ModelTurn:
+    def _model_turn(self, agent: Responder) -> ModelTurn:
         options = self.options
         return ModelTurn(
             self.log,
@@ -203,7 +209,7 @@ class SessionParts:
             self.actions,
             limits=options.limits,
             tokens=options.tokens,
-            loops=loops,
+            loops=self.reducers.loops,
             open_model=options.open_model,
             reload_models=options.reload_models,
             on_live=options.on_live,

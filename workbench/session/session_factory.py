@@ -32,6 +32,7 @@ from workbench.session.actions.refusals import Refusals
 from workbench.session.limits import TokenCount, limits_of
 from workbench.session.model_keys import SessionModels
 from workbench.session.opening_notices import notices_of, swept, unreadable
+from workbench.session.saved_state import StateCache
 from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.session_names import new_id, session_path, state_directory
 from workbench.session.state import State
@@ -39,7 +40,7 @@ from workbench.session.storage.cleanup import discard_unfinished, sweep_unfinish
 from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.permissions import permissions_in
-from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
+from workbench.session.storage.store import Store, StoreError, first_event, last_model, not_ours, remove_if_empty
 from workbench.session.stored_permissions import apply_flags, unsigned_url
 from workbench.session.sub_agent_budget import Budget
 from workbench.session.sub_agents import Delegates, Starter
@@ -173,8 +174,8 @@ def start_session(
     with ExitStack() as resources:
         resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
         discard_unfinished(path)
-        store = resources.enter_context(Store.create(path))
-        resources.callback(remove_if_empty, store, state_directory(locations, session_id))
+        cache = StateCache(path, state_directory(locations, session_id))
+        store = _entered(resources, Store.create(path), cache)
         started = SessionStarted(
             id=session_id,
             workspace=str(directory),
@@ -190,7 +191,16 @@ def start_session(
         first = msgspec.structs.replace(started, tools=tuple(builder.toolset.tools))
         for event in store.append(first, *(SettingsChanged(rule=rule) for rule in settings.rules)):
             listeners["on_event"](event)
-        return builder.build(store, notices)
+        return builder.build(store, cache, notices)
+
+
+def _entered(resources: ExitStack, store: Store, cache: StateCache) -> Store:
+    """Return the store, which is closed with the resources; its state is collected before that and written after it."""
+    resources.callback(cache.write)
+    resources.enter_context(store)
+    resources.callback(remove_if_empty, store, cache.directory)
+    resources.callback(cache.collect, store)
+    return store
 
 
 def open_session(
@@ -212,10 +222,10 @@ def open_session(
         resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
         is_foreign = _is_foreign(path, settings)
         sweep_unfinished(locations, session_id)
-        store = resources.enter_context(Store.open(path))
-        resources.callback(remove_if_empty, store, state_directory(locations, session_id))
+        cache = StateCache(path, state_directory(locations, session_id), is_usable=not is_foreign)
+        store = _entered(resources, cache.open_store(), cache)
         models = _models(settings, parent, listeners)
-        started = _stored_settings(store, settings, models, is_foreign=is_foreign)
+        started = _stored_settings(store, settings, models, cache, is_foreign=is_foreign)
         url = "" if is_foreign or _has_own_url(settings, models, started) else unsigned_url(store, started.model)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} belongs to another session")
@@ -226,7 +236,7 @@ def open_session(
         checked_workspace(Path(started.workspace))
         request = _Request(locations, settings, models, parent, listeners, is_foreign=is_foreign)
         builder = _Builder(resources, request, started, goes_on=True)
-        opened = builder.build(store, swept(locations, is_child=parent is not None))
+        opened = builder.build(store, cache, swept(locations, is_child=parent is not None))
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -267,17 +277,24 @@ def _is_foreign(path: Path, settings: Settings) -> bool:
     return bool(reason)
 
 
-def _stored_settings(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
+def _stored_settings(
+    store: Store, settings: Settings, models: SessionModels, cache: StateCache, *, is_foreign: bool
+) -> SessionStarted:
     """Return the settings stored in a session; a foreign session gets its mode and model from `settings` instead."""
     if is_foreign:
         mode = Settings().mode if settings.mode == NEVER else settings.mode
         reset_permissions(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
-    first, now = last_settings(store)
+    first = first_event(store)
     is_own = not is_foreign and permissions_in(store.path).is_api_base_signed
     if first.api_base and is_own and not models.is_named(first.model):
         models.remember(first.model, first.api_base)
     # The tools' directory is named after the session file, whatever id the log contains.
-    return msgspec.structs.replace(now, id=store.path.stem, parent="" if is_foreign else now.parent)
+    return msgspec.structs.replace(
+        first,
+        id=store.path.stem,
+        model=last_model(store, cache.seq) or cache.model or first.model,
+        parent="" if is_foreign else first.parent,
+    )
 
 
 def _has_own_url(settings: Settings, models: SessionModels, started: SessionStarted) -> bool:
@@ -363,7 +380,7 @@ class _Builder:
         parent = ParentSession(self._started.id, self._request.models, budget, self._refusals, self._kinds)
         return partial(_start_child, self._request, self._workspace, parent, self.state)
 
-    def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
+    def build(self, store: Store, cache: StateCache, notices: Sequence[str]) -> OpenedSession:
         """Create the session on its store; `notices` come before those of the parts."""
         request, started, toolset = self._request, self._started, self.toolset
         trusted = is_trusted(self._workspace, request.settings.trusted)
@@ -375,7 +392,7 @@ class _Builder:
             reader=self._kind.name if self._kind else "",
             only_reads_with=self._kind.only_reads_with if self._kind else lambda tool: False,
         )
-        session = Session(self._parts(store, rules))
+        session = Session(self._parts(store, cache, rules))
         self._resources.callback(session.close)
         # The user has chosen the URL of a saved model.
         host = "" if request.models.is_named(started.model) else request.models.host(started.model)
@@ -398,7 +415,7 @@ class _Builder:
             return [f"{self._kind.name}: {line}" for line in self._kind.problems]
         return () if self._started.parent else self._kinds.notices(self.toolset.names, self._request.settings.models)
 
-    def _parts(self, store: Store, rules: RuleSet) -> SessionParts:
+    def _parts(self, store: Store, cache: StateCache, rules: RuleSet) -> SessionParts:
         started, listeners = self._started, self._request.listeners
         # a sub-agent works in its parent's workspace: the parent takes the snapshots, both keep safety copies there
         owner = started.parent or started.id
@@ -422,6 +439,7 @@ class _Builder:
                 state=self.state,
                 tokens=self._tokens,
                 refusals=self._refusals,
+                cache=cache,
             ),
         )
 

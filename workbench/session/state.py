@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
@@ -103,6 +104,11 @@ class OpenAction(msgspec.Struct):
         return self.proposed.arguments if edited is None else edited
 
 
+def content_key(text: str | None) -> int:
+    """Return a number by which the contents of a file are compared, the same in every process; 0 without a file."""
+    return 0 if text is None else zlib.crc32(text.encode("utf-8", "surrogatepass")) + 1
+
+
 class State(msgspec.Struct):
     """The state of a session. The cost of `apply` does not grow with the log."""
 
@@ -132,7 +138,7 @@ class State(msgspec.Struct):
     """The numbers of the user's messages that no response has seen."""
     call_ids: set[str] = msgspec.field(default_factory=set)
     writers: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
-    """By path: who wrote a file last, as far as the log knows, and a hash of the content written."""
+    """By path: who wrote a file last, as far as the log knows, and the `content_key` of the content written."""
     refused: list[OpenAction] = msgspec.field(default_factory=list)
     """The actions that the user or a rule refused in this run."""
     delegated: dict[str, OpenAction] = msgspec.field(default_factory=dict)
@@ -142,6 +148,13 @@ class State(msgspec.Struct):
     own: dict[str, UserCommand] = msgspec.field(default_factory=dict)
     """The user's commands that have no result yet, in order."""
     own_started: set[str] = msgspec.field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Let each refused action be the open one that it equals, as it was before the state was stored."""
+        for index, action in enumerate(self.refused):
+            for actions in (self.batch, self.delegated):
+                if actions.get(action.proposed.action_id) == action:
+                    self.refused[index] = actions[action.proposed.action_id]
 
     @property
     def asked_model(self) -> str:
@@ -220,7 +233,7 @@ class State(msgspec.Struct):
 
     def _note_writer(self, files: Iterable[FileDelta], by: str) -> None:
         for file in files:
-            self.writers[file.path] = (by, hash(file.after))
+            self.writers[file.path] = (by, content_key(file.after))
 
     def _apply_frame(self, event: UserMessage | RunEnded | SessionStarted | SettingsChanged | VersionTaken) -> None:
         match event:

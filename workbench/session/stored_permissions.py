@@ -11,7 +11,7 @@ from workbench.config.settings import Settings
 from workbench.session.session import Session
 from workbench.session.state import State
 from workbench.session.storage.permissions import permissions_in
-from workbench.session.storage.store import Store, last_settings
+from workbench.session.storage.store import Store, first_event
 from workbench.text import visible
 
 _MOST_NAMED = 5
@@ -57,7 +57,7 @@ def unsigned_url(store: Store, model: str) -> str:
 
     Such a session must not use the model: neither that host nor the provider's own may be the right one.
     """
-    first, _ = last_settings(store)
+    first = first_event(store)
     if not first.api_base or first.model != model or permissions_in(store.path).is_api_base_signed:
         return ""
     return first.api_base

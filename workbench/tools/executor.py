@@ -47,6 +47,8 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
     """Receives output while an action runs; set by a caller that shows it live."""
     side_by_side: bool = False
     """Whether calls of a read-only tool may run concurrently, in any thread; `interrupt` then ends all of them."""
+    recalls_last: bool = False
+    """Whether `recall` needs only the last result, not all of them."""
 
     @abstractmethod
     def __call__(self, action: ActionT) -> ObservationT:

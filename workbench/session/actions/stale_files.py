@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from workbench.diff.hunks import compare
 from workbench.protocol.events import StaleFile
-from workbench.session.state import OpenAction, State
+from workbench.session.state import OpenAction, State, content_key
 from workbench.text import cut_middle, visible_path
 from workbench.tools.executor import FileChange
 
@@ -74,7 +74,7 @@ def stale_files(changes: Iterable[FileChange], who: Mapping[str, tuple[str, int]
 
 def _writer(change: FileChange, who: Mapping[str, tuple[str, int]]) -> str:
     name, content = who.get(change.path, ("", 0))
-    return name if content == hash(change.before) else ""
+    return name if content == content_key(change.before) else ""
 
 
 def has_conflicts(files: Iterable[StaleFile]) -> bool:

@@ -88,6 +88,7 @@ Row: TypeAlias = tuple[int, str, str, str, str | None, int | None]
 """An `Unsigned` row with its checksum, as in the event table."""
 _ROWS = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 _NEXT_ROW = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq >= ? LIMIT 1"
+_CHECKSUMS = "SELECT crc FROM events WHERE seq > ? AND seq <= ? ORDER BY seq"
 _SEQ = lazy_pattern(r'\{"seq": ?(\d+),')
 
 
@@ -162,6 +163,26 @@ def find_damage(db: sqlite3.Connection, crc: str) -> str:
         if not is_named(text, name):
             return f"a long text: {CHANGED}"
     return ""
+
+
+class LogMark(msgspec.Struct, frozen=True):
+    """The first `seq` events of a log, identified by the CRC-32 of their checksums in order."""
+
+    seq: int = 0
+    crc: int = 0
+
+
+def mark_of(db: sqlite3.Connection, last: int, since: LogMark) -> LogMark | None:
+    """Return the mark of the first `last` events, of which those up to `since` are not read.
+
+    None if an event is missing, or has no checksum because a version that wrote none wrote it. Raises sqlite3.Error.
+    """
+    crc, count = since.crc, since.seq
+    for (checksum_of_row,) in db.execute(_CHECKSUMS, (since.seq, last)):
+        if checksum_of_row == UNCHECKED:
+            return None
+        crc, count = zlib.crc32(checksum_of_row.to_bytes(4, "little"), crc), count + 1
+    return LogMark(last, crc) if count == last else None
 
 
 def _missing_at_the_end(db: sqlite3.Connection, last: int) -> str:

@@ -1,5 +1,7 @@
 """Signatures of the events that allow more than the defaults: the mode that never asks, rules, the URL of the model.
 
+The stored states of sessions (see `session/saved_state`) are signed in the same way.
+
 Any program of the user can write a session file, including the agent's commands. When a session is opened again, such
 an event has an effect only if a process of ours wrote it: it is signed with a key that is stored outside the sessions.
 A program that reads the key could forge a signature, as it has all rights of the user; reading the key by name is rated
@@ -9,6 +11,7 @@ started has an effect only below an agent.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
 import secrets
@@ -28,6 +31,8 @@ from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 _KEY_SIZE: Final = 32
 _CREATE: Final = "CREATE TABLE IF NOT EXISTS signatures(seq INTEGER PRIMARY KEY, signature TEXT NOT NULL)"
 _SETTINGS: Final = "SELECT seq, json FROM events WHERE kind IN ('session_started', 'settings_changed') ORDER BY seq"
+_NO_EVENT: Final = 0
+"""The number in the signature of what is not an event."""
 _keys: dict[Path, bytes] = {}
 """The keys that this process has read, by path."""
 
@@ -61,6 +66,18 @@ def settings_rows(db: sqlite3.Connection, session: str) -> list[tuple[str, bool]
         signatures = dict(db.execute("SELECT seq, signature FROM signatures"))
     key = _key() if signatures else b""
     return [(line, bool(key) and _is_valid(key, session, seq, line, signatures.get(seq))) for seq, line in rows]
+
+
+def sign_content(session: str, content: bytes) -> str:
+    """Return a signature of something that is stored beside a session, empty if there is no key."""
+    key = _key()
+    return _signature(key, session, _NO_EVENT, hashlib.sha256(content).hexdigest(), _level()) if key else ""
+
+
+def is_signed_content(session: str, content: bytes, signature: str) -> bool:
+    """Return whether a process of ours signed this content, as `sign_content` does."""
+    key = _key()
+    return bool(key) and _is_valid(key, session, _NO_EVENT, hashlib.sha256(content).hexdigest(), signature)
 
 
 def _grants(event: Event) -> bool:

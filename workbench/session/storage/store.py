@@ -23,9 +23,11 @@ from workbench.protocol.events import Event, SessionStarted, SettingsChanged, Us
 from workbench.session.storage.event_rows import (
     UNCHECKED,
     Gap,
+    LogMark,
     find_damage,
     find_words,
     index_words,
+    mark_of,
     read_rows,
     write_line,
     write_row,
@@ -49,6 +51,7 @@ SCHEMA_VERSION = 2
 REPAIR: Final = "`ohw sessions repair {}` saves what can be read"
 """The advice for a damaged file; the name of the session is filled in."""
 _QUERY_ROWS = 1_000
+_SETTINGS = "SELECT seq FROM events WHERE seq > ? AND kind = 'settings_changed' ORDER BY seq"
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 BEGIN;
@@ -93,6 +96,8 @@ class Store:
         self._crc = _checksums_of(path, db)
         self.last_seq = _last_seq(db)
         self._data_version = self._version()
+        self.was_shared = False
+        """Whether another process has been seen to write to the open file."""
 
     @classmethod
     def create(cls, path: Path) -> Store:
@@ -110,25 +115,30 @@ class Store:
             raise _store_error(path, error) from error
 
     @classmethod
-    def open(cls, path: Path, readonly: bool = False) -> Store:
+    def open(cls, path: Path, readonly: bool = False, *, is_checked: bool = False) -> Store:
         """Open an existing file. Raises StoreError. A damaged file opens only with `readonly`; reading it then fills
         `gaps`.
+
+        With `is_checked`, the file is known to be as it was when it was closed, and is not checked as a whole.
         """
         if not path.is_file():
             raise StoreError(f"there is no session file {path}; `ohw sessions` lists the sessions there are")
         try:
-            return cls(path, _opened(path, readonly), readonly=True) if readonly else cls._open_to_write(path)
+            if readonly:
+                return cls(path, _opened(path, readonly), readonly=True)
+            return cls._open_to_write(path, is_checked)
         except sqlite3.Error as error:
             raise _store_error(path, error) from error
 
     @classmethod
-    def _open_to_write(cls, path: Path) -> Store:
+    def _open_to_write(cls, path: Path, is_checked: bool) -> Store:
         db = _opened(path, readonly=True)  # check before anything could be written: a damaged file stays as it is
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] > SCHEMA_VERSION:
                 return cls(path, db, readonly=True)
-            check_whole(path, db)
-            check_log(path)
+            if not is_checked:
+                check_whole(path, db)
+                check_log(path)
         except OSError as error:
             db.close()
             raise StoreError(f"the session file {path} cannot be read: {error.strerror or error}") from error
@@ -196,7 +206,19 @@ class Store:
         """Return whether another process has written to the open file since the last call."""
         with self._lock:
             before, self._data_version = self._data_version, self._version()
-        return before != self._data_version
+            has_changed = before != self._data_version
+            self.was_shared |= has_changed
+        return has_changed
+
+    def mark(self, last: int, since: LogMark | None = None) -> LogMark | None:
+        """Return the mark of the first `last` events, see `mark_of`; None also if they cannot be read."""
+        if self._crc != "crc":
+            return None
+        try:
+            with self._lock:
+                return mark_of(self._db, last, since or LogMark())
+        except (sqlite3.Error, ValueError, TypeError, OverflowError, AttributeError):
+            return None
 
     def _version(self) -> int:
         """Return a number that SQLite changes when another connection commits; 0 if the file cannot be read."""
@@ -402,27 +424,22 @@ def not_ours(path: Path) -> str:
     return "" if named == path.stem else f"was started as {named}"
 
 
-def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
-    """Return the session's first event, and the same event with the model that was set last. Raises StoreError.
-
-    The API URL is meant only for the model in the first event.
-    """
-    first: SessionStarted | None = None
-    now: SessionStarted | None = None
-    for seq, line in store.lines():
-        if seq > 1 and '"settings_changed"' not in line:
-            continue  # do not parse a long log twice
-        try:
-            event = event_from_json(line)
-        except ValueError:
-            continue  # the session records it as a gap
+def first_event(store: Store) -> SessionStarted:
+    """Return the session's first event. Raises StoreError if it cannot be read."""
+    for event in store.events(0, 1):
         if isinstance(event, SessionStarted):
-            first = now = event
-        elif isinstance(event, SettingsChanged) and now is not None and event.model not in (None, now.model):
-            now = replace(now, model=event.model)
-    if first is None or now is None:
-        raise StoreError(f"the session file {store.path} has no first event; start a new session")
-    return first, now
+            return event
+    raise StoreError(f"the session file {store.path} has no first event; start a new session")
+
+
+def last_model(store: Store, after: int = 0) -> str:
+    """Return the model that was set last by an event after `after`; empty if none set it. Raises StoreError."""
+    model = ""
+    for (seq,) in store.query(_SETTINGS, after):
+        for event in store.events(seq - 1, 1):
+            if isinstance(event, SettingsChanged):
+                model = event.model or model
+    return model
 
 
 def remove_if_empty(store: Store, directory: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
+import msgspec
+
 from workbench.llm.model import Message
 from workbench.protocol.events import (
     ActionObserved,
@@ -28,25 +30,25 @@ from workbench.tools.request_condensation.definition import NAME
 Reason: TypeAlias = Literal["asked", "person", "overflow", "tokens", "events"]
 
 
-class ContextWindow:
+class ContextWindow(msgspec.Struct):
     """How full the model's context window is, and whether the history has to be condensed.
 
     The cost of an event does not grow with the session.
     """
 
-    def __init__(self) -> None:
-        self.was_too_full = False
-        """Whether the history was compacted because of a full window since the user's last message."""
-        self._requests: set[str] = set()  # open calls of the tool that requests condensation
-        self._is_requested_by_agent = False
-        # no model response cancels the user's request
-        self._is_requested_by_user = False
-        self._is_fresh = False
-        # the user undid a condensation: no limit of the settings may repeat it
-        self._was_undone = False
-        self._tokens = 0
-        self._characters = 0
-        self._reported_size: int | None = None
+    was_too_full: bool = False
+    """Whether the history was compacted because of a full window since the user's last message."""
+    _requests: set[str] = msgspec.field(default_factory=set)
+    """Open calls of the tool that requests condensation."""
+    _is_requested_by_agent: bool = False
+    _is_requested_by_user: bool = False
+    """Unlike the agent's request, the user's is not canceled by a response of the model."""
+    _is_fresh: bool = False
+    _was_undone: bool = False
+    """Whether the user undid a condensation: no limit of the settings may repeat it."""
+    _tokens: int = 0
+    _characters: int = 0
+    _reported_size: int | None = None
 
     @property
     def tokens(self) -> int:
@@ -113,13 +115,12 @@ def _sent(size: int, limit: int) -> int:
     return min(size, limit) if limit else size
 
 
-class PartCount:
+class PartCount(msgspec.Struct):
     """Counts the characters of messages and of tool results; each is measured once, when it is added."""
 
-    def __init__(self, max_observe: int) -> None:
-        self._max_observe = max_observe
-        self._messages = 0
-        self._results = 0
+    max_observe: int
+    _messages: int = 0
+    _results: int = 0
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
@@ -133,7 +134,7 @@ class PartCount:
                     len(call.name) + len(call.arguments) for call in event.tool_calls
                 )
             case ActionObserved():
-                self._results += _sent(len(observed_text(event.observation)), self._max_observe)
+                self._results += _sent(len(observed_text(event.observation)), self.max_observe)
 
     def recount(self, messages: Iterable[Message]) -> None:
         """Measure all messages again after a summary has replaced some, or was undone."""
@@ -171,7 +172,7 @@ class ModelContext:
         self.history = MessageHistory(max_observe)
         self.window = ContextWindow()
         self.pending = PendingResources()
-        self._sizes = PartCount(max_observe)
+        self.sizes = PartCount(max_observe)
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
@@ -180,10 +181,10 @@ class ModelContext:
             return
         self.window.apply(event)
         self.pending.apply(event)
-        self._sizes.apply(event)
+        self.sizes.apply(event)
         if event.kind in ("history_condensed", "condensing_undone"):
-            self._sizes.recount(self.history.sent)
+            self.sizes.recount(self.history.sent)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
         """Return an estimate of the tokens of each part of the next request; the parameters are `PartCount`'s."""
-        return self._sizes.parts(standing, tokens)
+        return self.sizes.parts(standing, tokens)

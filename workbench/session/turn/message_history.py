@@ -165,26 +165,33 @@ def messages(events: Iterable[Event]) -> list[Message]:
     return history.request()
 
 
-class MessageHistory:
+class MessageHistory(msgspec.Struct):
     """The messages of a session, updated event by event; the cost of an event does not grow with the session."""
 
-    def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
-        self.last_seq = 0
-        self._max_observe = max_observe
-        self._settled = Tagged([], [])
-        self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
-        self._positions: dict[str, int] = {}  # call id -> its index among the calls of the last response
-        self._ids: set[str] = set()
-        self._response: ModelResponded | None = None
-        self._answer: Message | None = None  # may still get calls: only results come after it
-        self._answer_id = ""
-        self._own: dict[str, str] = {}  # the user's commands that have no result yet
-        self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
-        self._decision_notes: dict[str, str] = {}  # action id -> what the model learns of its decision
-        self._repair_notes: dict[str, str] = {}  # action id -> how its call was read
-        self._nudge = 0
-        self._model, self._model_since = "", 0
-        self.last_condensation: LastCondensation | None = None
+    max_observe: int = MAX_OBSERVE
+    last_seq: int = 0
+    _settled: Tagged = msgspec.field(default_factory=lambda: Tagged([], []))
+    _calls: dict[str, str] = msgspec.field(default_factory=dict)
+    """By action id: the call id, of calls without a result."""
+    _positions: dict[str, int] = msgspec.field(default_factory=dict)
+    """By call id: its index among the calls of the last response."""
+    _ids: set[str] = msgspec.field(default_factory=set)
+    _response: ModelResponded | None = None
+    _answer: int | None = None
+    """The index of the last response's message as long as it may still get calls: only results come after it."""
+    _answer_id: str = ""
+    _own: dict[str, str] = msgspec.field(default_factory=dict)
+    """By action id: the user's commands that have no result yet."""
+    unsent: list[tuple[int, Message]] = msgspec.field(default_factory=list)
+    """What to send once every call has its result, with the numbers of the events."""
+    _decision_notes: dict[str, str] = msgspec.field(default_factory=dict)
+    """By action id: what the model learns of its decision."""
+    _repair_notes: dict[str, str] = msgspec.field(default_factory=dict)
+    """By action id: how its call was read."""
+    _nudge: int = 0
+    _model: str = ""
+    _model_since: int = 0
+    last_condensation: LastCondensation | None = None
 
     def request(self) -> list[Message]:
         """Return all messages, ready to send. The list is the history's own and will grow: do not change it."""
@@ -261,8 +268,11 @@ class MessageHistory:
         if text and event.incomplete:
             text = f"{text}\n{_CUT_OFF}"
         if text:
-            self._answer = self._signed({"role": "assistant", "content": text})
-            self._add(self._answer, event.seq)
+            self._add_answer({"role": "assistant", "content": text}, event.seq)
+
+    def _add_answer(self, answer: Message, seq: int, response_id: str | None = None) -> None:
+        self._add(self._signed(answer, response_id), seq)
+        self._answer = self.length - 1
 
     def _signed(self, answer: Message, response_id: str | None = None) -> Message:
         """Return the message of the last response with the reasoning that its provider wants back."""
@@ -323,19 +333,18 @@ class MessageHistory:
 
         The response's first call adds it and closes open calls; so does a call after anything but results.
         """
-        answer = self._answer
-        if answer is None or self._answer_id != event.response_id:
-            answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
+        if self._answer is None or self._answer_id != event.response_id:
             self._answer_id = event.response_id
             self._close_calls()
-            self._add(answer, event.seq)
+            self._add_answer({"role": "assistant", "content": None}, event.seq, event.response_id)
+        answer = self._settled.messages[self._answer or 0]
         answer.setdefault("tool_calls", [])
         return answer
 
     def _apply_result(self, event: ActionObserved) -> None:
         text = well_formed(observed_text(event.observation))
         if command := self._own.pop(event.action_id, ""):
-            ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_exactly(text, self._max_observe)}"
+            ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_exactly(text, self.max_observe)}"
             self.unsent.append((event.seq, {"role": "user", "content": ran}))
             return
         before = self._decision_notes.pop(event.action_id, "")
@@ -353,7 +362,7 @@ class MessageHistory:
         call_id = self._calls.pop(action_id, None)
         if call_id is None:
             return False
-        content = cut_exactly(text, self._max_observe) if text.strip() else "(no output)"
+        content = cut_exactly(text, self.max_observe) if text.strip() else "(no output)"
         at = self.length
         mine = self._positions.get(call_id, -1)
         while at and self._positions.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:

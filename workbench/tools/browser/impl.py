@@ -32,6 +32,8 @@ _LOST = "The browser ended and its tabs are gone; the next call starts it again.
 class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
     """Owns the browser of one session; calls run one after the other."""
 
+    recalls_last = True
+
     def __init__(
         self,
         workspace: Path,

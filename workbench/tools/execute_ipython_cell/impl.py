@@ -206,6 +206,8 @@ class _Cell:
 class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
     """Owns the interpreter of one session; cells run one after the other."""
 
+    recalls_last = True
+
     def __init__(
         self,
         working_dir: str | Path = ".",

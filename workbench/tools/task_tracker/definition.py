@@ -117,6 +117,8 @@ class TaskTrackerTool(StatelessTool[TaskTrackerAction, TaskTrackerObservation]):
 class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation]):
     """Stores the task list of one session."""
 
+    recalls_last = True
+
     def __init__(self, save_dir: str | Path | None = None) -> None:
         """With a `save_dir`, the list is kept there in `TASKS.json`; a file that cannot be read counts as empty."""
         self._file = None if save_dir is None else Path(save_dir) / "TASKS.json"
