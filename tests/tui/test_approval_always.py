@@ -13,6 +13,7 @@ from workbench.tui.screens.always import AlwaysScreen
 from workbench.tui.widgets.rule_dry_run import RuleDryRun
 from workbench.view.approval.questions import Always
 from workbench.view.approval.rule_preview import RulePreview, try_rule
+from workbench.view.formatting.always import always_lines
 from workbench.view.state import SessionState
 
 RULE = "allow $ pytest -q"
@@ -148,7 +149,24 @@ def test_rules_are_tried_on_the_actions_of_the_session() -> None:
     assert [item.action_id for item in together.matched] == ["a1", "a2"]
 
 
-def test_high_actions_never_count_as_matched() -> None:
+@pytest.mark.parametrize(("risk", "is_matched"), [("HIGH", False), ("MEDIUM", True), ("UNKNOWN", True), ("LOW", False)])
+@pytest.mark.parametrize(
+    ("rule", "item"),
+    [(RULE, TESTS), ("allow edits in **", edit("a\n", "b\n")), ("allow str_replace_editor in **", edit("a\n", "b\n"))],
+    ids=["command", "edits", "tool"],
+)
+def test_rule_that_allows_matches_only_what_would_be_asked_about(rule, item, risk, is_matched) -> None:
+    state = SessionState(workspace=item.working_dir or "/w")
+    state.actions = {item.action_id: replace(item, risk=risk)}
+    assert bool(try_rule(rule, state).matched) == is_matched
+
+
+def test_matched_actions_name_paths_relative_to_the_workspace() -> None:
+    item = replace(edit("a\n", "b\n"), arguments={"command": "create", "path": "/w/src/a.py"}, working_dir="/w/tests")
     state = SessionState(workspace="/w")
-    state.actions = {"a1": replace(TESTS, risk="HIGH"), "a2": OTHER}
-    assert try_rule(RULE, state).matched == ()
+    state.actions = {item.action_id: item}
+    preview = try_rule("allow edits in **", state)
+    lines = always_lines(choices("allow edits in **"), 0, preview, 0, width=70, height=20)
+    shown = ["".join(piece.text for piece in line) for line in lines]
+    assert any(line.endswith(" src/a.py new") for line in shown)
+    assert not any("/w/" in line for line in shown)

@@ -220,7 +220,7 @@ class PlainQuestion:
             [
                 *(f"This rule will be added: {paint_line(rule).text}" for rule in choice.rules),
                 f"It matches {len(preview.matched)} of the last {preview.looked_at} actions of this session.",
-                *(f"  step {item.number}: {action_line(item, item.working_dir)}" for item in preview.matched),
+                *(f"  step {item.number}: {action_line(item, preview.workspace)}" for item in preview.matched),
                 "Where does it apply? session: this one; project: sessions here; everywhere: all projects; or back.",
             ]
         )

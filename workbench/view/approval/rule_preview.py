@@ -22,27 +22,30 @@ TRIED_ACTIONS = 300
 
 @dataclass(frozen=True)
 class RulePreview:
-    """The actions that a rule would have matched, and how many were tried."""
+    """The actions that a rule would have matched, how many were tried, and the workspace of their session."""
 
     matched: tuple[ActionItem, ...] = ()
     looked_at: int = 0
+    workspace: str = ""
 
 
 def try_rule(text: str, state: SessionState) -> RulePreview:
     """Try rules (one on each line, which apply together) on the last actions of the session.
 
-    No rule allows a HIGH action, and an invalid one matches none.
+    A rule that allows matches neither a HIGH action, which it never allows, nor a LOW one, which runs without it. An
+    invalid rule matches none.
     """
     try:
         rules = [parse_rule(line) for line in text.splitlines()]
     except RuleError:
         return RulePreview()
     past = [item for item in state.actions.values() if not item.error][-TRIED_ACTIONS:]
-    return RulePreview(tuple(item for item in past if rules and _is_matched(rules, item, state)), len(past))
+    matched = tuple(item for item in past if rules and _is_matched(rules, item, state))
+    return RulePreview(matched, len(past), state.workspace)
 
 
 def _is_matched(rules: Sequence[Rule], item: ActionItem, state: SessionState) -> bool:
-    if item.risk == "HIGH" and rules[0].verdict == "allow":
+    if item.risk in ("HIGH", "LOW") and rules[0].verdict == "allow":
         return False
     return fit_together(rules, _subject(rules[0], item, state.workspace))
 

@@ -38,7 +38,7 @@ def always_lines(
     lines += [[], [Piece(clip(_match_summary(preview), width), "dim")]]
     free = max(1, height - len(lines))
     matched = preview.matched[-free:] if len(preview.matched) <= free else preview.matched[-free + 1 :]
-    lines += [_action(item, width) for item in matched]
+    lines += [_action(item, preview.workspace, width) for item in matched]
     if len(matched) < len(preview.matched):
         lines.append([Piece(f"  and {len(preview.matched) - len(matched)} before them", "dim")])
     return lines
@@ -81,6 +81,6 @@ def _match_summary(preview: RulePreview) -> str:
     return f"Matches {matched} of the last {counted(tried, 'action')} of this session{':' if matched else ''}"
 
 
-def _action(item: ActionItem, width: int) -> Line:
-    words = f"{tool_sign(item)} {action_line(item, item.working_dir)}"
+def _action(item: ActionItem, workspace: str, width: int) -> Line:
+    words = f"{tool_sign(item)} {action_line(item, workspace)}"
     return [Piece(f"  {item.number:>3}  ", "dim"), Piece(clip(words, max(4, width - 7)))]
