@@ -12,10 +12,10 @@ from tests.session.test_history import logs
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, Message, ModelError, ModelResponse, ModelUsage
 from workbench.llm.signatures import BLOCKS
-from workbench.protocol.events import HistoryCondensed
+from workbench.protocol.events import ActionObserved, HistoryCondensed
 from workbench.session.actions.decide import CommandError
 from workbench.session.turn.condenser import FIRST_MESSAGES, find_condensable
-from workbench.session.turn.message_history import MessageHistory, Tagged, condensed, messages
+from workbench.session.turn.message_history import DROPPED, MessageHistory, Tagged, condensed, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})
@@ -415,6 +415,62 @@ def test_undone_condensation_sends_the_whole_history_again(begun):
     assert faults_of(again) == []
     with pytest.raises(CommandError, match="no compaction to undo"):
         d.session.condense(undo=True)
+
+
+LONG = "out " * 500
+
+
+def results_in(request: list[dict]) -> list[str]:
+    return [message["content"] for message in request if message["role"] == "tool"]
+
+
+def observed(d, at: int) -> str:
+    return [event for event in d.log() if isinstance(event, ActionObserved)][at].action_id
+
+
+@pytest.fixture
+def shown_twice(begun):
+    note = ("note", {"text": LONG})
+    d = begun(calls(note), calls(note), says("Seen."), *looks(8), says("Again."), says("More."), says("End."))
+    d.run()
+    return d
+
+
+def test_dropped_output_is_sent_no_more_but_its_call_is(shown_twice):
+    d = shown_twice
+    before = list(d.agent.requests[-1])
+    d.session.condense(drop=observed(d, 0))
+    dropped = d.log()[-1]
+    assert (dropped.kind, dropped.characters) == ("output_dropped", len(f"noted {LONG}") - len(DROPPED))
+    d.session.send("on")
+    d.run()
+    request = d.agent.requests[-1]
+    assert results_in(request)[:2] == [DROPPED, results_in(before)[1]]
+    assert results_in(before)[0] != DROPPED, "a request that was sent keeps its messages"
+    assert faults_of(request) == []
+
+
+def test_output_is_dropped_once_and_only_if_it_was_sent(shown_twice):
+    d = shown_twice
+    d.session.condense(drop=observed(d, 0))
+    for action_id in (observed(d, 0), "nosuch"):
+        with pytest.raises(CommandError, match="not in the context any more"):
+            d.session.condense(drop=action_id)
+
+
+def test_dropped_output_stays_dropped_when_a_condensation_is_undone(shown_twice):
+    d = shown_twice
+    d.session.condense(drop=observed(d, 0))
+    d.session.send("on")
+    d.run()
+    d.session.condense()
+    d.run()
+    assert len(condensings(d)) == 1
+    d.session.condense(undo=True)
+    d.session.send("and on")
+    d.run()
+    assert results_in(d.agent.requests[-1])[0] == DROPPED
+    assert faults_of(d.agent.requests[-1]) == []
 
 
 def test_messages_after_a_condensation_survive_its_undo(begun):

@@ -4,9 +4,19 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.llm.model import ModelUsage
-from workbench.protocol.events import ActionObserved, HistoryCondensed, ModelResponded, RawToolCall, UserMessage
+from workbench.protocol.events import (
+    ActionObserved,
+    FileText,
+    HistoryCondensed,
+    ModelResponded,
+    RawToolCall,
+    ResourcesRead,
+    UserMessage,
+)
+from workbench.protocol.resource_text import ResourceText
 from workbench.protocol.usage import ContextParts
 from workbench.session.turn.context_window import PartCount
+from workbench.session.turn.message_history import MessageHistory
 
 LOOK = ("look", {})
 
@@ -34,6 +44,22 @@ def test_parts_are_estimated_without_a_providers_count(harness):
     d.session.send("x" * 400)
     d.run()
     assert answers(d)[0].parts == ContextParts(system=100, tools=200, messages=100)
+
+
+def test_mentioned_files_and_resources_are_counted_apart_from_messages():
+    count = PartCount(max_observe=0)
+    count.apply(UserMessage(text="x" * 400, attached=(FileText(path="a.py", text="y" * 4_000),)))
+    count.apply(ResourcesRead(message=1, resources=(ResourceText(name="srv:doc", text="z" * 4_000),)))
+    parts = count.parts((0, 0), None)
+    assert (parts.messages, parts.tool_output) == (100, 0)
+    assert 2_000 <= parts.files < 2_100
+    history = MessageHistory()
+    history.apply(UserMessage(seq=1, text="x" * 400, attached=(FileText(path="a.py", text="y" * 4_000),)))
+    history.apply(ResourcesRead(seq=2, message=1, resources=(ResourceText(name="srv:doc", text="z" * 4_000),)))
+    count.recount(history.request())
+    again = count.parts((0, 0), None)
+    assert abs(again.files - parts.files) < 5
+    assert abs(again.messages - parts.messages) < 5
 
 
 def test_only_the_sent_part_of_a_long_result_counts():

@@ -107,7 +107,7 @@ TABLE = {
     "decisions: of this session": ("decisions/session", ["Decisions · this session", "edited and allowed"]),
     "decisions: of all sessions": ("decisions/all", ["Decisions · all sessions · 15 decisions", "Not read: s9"]),
     "decisions: filtered": ("decisions/filtered", ["6 of 15 decisions · by:you"]),
-    "usage: of this session": ("usage/session", ["By message", "And now the tests", "compacts at"]),
+    "usage: of this session": ("usage/session", ["By turn", "And now the tests", "compacts at"]),
     "usage: of all sessions": ("usage/all", ["By day", "By session"]),
     "trust: the directories": ("decisions/trusted", ["Trusted directories", "changed since"]),
     "trust": ("palette_and_trust/trust", ["rust"]),

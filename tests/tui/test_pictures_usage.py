@@ -26,7 +26,7 @@ def test_usage(scope, look, picture):
     async def show(pilot):
         await wait_until(pilot, lambda: len(app.state.actions) == 3)
         app.action_page("usage")
-        await wait_until(pilot, lambda: "By message" in text_on(app))
+        await wait_until(pilot, lambda: "By turn" in text_on(app))
         if scope == "all":
             await pilot.press("shift+tab")
             await wait_until(pilot, lambda: "By day" in text_on(app))

@@ -18,10 +18,10 @@ from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view import clock
 from workbench.view.state import SessionState
-from workbench.view.usage import SCOPES, Scope, minutes, percent, read_calls, tokens, usage_page
+from workbench.view.usage import SCOPES, Scope, UsageLimits, minutes, percent, read_calls, tokens, usage_page
 from workbench.view.wrapping import line_width
 
-PARTS = ContextParts(system=1_000, tools=4_000, messages=10_000, tool_output=35_000)
+PARTS = ContextParts(system=1_000, tools=4_000, messages=8_000, files=2_000, tool_output=35_000)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,8 @@ def spent(**more) -> Script:
 
 def page(scope: Scope, state: SessionState | None = None, width: int = 100, *, max_cost: float = 0.0) -> str:
     calls = read_calls(Locations.from_environment(), scope, "s1")
-    lines = usage_page(calls, scope, state or fold(spent().events), width, max_cost=max_cost, compacts_at=80)
+    limits = UsageLimits(max_cost, 80, 30_000, "x")
+    lines = usage_page(calls, scope, state or fold(spent().events), width, limits)
     assert all(line_width(line) <= width for line in lines)
     return "\n".join("".join(piece.text for piece in line) for line in lines)
 
@@ -69,15 +70,15 @@ def test_session_page_shows_models_messages_context_and_limit():
     state = fold(spent().user("And now the tests").events)
     shown = page("session", state, max_cost=2)
     assert "$0.40    200k in (75% cached) · 3k out · 5 calls · 60s" in shown
-    assert "limit of a run $2.00" in shown
+    assert "limit of a run $2.00  ■■──────────  12%" in shown
     assert "50k of 200k" in shown
     assert "25%  compacts at 80%" in shown
     assert "claude-sonnet-4-5" in shown
     assert "gpt-5-mini (sub-agents)" in shown
-    messages = shown.partition("By message")[2].splitlines()
+    messages = shown.partition("By turn")[2].splitlines()
     assert [line.split("$")[0].strip() for line in messages[1:3]] == ["1 Fix unknown countries", "2 And now the tests"]
     parts = [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line.rstrip().endswith("%")]
-    assert parts == ["instructions", "tools", "messages", "tool"]
+    assert parts == ["system", "tools", "messages", "files", "tool"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_all_sessions_are_shown_by_day_and_by_session():
     sessions = shown.partition("By session")[2].splitlines()[1:]
     assert [line.split()[0] for line in sessions] == ["s2", "s1", "s3"]  # the most expensive first
     assert "No price known for 1 call." in shown
-    assert "By message" not in shown
+    assert "By turn" not in shown
 
 
 def test_biggest_outputs_are_named():
@@ -112,8 +113,9 @@ def test_biggest_outputs_are_named():
     keep_spent()
     shown = page("session", fold(script.events))
     rows = [line for line in shown.splitlines() if "#" in line]
-    assert [row.split("#")[1].split()[-1] for row in rows] == ["big1", "big3", "big4"]
-    assert rows[0].split()[:2] == ["biggest", "22k"]
+    assert [row.split("#")[1].split()[2] for row in rows] == ["big1", "big3", "big4"]
+    assert rows[0].split()[:2] == ["biggest", "8k"], "the model got only the first 30,000 characters"
+    assert [row.endswith("x Drop") for row in rows] == [True, False, False]
 
 
 def test_unknown_values_are_shown_as_unknown():
@@ -162,10 +164,34 @@ async def test_page_opens_by_command_and_by_a_click_and_tab_changes_the_scope(ho
         else:
             app.screen.query_one(Prompt).text = how
             await pilot.press("enter")
-        await wait_until(pilot, lambda: isinstance(app.screen, UsageScreen) and "By message" in text_on(app))
-        for words in ("1 calls", "By day", "By session", "By message"):
+        await wait_until(pilot, lambda: isinstance(app.screen, UsageScreen) and "By turn" in text_on(app))
+        for words in ("1 calls", "By day", "By session", "By turn"):
             await pilot.press("tab")
             await wait_until(pilot, lambda words=words: words.removeprefix("1 ") in text_on(app))
         await pilot.press("escape")
         await wait_until(pilot, lambda: len(app.screen_stack) == 1)
         assert not app.query(UsageScreen)
+
+
+async def test_x_drops_the_biggest_output_and_the_page_follows():
+    keep_spent()
+    script = spent()
+    for number, size in enumerate((8_000, 20_000)):
+        script.end(script.begin("execute_bash", command=f"cat big{number}"), "x" * size)
+    client = FakeClient(script.events)
+    app = workbench_app(client)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.actions)
+        app.screen.query_one(Prompt).text = "/cost"
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "#2 cat big1" in text_on(app))
+        largest = next(item.action_id for item in app.state.actions.values() if "big1" in str(item.arguments))
+        await pilot.press("x")
+        await wait_until(pilot, lambda: ("drop", largest) in client.commands)
+        client.bring(ev.OutputDropped(seq=len(script.events) + 1, action_id=largest, characters=19_000))
+        await wait_until(pilot, lambda: "#2 cat big1" not in text_on(app) and "#1 cat big0" in text_on(app))
+        assert "45k of 200k" in text_on(app)
+        await pilot.press("tab", "x")
+        await pilot.pause()
+        assert client.commands.count(("drop", largest)) == 1
+        assert not any(command[0] == "drop" and command[1] != largest for command in client.commands)

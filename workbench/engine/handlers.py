@@ -22,6 +22,7 @@ from workbench.protocol.commands import (
     Command,
     Condense,
     Decide,
+    DropOutput,
     GetPrompt,
     Interrupt,
     NoteWritten,
@@ -109,6 +110,11 @@ def _interrupt(command: Interrupt, context: Context) -> None:
 @handle.register
 def _condense(command: Condense, context: Context) -> None:
     context.session.condense(undo=command.undo)
+
+
+@handle.register
+def _drop_output(command: DropOutput, context: Context) -> None:
+    context.session.condense(drop=command.action_id)
 
 
 @handle.register

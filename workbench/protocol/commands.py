@@ -103,6 +103,12 @@ class Condense(Command):
     undo: bool = False
 
 
+class DropOutput(Command):
+    """Stop sending the result of an action to the model, which gets a notice instead."""
+
+    action_id: str
+
+
 class RevertFiles(Command):
     """Restore files: `before` is the current content of each, `after` the content to restore."""
 

@@ -15,6 +15,7 @@ from msgspec.json import Decoder
 from workbench.protocol.codec import Data, TaggedData, decode
 from workbench.protocol.deletion_list import DeletionList
 from workbench.protocol.presentation import Presentation
+from workbench.protocol.resource_text import ResourceText
 from workbench.protocol.rewind import RewindScope, RewoundFile
 from workbench.protocol.risk import Mode, Risk
 from workbench.protocol.usage import ContextParts, Usage
@@ -121,15 +122,6 @@ class UserMessage(EventBase):
     mentions: tuple[str, ...] = ()
     attached: tuple[FileText, ...] = ()
     command: CustomCommand | None = None
-
-
-class ResourceText(Data):
-    """A resource of an MCP server as it was read; `error` says why that failed. Images are data URLs."""
-
-    name: str
-    text: str = ""
-    images: tuple[str, ...] = ()
-    error: str = ""
 
 
 class ResourcesRead(EventBase):
@@ -398,6 +390,16 @@ class CondensingAsked(EventBase):
     """The user wants the history condensed: at once, or before the next model call of a run."""
 
 
+class OutputDropped(EventBase):
+    """The user dropped the result of an action from the context: a notice is sent to the model in its place.
+
+    `characters` is by how many the context shrank.
+    """
+
+    action_id: str
+    characters: int = 0
+
+
 class SettingsChanged(EventBase):
     """Changed settings, in effect from this event on; `None` means unchanged. `dropped_rule` is removed from the rules
     of the session.
@@ -474,6 +476,7 @@ Event: TypeAlias = (
     | HistoryCondensed
     | CondensingAsked
     | CondensingUndone
+    | OutputDropped
     | SettingsChanged
     | Rewound
     | RunEnded

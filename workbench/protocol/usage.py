@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from workbench.protocol.codec import Data
 
+CHARACTERS_PER_TOKEN = 4
+"""For estimates where a provider reports no tokens."""
+
 
 class Usage(Data):
     """Tokens of one model call; `None` if the provider reports none."""
@@ -24,4 +27,6 @@ class ContextParts(Data):
     system: int = 0
     tools: int = 0
     messages: int = 0
+    files: int = 0
+    """Files and resources that the user's messages mention."""
     tool_output: int = 0

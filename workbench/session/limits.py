@@ -21,6 +21,7 @@ from workbench.protocol.events import (
     RunEnded,
     UserMessage,
 )
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.session.loop_watch import LoopWatch
 from workbench.session.state import State
 from workbench.session.storage.event_rows import observed_text
@@ -28,8 +29,6 @@ from workbench.text import counted
 
 MAX_OBSERVE = 30_000
 """The most characters of one observation that are sent to the model."""
-CHARACTERS_PER_TOKEN = 4
-"""Characters per token, for estimates when the provider reports no count."""
 
 
 @dataclass(frozen=True)

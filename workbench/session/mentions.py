@@ -20,14 +20,19 @@ from workbench.protocol.events import (
     MessageWithdrawn,
     ModelResponded,
     ResourcesRead,
-    ResourceText,
     UserMessage,
 )
+from workbench.protocol.resource_text import ResourceText
 from workbench.text import well_formed
 
 if TYPE_CHECKING:
     from workbench.llm.model import Cancel, Message
 
+_ATTACHED = lazy_pattern(
+    r"^\[The user(?:'s message)? mentions (.+?)(?:, a resource of an MCP server)?\. It contained this then:"
+    r"(?: Its image follows\.)?\]\n.*?\n\[end of \1\]",
+    re.MULTILINE | re.DOTALL,
+)
 MOST_IMAGES = 10
 """The most images in one message."""
 _MOST_TOGETHER = 16_000_000
@@ -121,6 +126,11 @@ def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
 def attached_text(files: Sequence[FileText]) -> str:
     """Return the text about these files that is appended to the user's message for the model."""
     return "".join(f"\n\n{part}" for part in _parts(files))
+
+
+def attached_size(text: str) -> int:
+    """Return how many characters of a user's message for the model are files and resources that it mentions."""
+    return sum(len(match[0]) for match in _ATTACHED.finditer(text))
 
 
 def _parts(files: Sequence[FileText]) -> Iterator[str]:

@@ -361,10 +361,10 @@ class Session:
         self._stop_reason = reason
         self._stop_after = self._log.last_seq
 
-    def condense(self, *, undo: bool = False) -> None:
-        """Compact the history now or at the next model call, or undo the last condensation. Raises CommandError."""
+    def condense(self, *, undo: bool = False, drop: str = "") -> None:
+        """Compact the history, undo that, or drop the result of an action. Raises CommandError."""
         with self._lock:
-            self._log.commit(condensation_request(self._parts.context.history, undo=undo))
+            self._log.commit(condensation_request(self._parts.context.history, undo=undo, drop=drop))
             self._announce()
 
     def set(self, **fields: Unpack[SettingFields]) -> None:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from workbench.view.state import Changed, Item
 
 
+class StateChanged(Message):
+    """The session's state has changed while a page covers the main screen."""
+
+
 class ActionChosen(Message):
     """An action's row or card was opened (enter or click)."""
 

@@ -70,7 +70,9 @@ def open_usage(app: WorkbenchApp) -> None:
     from workbench.tui.screens.usage import UsageScreen
 
     if not isinstance(app.screen, UsageScreen):
-        app.push_screen(UsageScreen(app.state, app.settings, Locations.from_environment()))
+        client = app.session.client
+        send = client.send if client else lambda _: None
+        app.push_screen(UsageScreen(app.state, app.settings, Locations.from_environment(), send))
 
 
 def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:

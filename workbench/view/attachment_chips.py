@@ -13,7 +13,8 @@ from workbench.text import size_of, visible
 from workbench.view.state import Item, UserItem
 
 if TYPE_CHECKING:
-    from workbench.protocol.events import CustomCommand, ResourcesRead, ResourceText, UserMessage
+    from workbench.protocol.events import CustomCommand, ResourcesRead, UserMessage
+    from workbench.protocol.resource_text import ResourceText
 
 
 def chips_of(event: UserMessage) -> tuple[str, ...]:

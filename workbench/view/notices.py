@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from workbench.config.modes import MODE_NAMES
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.text import counted
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import plus_minus, seconds
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         AgentNudged,
         CondensingUndone,
         HistoryCondensed,
+        OutputDropped,
         RunEnded,
         SettingsChanged,
     )
@@ -132,6 +134,13 @@ def undone_notice(event: CondensingUndone) -> NoticeItem:
     """Return the notice that a compaction was undone."""
     text = f"Compaction of events {event.first} to {event.last} undone"
     return NoticeItem(event.seq, text)
+
+
+def dropped_notice(event: OutputDropped, action: ActionItem | None) -> NoticeItem:
+    """Return the notice that a result is no longer sent to the model."""
+    what = f"Output of #{action.number}" if action is not None else "An output"
+    tokens = event.characters // CHARACTERS_PER_TOKEN
+    return NoticeItem(event.seq, f"{what} dropped from the context: about {tokens:,} tokens")
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.view import action_reducer
 from workbench.view.attachment_chips import chips_of, command_chip, with_resources
 from workbench.view.fallback_line import fallback_line
 from workbench.view.notices import (
     NoticeKind,
     condensed_notice,
+    dropped_notice,
     nudge_notice,
     run_end_notice,
     settings_notice,
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
         MessageWithdrawn,
         ModelAsked,
         ModelResponded,
+        OutputDropped,
         ResourcesRead,
         Rewound,
         RunEnded,
@@ -258,6 +263,17 @@ def _condensing_undone(state: SessionState, event: CondensingUndone) -> Changed:
     return added(state, undone_notice(event))
 
 
+def _output_dropped(state: SessionState, event: OutputDropped) -> Changed:
+    item, tokens = state.actions.get(event.action_id), event.characters // CHARACTERS_PER_TOKEN
+    if state.input_tokens is not None:
+        state.input_tokens = max(0, state.input_tokens - tokens)
+    if state.parts is not None:
+        state.parts = replace(state.parts, tool_output=max(0, state.parts.tool_output - tokens))
+    if item is not None:
+        item.is_dropped = True
+    return added(state, dropped_notice(event, item)).merge(Changed(status=True))
+
+
 def _agent_nudged(state: SessionState, event: AgentNudged) -> Changed:
     return added(state, nudge_notice(event))
 
@@ -329,6 +345,7 @@ _REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "history_condensed": _history_condensed,
     "condensing_asked": _condensing_asked,
     "condensing_undone": _condensing_undone,
+    "output_dropped": _output_dropped,
     "settings_changed": _settings_changed,
     "rewound": _rewound,
     "run_ended": _run_ended,

@@ -135,6 +135,8 @@ class ActionItem(Struct):
     """Whether it is a command of the user's, or files that the user reverted."""
     call_id: str = ""
     """The id of the action that called the sub-agent."""
+    is_dropped: bool = False
+    """Whether the user dropped its result from the model's context."""
     presentation: Presentation | None = None
     """How a tool that is not built in presents the action."""
     call_rendering: str = ""

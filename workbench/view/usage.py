@@ -1,4 +1,4 @@
-"""The Usage page: what sessions cost, by model, message, day and session, and what fills the model's context."""
+"""The Usage page: what sessions cost, by model, turn, day and session, and what fills the model's context."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from datetime import timedelta
 from typing import Final, Literal, TypeAlias
 
 from workbench.config.locations import Locations
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN
 from workbench.session.storage.usage_log import ModelCall, all_calls, session_calls
 from workbench.text import counted, first_line, visible
 from workbench.view import clock
 from workbench.view.formatting.actions import headline
-from workbench.view.state import SessionState, UserItem
+from workbench.view.state import ActionItem, SessionState, UserItem
 from workbench.view.wrapping import Line, Piece, clip, line_width, pad, spread
 
 Scope: TypeAlias = Literal["session", "today", "week", "all"]
 SCOPES: Final[dict[Scope, str]] = {"session": "this session", "today": "today", "week": "7 days", "all": "all"}
 """The scopes in Tab order, with their names."""
-_PARTS: Final = {"system": "instructions", "tools": "tools", "messages": "messages", "tool_output": "tool output"}
+_PARTS: Final = ("system", "tools", "messages", "files", "tool_output")
 _MOST_ROWS, _MOST_OUTPUTS = 12, 3
-_CHARACTERS: Final = 4
-"""Characters per token, for estimates."""
 _BAR: Final = 24
+_LIMIT_BAR: Final = 12
 
 
 @dataclass
@@ -70,14 +70,24 @@ def read_calls(
     return list(all_calls(locations, since, stopped))
 
 
+@dataclass(frozen=True)
+class UsageLimits:
+    """The limits that the page names, each 0 if there is none, and the key that drops an output."""
+
+    max_cost: float = 0.0
+    """US dollars of one run."""
+    compacts_at: int = 0
+    """A percentage of the context window."""
+    max_observe: int = 0
+    """Characters of one output that the model gets."""
+    drop_key: str = ""
+
+
 def usage_page(
-    calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, *, max_cost: float, compacts_at: int
+    calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, limits: UsageLimits
 ) -> list[Line]:
-    """Return the lines of the page, cut to a width; `max_cost` is the limit of a run in dollars and `compacts_at` a
-    percentage of the context window, both 0 if there is none.
-    """
-    lines = _page(calls, scope, state, width, max_cost=max_cost, compacts_at=compacts_at)
-    return [_cut(line, width) for line in lines]
+    """Return the lines of the page, cut to a width."""
+    return [_cut(line, width) for line in _page(calls, scope, state, width, limits)]
 
 
 def _cut(line: Line, width: int) -> Line:
@@ -90,18 +100,16 @@ def _cut(line: Line, width: int) -> Line:
     return rows
 
 
-def _page(
-    calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, *, max_cost: float, compacts_at: int
-) -> list[Line]:
+def _page(calls: Sequence[ModelCall], scope: Scope, state: SessionState, width: int, limits: UsageLimits) -> list[Line]:
     whole = _sum(calls)
-    lines = [*_summary(whole, width, max_cost if scope == "session" else 0.0)]
+    lines = [*_summary(whole, width, _limit(state, limits.max_cost) if scope == "session" else [])]
     if scope == "session":
-        lines += [[], *_context(state, width, compacts_at)]
+        lines += [[], *_context(state, width, limits)]
     if not calls:
         return [*lines, [], [Piece("No model was called.", "dim")]]
     lines += [[], *_table("By model", _by(calls, _model_of), width)]
     if scope == "session":
-        return [*lines, [], *_table("By message", _by_message(calls, state), width, in_order=True)]
+        return [*lines, [], *_table("By turn", _by_turn(calls, state), width, in_order=True)]
     if scope != "today":
         days = _by(calls, _day_of)
         lines += [[], *_table("By day", {day: days[day] for day in sorted(days)}, width, in_order=True)]
@@ -122,7 +130,7 @@ def _by(calls: Iterable[ModelCall], key: Callable[[ModelCall], object]) -> dict[
     return groups
 
 
-def _by_message(calls: Iterable[ModelCall], state: SessionState) -> dict[str, Totals]:
+def _by_turn(calls: Iterable[ModelCall], state: SessionState) -> dict[str, Totals]:
     """Return the sums by the user's message, named by its number and, where it is in memory, its text."""
     messages = [item.text for item in state.items if isinstance(item, UserItem)] if state.first_seq <= 1 else []
 
@@ -141,15 +149,27 @@ def _day_of(call: ModelCall) -> str:
     return f"{call.at.astimezone():%Y-%m-%d}"
 
 
-def _summary(whole: Totals, width: int, max_cost: float) -> Iterator[Line]:
+def _limit(state: SessionState, max_cost: float) -> Line:
+    """Return the limit of a run and how much of it the last run has spent; empty if there is none."""
+    if not max_cost:
+        return []
+    line: Line = [Piece(f"limit of a run ${max_cost:.2f}", "dim")]
+    if state.cost is None or state.cost_before is None:
+        return line
+    spent = max(0.0, state.cost - state.cost_before)
+    return [*line, Piece("  "), *_bar(spent, max_cost, _LIMIT_BAR), Piece(f"  {percent(spent, max_cost)}")]
+
+
+def _summary(whole: Totals, width: int, right: Line) -> Iterator[Line]:
     facts = [f"{tokens(whole.input)} in{_of_cache(whole)}", f"{tokens(whole.output)} out", counted(whole.calls, "call")]
     facts += [minutes(whole.seconds)] if whole.seconds >= 1 else []
     summary: Line = [Piece(pad(whole.price, 9), "bold"), Piece(" · ".join(facts))]
-    if max_cost:
-        right: Line = [Piece(f"limit of a run ${max_cost:.2f}", "dim")]
-        yield spread(summary, right, width) if line_width(summary) + line_width(right) + 2 <= width else summary
+    if right and line_width(summary) + line_width(right) + 2 <= width:
+        yield spread(summary, right, width)
     else:
         yield summary
+        if right:
+            yield [Piece(pad("", 9)), *right]
     if whole.unpriced and whole.unpriced < whole.calls:
         yield [Piece(f"No price known for {counted(whole.unpriced, 'call')}.", "dim")]
     elif whole.unpriced:
@@ -163,7 +183,7 @@ def _of_cache(whole: Totals) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _context(state: SessionState, width: int, compacts_at: int) -> Iterator[Line]:
+def _context(state: SessionState, width: int, limits: UsageLimits) -> Iterator[Line]:
     if state.input_tokens is None:
         yield [Piece("Context usage appears after the first response.", "dim")]
         return
@@ -172,7 +192,7 @@ def _context(state: SessionState, width: int, compacts_at: int) -> Iterator[Line
     if window:
         full = percent(used, window)
         line += [Piece(f"{tokens(used)} of {tokens(window)}".ljust(15)), *_bar(used, window), Piece(f"  {full}")]
-        compacts = f"  compacts at {compacts_at}%" if compacts_at else ""
+        compacts = f"  compacts at {limits.compacts_at}%" if limits.compacts_at else ""
         line += [Piece(compacts, "dim")] if line_width(line) + len(compacts) <= width else []
     else:
         line += [Piece(f"{tokens(used)} tokens")]
@@ -180,28 +200,37 @@ def _context(state: SessionState, width: int, compacts_at: int) -> Iterator[Line
     parts = state.parts
     if parts is None:
         return
-    for name, words in _PARTS.items():
-        part = getattr(parts, name)
+    for name in _PARTS:
+        part, words = getattr(parts, name), name.replace("_", " ")
+        if not part:
+            continue
         yield [
             Piece(f"  {pad(words, 14)}{tokens(part):>6}  ", "dim"),
             *_bar(part, used),
             Piece(f"  {percent(part, used)}"),
         ]
-    yield from _biggest(state, width)
+    yield from _biggest(state, width, limits)
 
 
-def _biggest(state: SessionState, width: int) -> Iterator[Line]:
-    """Yield the largest tool outputs; the part of each that the model got is estimated from its length."""
-    items = sorted(state.actions.values(), key=lambda item: len(item.output), reverse=True)[:_MOST_OUTPUTS]
-    items = [item for item in items if len(item.output) >= _CHARACTERS * 100]
-    for at, item in enumerate(items):
-        size = tokens(len(item.output) // _CHARACTERS)
+def biggest_outputs(state: SessionState) -> list[ActionItem]:
+    """Return the actions with the largest results in the agent's context, the largest first."""
+    items = (item for item in state.actions.values() if not item.agent and not item.is_dropped)
+    large = [item for item in items if len(item.output) >= CHARACTERS_PER_TOKEN * 100]
+    return sorted(large, key=lambda item: len(item.output), reverse=True)[:_MOST_OUTPUTS]
+
+
+def _biggest(state: SessionState, width: int, limits: UsageLimits) -> Iterator[Line]:
+    """Yield the largest results; the part of each that the model got is estimated from its length."""
+    for at, item in enumerate(biggest_outputs(state)):
+        sent = min(len(item.output), limits.max_observe or len(item.output))
         title = headline(item.tool, item.arguments, item.presentation, state.workspace)
         start = "biggest" if at == 0 else ""
-        yield [
-            Piece(f"  {pad(start, 14)}{size:>6}  ", "dim"),
-            Piece(clip(f"#{item.number} {title}", max(8, width - 24))),
+        drop = f"   {limits.drop_key}" if at == 0 and limits.drop_key else ""
+        line: Line = [
+            Piece(f"  {pad(start, 14)}{tokens(sent // CHARACTERS_PER_TOKEN):>6}  ", "dim"),
+            Piece(clip(f"#{item.number} {title}", max(8, width - 24 - (len(drop) + 5 if drop else 0)))),
         ]
+        yield [*line, Piece(drop, "key"), Piece(" Drop", "dim")] if drop else line
 
 
 def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool = False) -> Iterator[Line]:
@@ -209,12 +238,12 @@ def _table(title: str, groups: dict[str, Totals], width: int, *, in_order: bool 
     names = list(groups) if in_order else sorted(groups, key=lambda name: _weight(groups[name]), reverse=True)
     rows = names[-_MOST_ROWS:] if in_order else names[:_MOST_ROWS]
     largest = max((_weight(groups[name]) for name in rows), default=(0.0, 0))
-    name_width = max(10, min(36, width - 42))
+    name_width = max(10, min(36, width - 45))
     yield [Piece(title, "bold")]
     for name in rows:
         totals = groups[name]
         line: Line = [Piece(f"  {pad(clip(first_line(name, 200), name_width), name_width)}  {totals.price:>8}  ")]
-        facts = f"{tokens(totals.input):>6} in {tokens(totals.output):>6} out {totals.calls:>5} ×"
+        facts = f"{tokens(totals.input):>6} in {tokens(totals.output):>6} out {counted(totals.calls, 'call'):>9}"
         line += [Piece(facts, "dim")]
         if width - line_width(line) >= _BAR + 2:
             line += [Piece("  "), *_bar(*_share(totals, largest))]
@@ -233,9 +262,9 @@ def _share(totals: Totals, largest: tuple[float, int]) -> tuple[float, float]:
     return _weight(totals)[at], largest[at]
 
 
-def _bar(part: float, whole: float) -> Line:
-    filled = min(_BAR, round(_BAR * part / whole)) if whole else 0
-    return [Piece("■" * filled, "accent"), Piece("─" * (_BAR - filled), "dim")]
+def _bar(part: float, whole: float, width: int = _BAR) -> Line:
+    filled = min(width, round(width * part / whole)) if whole else 0
+    return [Piece("■" * filled, "accent"), Piece("─" * (width - filled), "dim")]
 
 
 def percent(part: float, whole: float) -> str:

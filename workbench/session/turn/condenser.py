@@ -15,10 +15,10 @@ import msgspec
 from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
 from workbench.llm.signatures import BLOCKS, SIGNER
-from workbench.protocol.events import CondensingAsked, CondensingUndone, HistoryCondensed
-from workbench.protocol.usage import Usage
+from workbench.protocol.events import CondensingAsked, CondensingUndone, HistoryCondensed, OutputDropped
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN, Usage
 from workbench.session.actions.decide import CommandError
-from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
+from workbench.session.limits import Limits
 from workbench.session.log import Log
 from workbench.session.turn.context_window import ModelContext, Reason
 from workbench.session.turn.message_history import MessageHistory, Tagged
@@ -174,8 +174,18 @@ class Condenser:
             self._show(delta.text)
 
 
-def condensation_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:
-    """Return the event that requests a condensation or undoes the last one; raises CommandError if impossible."""
+def condensation_request(
+    history: MessageHistory, *, undo: bool, drop: str = ""
+) -> CondensingAsked | CondensingUndone | OutputDropped:
+    """Return the event that requests a condensation, undoes the last one, or drops the result of the action `drop`.
+
+    Raises CommandError if that is impossible.
+    """
+    if drop:
+        characters = history.droppable(drop)
+        if characters <= 0:
+            raise CommandError("this output is not in the context any more, or too short to drop")
+        return OutputDropped(action_id=drop, characters=characters)
     if undo:
         last = history.last_condensation
         if last is None:

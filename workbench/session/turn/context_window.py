@@ -16,13 +16,14 @@ from workbench.protocol.events import (
     Event,
     HistoryCondensed,
     ModelResponded,
+    OutputDropped,
     ResourcesRead,
     SettingsChanged,
     UserMessage,
 )
-from workbench.protocol.usage import ContextParts
-from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
-from workbench.session.mentions import PendingResources, attached_text, describe_resources
+from workbench.protocol.usage import CHARACTERS_PER_TOKEN, ContextParts
+from workbench.session.limits import Limits
+from workbench.session.mentions import PendingResources, attached_size, attached_text, describe_resources
 from workbench.session.storage.event_rows import observed_text
 from workbench.session.turn.message_history import MessageHistory
 from workbench.tools.request_condensation.definition import NAME
@@ -53,7 +54,7 @@ class ContextWindow(msgspec.Struct):
     @property
     def tokens(self) -> int:
         """An estimate of the tokens in the next request; 0 before the first response."""
-        return self._tokens + self._characters // CHARACTERS_PER_TOKEN if self._tokens else 0
+        return max(0, self._tokens + self._characters // CHARACTERS_PER_TOKEN) if self._tokens else 0
 
     def size(self, limits: Limits) -> int | None:
         """Return the size of the window in tokens, from the limits or else as last reported; None if unknown."""
@@ -91,10 +92,13 @@ class ContextWindow(msgspec.Struct):
                 self._is_requested_by_agent |= event.action_id in self._requests and event.ran
             case CondensingAsked():
                 self._is_requested_by_user = True
-            case HistoryCondensed() | CondensingUndone():
+            case HistoryCondensed() | CondensingUndone() | OutputDropped():
                 self._apply_condensation(event)
 
-    def _apply_condensation(self, event: HistoryCondensed | CondensingUndone) -> None:
+    def _apply_condensation(self, event: HistoryCondensed | CondensingUndone | OutputDropped) -> None:
+        if isinstance(event, OutputDropped):
+            self._characters -= event.characters
+            return
         if isinstance(event, CondensingUndone):
             self._was_undone, self._is_fresh, self.was_too_full = True, False, False
             return
@@ -120,15 +124,17 @@ class PartCount(msgspec.Struct):
 
     max_observe: int
     _messages: int = 0
+    _files: int = 0
     _results: int = 0
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         match event:
             case UserMessage():
-                self._messages += len(event.text) + len(attached_text(event.attached))
+                self._messages += len(event.text)
+                self._files += len(attached_text(event.attached))
             case ResourcesRead():
-                self._messages += len(describe_resources(event.resources))
+                self._files += len(describe_resources(event.resources))
             case ModelResponded():
                 self._messages += len(event.text) + sum(
                     len(call.name) + len(call.arguments) for call in event.tool_calls
@@ -137,11 +143,15 @@ class PartCount(msgspec.Struct):
                 self._results += _sent(len(observed_text(event.observation)), self.max_observe)
 
     def recount(self, messages: Iterable[Message]) -> None:
-        """Measure all messages again after a summary has replaced some, or was undone."""
-        sizes = {"messages": 0, "results": 0}
+        """Measure all messages again after some were replaced by a summary or a notice, or this was undone."""
+        self._messages = self._files = self._results = 0
         for message in messages:
-            sizes["results" if message["role"] == "tool" else "messages"] += _size(message)
-        self._messages, self._results = sizes["messages"], sizes["results"]
+            if message["role"] == "tool":
+                self._results += _size(message)
+            else:
+                files = sum(map(attached_size, _strings(message))) if message["role"] == "user" else 0
+                self._files += files
+                self._messages += _size(message) - files
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
         """Return the tokens of each part of a request.
@@ -149,19 +159,22 @@ class PartCount(msgspec.Struct):
         `standing` holds the number of characters in the instructions and in the tool descriptions; `tokens` is the
         provider's total, if known.
         """
-        characters = (*standing, self._messages, self._results)
+        characters = (*standing, self._messages, self._files, self._results)
         share = tokens / max(1, sum(characters)) if tokens is not None else 1 / CHARACTERS_PER_TOKEN
-        system, tools, messages, _ = (round(each * share) for each in characters)
-        rest = round(characters[3] * share) if tokens is None else max(0, tokens - system - tools - messages)
-        return ContextParts(system=system, tools=tools, messages=messages, tool_output=rest)
+        system, tools, messages, files, results = (round(each * share) for each in characters)
+        rest = results if tokens is None else max(0, tokens - system - tools - messages - files)
+        return ContextParts(system=system, tools=tools, messages=messages, files=files, tool_output=rest)
 
 
 def _size(message: Message) -> int:
+    calls = (call["function"] for call in message.get("tool_calls", ()))
+    return sum(map(len, _strings(message))) + sum(len(call["name"]) + len(call["arguments"]) for call in calls)
+
+
+def _strings(message: Message) -> list[str]:
     content = message.get("content")
     blocks: list[Any] = content if isinstance(content, list) else [{"text": content or ""}]
-    calls = (call["function"] for call in message.get("tool_calls", ()))
-    text = sum(len(str(block.get("text", ""))) for block in blocks)
-    return text + sum(len(call["name"]) + len(call["arguments"]) for call in calls)
+    return [str(block.get("text", "")) for block in blocks]
 
 
 class ModelContext:
@@ -182,7 +195,7 @@ class ModelContext:
         self.window.apply(event)
         self.pending.apply(event)
         self.sizes.apply(event)
-        if event.kind in ("history_condensed", "condensing_undone"):
+        if event.kind in ("history_condensed", "condensing_undone", "output_dropped"):
             self.sizes.recount(self.history.sent)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:

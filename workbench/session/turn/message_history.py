@@ -26,6 +26,7 @@ from workbench.protocol.events import (
     HistoryCondensed,
     MessageWithdrawn,
     ModelResponded,
+    OutputDropped,
     RawToolCall,
     ResourcesRead,
     RunEnded,
@@ -182,6 +183,10 @@ class MessageHistory(msgspec.Struct):
     _answer_id: str = ""
     _own: dict[str, str] = msgspec.field(default_factory=dict)
     """By action id: the user's commands that have no result yet."""
+    _results: dict[str, int] = msgspec.field(default_factory=dict)
+    """By action id: the event with its result."""
+    _dropped: set[int] = msgspec.field(default_factory=set)
+    """The events of the results that the user dropped."""
     unsent: list[tuple[int, Message]] = msgspec.field(default_factory=list)
     """What to send once every call has its result, with the numbers of the events."""
     _decision_notes: dict[str, str] = msgspec.field(default_factory=dict)
@@ -230,7 +235,7 @@ class MessageHistory(msgspec.Struct):
                 self._apply_answer(event)
             case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
                 self._apply_word(event)
-            case HistoryCondensed() | CondensingUndone():
+            case HistoryCondensed() | CondensingUndone() | OutputDropped():
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
@@ -295,18 +300,35 @@ class MessageHistory(msgspec.Struct):
             self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
             self._answer = None
 
-    def _apply_summary(self, event: HistoryCondensed | CondensingUndone) -> None:
-        """Insert or remove a summary in a new list, since a running call may still hold the old one."""
+    def _apply_summary(self, event: HistoryCondensed | CondensingUndone | OutputDropped) -> None:
+        """Insert or remove a summary, or drop a result, in a new list: a running call may still hold the old one."""
+        if isinstance(event, OutputDropped):
+            self._drop_outputs({self._results[event.action_id]} if event.action_id in self._results else set())
+            return
         if isinstance(event, CondensingUndone):
             if self.last_condensation and self.last_condensation.seq == event.condensed:
                 self._settled = self.last_condensation.undone(self._settled, self._model_since)
                 self.last_condensation = self._answer = None
+                self._drop_outputs(self._dropped)
             return
         self._close_calls()
         before = self._settled
         self._settled = condensed(before, event.first, event.last, well_formed(event.summary))
         self.last_condensation = LastCondensation(event.seq, event.first, event.last, before, self.length)
         self._answer = None
+
+    def _drop_outputs(self, seqs: set[int]) -> None:
+        self._dropped |= seqs
+        entries = without_outputs(zip(self._settled.seqs, self._settled.messages, strict=True), seqs)
+        self._settled = Tagged([message for _, message in entries], [seq for seq, _ in entries])
+        self.unsent = without_outputs(self.unsent, seqs)
+
+    def droppable(self, action_id: str) -> int:
+        """Return by how many characters the context would shrink without the result of this action."""
+        seqs = {self._results[action_id]} if action_id in self._results else set()
+        entries = [*zip(self._settled.seqs, self._settled.messages, strict=True), *self.unsent]
+        mine = [entry for entry in entries if entry[0] in seqs]
+        return sum(_length(entry) for entry in mine) - sum(_length(entry) for entry in without_outputs(mine, seqs))
 
     def _apply_call(self, event: ActionProposed) -> None:
         if event.call_id in self._ids or event.action_id in self._calls:
@@ -343,6 +365,7 @@ class MessageHistory(msgspec.Struct):
 
     def _apply_result(self, event: ActionObserved) -> None:
         text = well_formed(observed_text(event.observation))
+        self._results[event.action_id] = event.seq
         if command := self._own.pop(event.action_id, ""):
             ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_exactly(text, self.max_observe)}"
             self.unsent.append((event.seq, {"role": "user", "content": ran}))
@@ -388,6 +411,31 @@ class MessageHistory(msgspec.Struct):
         self._answer = None if now else self._answer
         for seq, message in now:
             self._add(message, seq)
+
+
+DROPPED = "[The user dropped this output to free up context. Run the call again if you need it.]"
+
+
+def without_outputs(entries: Iterable[tuple[int, Message]], seqs: set[int]) -> list[tuple[int, Message]]:
+    """Return the messages, by event, with a notice in place of the results of these events and their images."""
+    result: list[tuple[int, Message]] = []
+    for seq, message in entries:
+        content = message.get("content")
+        if seq not in seqs or content is None:
+            result.append((seq, message))
+        elif message["role"] == "tool":
+            result.append((seq, {**message, "content": DROPPED}))
+        elif isinstance(content, str):  # a command of the user's
+            head = content.partition("\n\n")[0]
+            result.append((seq, {**message, "content": f"{head}\n\n{DROPPED}"}))
+        else:
+            result.append((seq, {**message, "content": DROPPED}))
+    return result
+
+
+def _length(entry: tuple[int, Message]) -> int:
+    content = entry[1].get("content")
+    return len(content) if isinstance(content, str) else len(DROPPED)
 
 
 def _sign(message: Message, response: ModelResponded, blocks: list[dict[str, Any]]) -> None:

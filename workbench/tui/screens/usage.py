@@ -20,11 +20,13 @@ from textual.widgets import Static
 from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
+from workbench.protocol.commands import Command, DropOutput
 from workbench.session.storage.usage_log import ModelCall
-from workbench.tui.key_names import hint_content
+from workbench.tui.key_names import hint_content, key_of
+from workbench.tui.messages import StateChanged
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.state import SessionState
-from workbench.view.usage import SCOPES, Scope, read_calls, usage_page
+from workbench.view.usage import SCOPES, Scope, UsageLimits, biggest_outputs, read_calls, usage_page
 from workbench.view.wrapping import Line, Piece
 
 _KEYS: Final = "{usage.scope=tab} Scope   ↑↓ Scroll   {usage.close=escape} Close"
@@ -54,6 +56,7 @@ class UsageScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss", "Close", id="usage.close"),
         Binding("tab", "scope(1)", "Scope", id="usage.scope", priority=True),
+        Binding("x", "drop", "Drop the biggest output from the context", id="usage.drop"),
         Binding("shift+tab", "scope(-1)", "Previous scope", show=False, id="usage.scope-back", priority=True),
     ]
 
@@ -64,8 +67,12 @@ class UsageScreen(ModalScreen[None]):
             super().__init__()
             self.number, self.calls = number, calls
 
-    def __init__(self, state: SessionState, settings: Settings, locations: Locations) -> None:
+    def __init__(
+        self, state: SessionState, settings: Settings, locations: Locations, send: Callable[[Command], None]
+    ) -> None:
+        """`send` sends a command to the session's engine."""
         super().__init__(id="usage")
+        self._send = send
         self._state = state
         self._settings = settings
         self._locations = locations
@@ -94,6 +101,17 @@ class UsageScreen(ModalScreen[None]):
         self._scope = scopes[(scopes.index(self._scope) + by) % len(scopes)]
         self._begin()
 
+    def action_drop(self) -> None:
+        """Drop the largest output from the model's context."""
+        biggest = biggest_outputs(self._state)
+        if self._scope == "session" and biggest:
+            self._send(DropOutput(action_id=biggest[0].action_id))
+
+    @on(StateChanged)
+    def on_state_changed(self) -> None:
+        """Show how full the context is now."""
+        self._show()
+
     def _begin(self) -> None:
         self._number += 1
         self._calls = None
@@ -121,5 +139,6 @@ class UsageScreen(ModalScreen[None]):
             self.query_one(UsagePage).show(partial(self._page, self._calls, self._scope))
 
     def _page(self, calls: list[ModelCall], scope: Scope, width: int) -> list[Line]:
-        limit, compacts_at = self._settings.max_cost, self._settings.condense_percent
-        return usage_page(calls, scope, self._state, width, max_cost=limit, compacts_at=compacts_at)
+        settings, drop = self._settings, key_of(self.app, "usage.drop", "x")
+        limits = UsageLimits(settings.max_cost, settings.condense_percent, settings.max_observe, drop)
+        return usage_page(calls, scope, self._state, width, limits)

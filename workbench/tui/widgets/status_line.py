@@ -16,6 +16,7 @@ from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
 from workbench.text import visible, visible_path
 from workbench.tools.manifest import kind_of
+from workbench.tui.messages import StateChanged
 from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.git_branch import current_branch, is_dirty
 from workbench.view.state import ActionItem, Changed, SessionState
@@ -79,8 +80,13 @@ class StatusLine(Widget):
             self.refresh()
 
     def update(self, changed: Changed | None) -> None:
-        """Show the state after a change; check the working tree again if the change may have modified a file."""
+        """Show the state after a change; check the working tree again if the change may have modified a file.
+
+        A page above the main screen may show the same figures.
+        """
         self.show()
+        if changed is not None and self.app.screen is not self.screen:
+            self.app.screen.post_message(StateChanged())
         if changed is not None and (not self._has_checked or _may_change_files(changed)):
             self._has_checked = True
             self._start_check()

@@ -21,6 +21,7 @@ MARKS: Final = ("match", "match-now", "cursor")
 
 STYLES: Final = {
     "dim": "$dim",
+    "key": "$footer-key-foreground",
     "ok": "$sign-ok",
     "failed": "bold $sign-failed",
     "running": "bold $sign-running",
