@@ -96,6 +96,7 @@ DECLARED = {
     "second line": ("#!/usr/bin/python\n# coding=koi8-r\nx = 'é'\n", "koi8-r", "ы"),
     "emacs": (";; -*- mode: text; coding: euc-jp-unix -*-\né\n", "euc_jp", "日本"),
     "vim": ("é\n# vim: set sw=4 fileencoding=cp1253 :\n", "cp1253", "λ"),
+    "vim, short": ("é\n/* ex: ts=2 fenc=cp1253 : */\n", "cp1253", "λ"),
     "xml": ("<?xml version='1.0' encoding='Shift_JIS'?><a>é</a>", "shift_jis", "猫"),
     "html": ('<html><head><meta charset="windows-1251"></head>é</html>', "cp1251", "й"),
     "html4": ('<html><meta http-equiv=x content="text/html; charset=big5"></head>é</html>', "big5", "貓"),
@@ -106,10 +107,11 @@ DECLARED = {
 }
 
 
+@pytest.mark.parametrize("case", [str.lower, str.upper], ids=["lower", "upper"])
 @pytest.mark.parametrize("name", DECLARED, ids=[name.replace(" ", "-") for name in DECLARED])
-def test_a_declaration_counts(name):
+def test_a_declaration_counts(name, case):
     template, encoding, character = DECLARED[name]
-    text = template.replace("é", character)
+    text = case(template).replace(case("é"), character)
     assert read(text.encode(encoding)) == (encoding, "declared", text)
 
 

@@ -212,13 +212,12 @@ def _write_temporary(
     entry: AnchoredEntry, name: str, raw: bytes, *, like: os.stat_result | None = None, mode: int | None = None
 ) -> None:
     is_usual = like is None and mode is None
-    with os.fdopen(entry.open(_NEW, 0o666 if is_usual else 0o600, beside=name), "wb") as file:
-        file.write(raw)
+    with os.fdopen(entry.open(_NEW, 0o666 if is_usual else 0o600, beside=name), "wb", buffering=0) as file:
+        write_all(file, raw)
         if like is not None:
             _copy_metadata(file.fileno(), entry, like)
         elif mode is not None:
             os.fchmod(file.fileno(), mode)
-        file.flush()
         os.fsync(file.fileno())
 
 
@@ -269,8 +268,13 @@ def _write_exclusively(entry: AnchoredEntry, raw: bytes, mode: int | None) -> No
 
 def _overwrite(file: FileIO, raw: bytes) -> None:
     file.seek(0)
+    write_all(file, raw)
+    file.truncate()
+    os.fsync(file.fileno())
+
+
+def write_all(file: FileIO, raw: bytes) -> None:
+    """Write all bytes, which may take several calls."""
     remaining = memoryview(raw)
     while remaining:
         remaining = remaining[file.write(remaining) :]
-    file.truncate()
-    os.fsync(file.fileno())

@@ -124,18 +124,20 @@ _NAME = rb"[ \t]*[\"']?([A-Za-z][\w.:-]{1,30})"
 _HEAD, _TAIL = 1_024, 512
 _TWO_LINES = rb"\A(?:[^\n]*\n)?"
 _DECLARATIONS: Final = tuple(
-    lazy_pattern(pattern, re.IGNORECASE)
-    for pattern in (
-        _TWO_LINES + rb"[ \t\f]*#[^\n]*?coding[:=]" + _NAME,  # Python (PEP 263), Ruby
-        _TWO_LINES + rb"[^\n]*-\*-[^\n]*?coding:" + _NAME + rb"[^\n]*-\*-",  # Emacs
-        rb"(?:^|\n)[^\n]*\b(?:vim?|ex):[^\n]*\b(?:fileencoding|fenc)=" + _NAME,
-        rb"\A\s*<\?xml[^>]*?\bencoding=" + _NAME,
-        rb"\A\s*<[^\0]*?<meta\b[^>]*?\bcharset=" + _NAME,
-        rb"\A@charset[ ]" + _NAME,
-        rb"(?:^|\n)[ \t]*\\usepackage\[" + _NAME + rb"\]\{inputenc\}",
-        rb"(?:^|\n)msgid \"\"[^\0]*?\"Content-Type:[^\n]*?charset=" + _NAME,  # gettext
+    (word, lazy_pattern(pattern, re.IGNORECASE))
+    for word, pattern in (
+        (b"coding", _TWO_LINES + rb"[ \t\f]*#[^\n]*?coding[:=]" + _NAME),  # Python (PEP 263), Ruby
+        (b"coding", _TWO_LINES + rb"[^\n]*-\*-[^\n]*?coding:" + _NAME + rb"[^\n]*-\*-"),  # Emacs
+        (b"enc", rb"(?:^|\n)[^\n]*\b(?:vim?|ex):[^\n]*\b(?:fileencoding|fenc)=" + _NAME),
+        (b"coding", rb"\A\s*<\?xml[^>]*?\bencoding=" + _NAME),
+        (b"charset", rb"\A\s*<[^\0]*?<meta\b[^>]*?\bcharset=" + _NAME),
+        (b"charset", rb"\A@charset[ ]" + _NAME),
+        (b"inputenc", rb"(?:^|\n)[ \t]*\\usepackage\[" + _NAME + rb"\]\{inputenc\}"),
+        (b"charset", rb"(?:^|\n)msgid \"\"[^\0]*?\"Content-Type:[^\n]*?charset=" + _NAME),  # gettext
     )
 )
+"""Patterns, each with a word that every match has: nearly all texts have none of these words."""
+_WORDS: Final = frozenset(word for word, _ in _DECLARATIONS)
 _NO_TEXT: Final = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7"})
 _TEX_NAMES: Final = {"ansinew": "cp1252", "applemac": "mac_roman", "latin9": "iso8859-15"}
 _SUPERSETS: Final = {
@@ -156,8 +158,10 @@ def _declared(raw: bytes) -> str:
     A declaration is wrong if decoding with it does not give the same declaration, such as UTF-16 in ASCII bytes.
     """
     head = raw if len(raw) <= _HEAD + _TAIL else raw[:_HEAD] + b"\n" + raw[-_TAIL:]
-    for pattern in _DECLARATIONS:
-        match = pattern.search(head)
+    lower = head.lower()
+    words = [word for word in _WORDS if word in lower]
+    for word, pattern in _DECLARATIONS if words else ():
+        match = pattern.search(head) if word in words else None
         if match is None:
             continue
         encoding = _codec(match[1].decode("ascii", "replace").lower())

@@ -114,7 +114,14 @@ class Root(msgspec.Struct, frozen=True):
 
     def holds(self, path: Path) -> bool:
         """Return whether this real path is below the directory."""
-        return path != self.path and path.is_relative_to(self.path)
+        return self._relative_names(path) != [""]
+
+    def _relative_names(self, path: Path) -> list[str]:
+        """Return the names on the way from the directory to this path; one empty name if it is not below."""
+        # Both are normalized, and strings take a tenth of the time of `relative_to`, for every file that is opened.
+        prefix = f"{self.path}/" if self.path.name else f"{self.path}"
+        text = f"{path}"
+        return text[len(prefix) :].split("/") if text.startswith(prefix) else [""]
 
     @property
     def is_there(self) -> bool:
@@ -150,7 +157,7 @@ class Root(msgspec.Struct, frozen=True):
         """Return a descriptor of the parent directory of the path."""
         at = self._opened()
         try:
-            for name in path.relative_to(self.path).parts[:-1]:
+            for name in self._relative_names(path)[:-1]:
                 child = _open_subdirectory(at, name, path, self.mode if make else None)
                 os.close(at)
                 at = child
@@ -233,7 +240,8 @@ class AnchoredEntry(msgspec.Struct, frozen=True):
                 return self.target(beside) == content
             with self._reading(beside) as file:
                 for at in range(0, len(content), _PIECE):
-                    if file.read(_PIECE) != content[at : at + _PIECE]:
+                    piece = content[at : at + _PIECE]
+                    if file.read(len(piece)) != piece:
                         return False
                 return not file.read(1)
         except OSError:

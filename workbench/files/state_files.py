@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UsageError
+from workbench.files.digests import sha256
 
 _MOST_NOTES = 1_000
 _LARGEST_NOTED = 5_000_000
@@ -59,7 +59,7 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
     if raw is not None and len(raw) > _LARGEST_NOTED:
         _own_writes.pop(str(path), None)
         return
-    digest = hashlib.sha256(raw).digest() if raw is not None else b""
+    digest = sha256(raw) if raw is not None else b""
     note_digest(str(path), digest)
     for listener in _listeners:
         listener(str(path), digest)

@@ -7,6 +7,7 @@ import os
 import stat
 from pathlib import Path
 
+from workbench.files.digests import sha256
 from workbench.files.encodings import UTF_8, Coding, has_binary_data, reading_as, readings
 from workbench.files.root_directory import SYSTEM, Root
 
@@ -28,7 +29,7 @@ def why_unusable(path: str, error: OSError | ValueError) -> str:
 
 def digest(raw: bytes) -> str:
     """Return the SHA-256 of a content, in hexadecimal."""
-    return hashlib.sha256(raw).hexdigest()
+    return sha256(raw).hex()
 
 
 def name_of(path: Path) -> str:
@@ -45,8 +46,13 @@ def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
         _check_regular(path, entry.stat())
         opened = entry.open(os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(opened, "rb") as file:
-        _check_regular(path, os.fstat(file.fileno()))
-        raw: bytes | None = file.read(MAX_BYTES + 1)
+        info = os.fstat(file.fileno())
+        _check_regular(path, info)
+        size = info.st_size
+        # A buffer for the largest size would cost more than the rest.
+        raw: bytes | None = file.read(size + 1)
+        if raw is not None and len(raw) > size:
+            raw += file.read(MAX_BYTES + 1 - len(raw)) or b""
     if raw is None:  # a file of the kernel's, with no data available now
         raise EditorError(f"{path} is not an ordinary file: there is nothing to read in it now.")
     if len(raw) > MAX_BYTES:

@@ -6,10 +6,12 @@ Any program of the user's can write to its directory, so links in it are not fol
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.files.root_directory import AnchoredEntry, Root
+from workbench.files.atomic import write_all
+from workbench.files.root_directory import AnchoredEntry, Root, RootGone
 
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
@@ -47,15 +49,47 @@ class BlobStore:
         if self._directory is None:
             self._memory[name] = content
             return
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._root.entry(self._directory / name, make=True) as entry:
-            if len(content) <= _ONE_WRITE and _overwritten(entry, content):
-                return
-            unfinished = f"{entry.path.name}.tmp"
+        self._put(self._directory, name, content)
+
+    def push(self, name: str, content: bytes, depth: int) -> None:
+        """Store the content as the last entry `name/N`, and remove the first ones beyond `depth`. Raises OSError."""
+        numbers = self.numbers(name)
+        newest = f"{name}/{max(numbers, default=0) + 1}"
+        surplus = numbers[: max(0, len(numbers) + 1 - depth)]
+        if self._directory is not None:
+            self._put(self._directory, newest, content, surplus)
+            return
+        self._memory[newest] = content
+        for number in surplus:
+            del self._memory[f"{name}/{number}"]
+
+    def _put(self, directory: Path, name: str, content: bytes, surplus: Iterable[int] = ()) -> None:
+        """Write a file, then delete those beside it that are named by the surplus numbers."""
+        try:
+            self._write(directory / name, content, surplus)
+        except RootGone:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._write(directory / name, content, surplus)
+
+    def _write(self, path: Path, content: bytes, surplus: Iterable[int]) -> None:
+        with self._root.entry(path, make=True) as entry:
+            self._replace(entry, path.name, content)
+            for number in surplus:
+                entry.unlink(str(number))
+
+    @staticmethod
+    def _replace(entry: AnchoredEntry, name: str, content: bytes) -> None:
+        if len(content) <= _ONE_WRITE and _overwritten(entry, content):
+            return
+        unfinished = f"{name}.tmp"
+        try:
+            opened = entry.open(_FRESH, 0o600, beside=unfinished)
+        except FileExistsError:
             entry.unlink(unfinished)
-            with os.fdopen(entry.open(_FRESH, 0o600, beside=unfinished), "wb") as file:
-                file.write(content)
-            entry.rename_from(unfinished)
+            opened = entry.open(_FRESH, 0o600, beside=unfinished)
+        with os.fdopen(opened, "wb", buffering=0) as file:
+            write_all(file, content)
+        entry.rename_from(unfinished)
 
     def get(self, name: str) -> bytes | None:
         """Return the content; None if there is none or it cannot be read."""
@@ -80,6 +114,8 @@ class BlobStore:
         if self._directory is None:
             inside = [entry.rpartition("/") for entry in self._memory]
             return sorted(int(last) for parent, _, last in inside if parent == name and last.isdigit())
-        if not (self._directory / name).is_dir():
+        try:
+            entries = os.listdir(self._directory / name)  # noqa: PTH208
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(int(entry) for entry in os.listdir(self._directory / name) if entry.isdigit())  # noqa: PTH208
+        return sorted(int(entry) for entry in entries if entry.isdigit())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
@@ -107,17 +108,33 @@ class FunctionExecutor(ToolExecutor):
 
 def call_with(executor: Callable[..., Any], action: Action, conversation: object) -> Any:
     """Call an executor with the action, and with the conversation if its signature takes one."""
+    kind = type(executor)
+    if not issubclass(kind, ToolExecutor):
+        form = _form_of(executor)
+    elif (form := _FORMS.get(kind, "")) == "":
+        # Reading a signature takes longer than many a tool, and those of one class have the same.
+        form = _FORMS[kind] = _form_of(executor)
+    if form == "by name":
+        return executor(action, conversation=conversation)
+    return executor(action, conversation) if form == "by position" else executor(action)
+
+
+_Form: TypeAlias = Literal["", "alone", "by name", "by position"]
+"""How an executor takes the conversation."""
+_FORMS: Final[WeakKeyDictionary[type, _Form]] = WeakKeyDictionary()
+
+
+def _form_of(executor: Callable[..., Any]) -> _Form:
     try:
         parameters = list(inspect.signature(executor).parameters.values())
     except (TypeError, ValueError):  # a signature that Python cannot read
-        return executor(action)
+        return "alone"
     named = next((each for each in parameters if each.name == "conversation"), None)
     if named is not None and named.kind in (named.POSITIONAL_OR_KEYWORD, named.KEYWORD_ONLY):
-        return executor(action, conversation=conversation)
+        return "by name"
     positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    if len(positional) == 2 and positional[1].default is inspect.Parameter.empty:
-        return executor(action, conversation)
-    return executor(action)
+    is_needed = len(positional) == 2 and positional[1].default is inspect.Parameter.empty
+    return "by position" if is_needed else "alone"
 
 
 def observation_from(observation_type: type[Observation], result: object) -> Observation:

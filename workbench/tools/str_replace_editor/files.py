@@ -62,7 +62,7 @@ class Files:
         """With `merges`, an edit to a file that has changed since it was viewed is merged with that change, once
         previewed.
         """
-        self._workspace = workspace
+        self._workspace = str(Path(workspace))
         self._root = Root.at(workspace)
         self._blobs = BlobStore(state_dir)
         self._last_viewed = LastViewed(self._blobs) if merges else None
@@ -70,7 +70,7 @@ class Files:
 
     def locate(self, name: str) -> Path:
         """Return the real path. Raises EditorError for a path that is not absolute."""
-        if not Path(name).is_absolute():
+        if not name.startswith("/"):
             home = f"{Path.home()}/{name[2:]}" if name.startswith("~/") else name
             absolute = os.path.normpath(Path(self._workspace) / home)
             raise EditorError(f"The path {name!r} is not absolute. Did you mean {absolute}?")
@@ -83,9 +83,9 @@ class Files:
         """
         path, approved = self.locate(name), approved_paths()
         if approved is None:
-            named, root = Path(os.path.normpath(name)), self._root.path
-            is_inside = named.is_relative_to(root) or named.is_relative_to(self._workspace)
-            is_meant = path.is_relative_to(root) or not is_inside
+            named, root = os.path.normpath(name), str(self._root.path)
+            is_inside = _is_within(named, root) or _is_within(named, self._workspace)
+            is_meant = _is_within(str(path), root) or not is_inside
         else:
             is_meant = str(path) in approved
         if not is_meant:
@@ -116,8 +116,8 @@ class Files:
         """Return the plan of an edit. Raises OSError, or EditorError, also if the file has changed and cannot be
         merged.
         """
-        raw, digest_before, coding, before = self._read(path)
         viewed = self._viewed(path)
+        raw, digest_before, coding, before = self._read(path, viewed)
         stale = None
         if viewed is None or viewed.digest == digest_before or is_pending(path):
             edited = edit(before)
@@ -126,35 +126,29 @@ class Files:
         raw_after = encoded(path, edited.text, coding)
         return Plan(path, raw, raw_after, before, edited.text, edited, digest_before, stale, coding=coding)
 
-    def _read(self, path: Path) -> tuple[bytes, str, Coding, str]:
+    def _read(self, path: Path, viewed: Viewed | None) -> tuple[bytes, str, Coding, str]:
         """Return the content, its digest, its encoding and its text, including pending changes of earlier actions.
 
         Raises EditorError, OSError.
         """
         if not is_pending(path):
             raw = read_bytes(self.existing(path), self.root_of(path))
-            return raw, (now := digest(raw)), *self.decoded(path, raw, now)
+            return raw, digest(raw), *_decoded_as(viewed, path, raw)
         text = pending_content(path)
         if text is None:
             raise EditorError(f"{path} does not exist once the action before this one has run.")
-        coding = self.decoded(path, read_bytes(path, self.root_of(path)))[0] if path.exists() else Coding()
+        is_there = path.exists()
+        coding = _decoded_as(viewed, path, read_bytes(path, self.root_of(path)))[0] if is_there else Coding()
         raw = encoded(path, text, coding)
         return raw, digest(raw), coding, text
 
-    def decoded(self, path: Path, raw: bytes, now: str = "") -> tuple[Coding, str]:
-        """Return the encoding and the text of a content of this file, whose digest is `now` if it is known.
+    def decoded(self, path: Path, raw: bytes) -> tuple[Coding, str]:
+        """Return the encoding and the text of a content of this file.
 
         The encoding in which the file was viewed or written is used unless the content determines another one. Raises
         EditorError if no known encoding converts the bytes without loss.
         """
-        viewed = self._viewed(path)
-        if viewed is None or viewed.coding is None:
-            return decoded(path, raw)
-        if viewed.digest == (now or digest(raw)):
-            return decoded(path, raw, viewed.coding)
-        coding, text = decoded(path, raw)
-        is_open = coding.source == "guessed" or (coding == Coding() and raw.isascii())
-        return (viewed.coding, text) if is_open and viewed.coding.reading(raw) == text else (coding, text)
+        return _decoded_as(self._viewed(path), path, raw)
 
     def _viewed(self, path: Path) -> Viewed | None:
         entry = self._blobs.get(_digest_name(path))
@@ -194,7 +188,7 @@ class Files:
         path = real
         if before is None:
             return self.creation(path, after) if after is not None else Plan(path, None, None, None, None)
-        raw, now, coding, text = self._read(path)
+        raw, now, coding, text = self._read(path, self._viewed(path))
         if text != before:
             coding, text = reading_of(path, raw, before)
         if text != before:
@@ -302,6 +296,22 @@ class Files:
             now = read_bytes(plan.path, self.root_of(plan.path)) if os.path.lexists(plan.path) else None
             if now == plan.raw_before or plan.raw_before is None:
                 self._undo.drop(plan.path)
+
+
+def _is_within(path: str, directory: str) -> bool:
+    """Return whether a normalized path is that of the directory or below it."""
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _decoded_as(viewed: Viewed | None, path: Path, raw: bytes) -> tuple[Coding, str]:
+    """Return the encoding and the text of a content of a file that the model may have viewed."""
+    if viewed is None or viewed.coding is None:
+        return decoded(path, raw)
+    if viewed.digest == digest(raw):
+        return decoded(path, raw, viewed.coding)
+    coding, text = decoded(path, raw)
+    is_open = coding.source == "guessed" or (coding == Coding() and raw.isascii())
+    return (viewed.coding, text) if is_open and viewed.coding.reading(raw) == text else (coding, text)
 
 
 def _shared_ends(plan: Plan) -> tuple[int, int] | None:

@@ -129,7 +129,7 @@ class Step(msgspec.Struct, frozen=True):
     def to_bytes(self) -> bytes:
         """Return the step as a stored entry."""
         head = [self.digest_before, self.digest_after, self.start, self.added, digest(self.removed)]
-        return json.dumps(head).encode() + b"\n" + self.removed
+        return msgspec.json.encode(head) + b"\n" + self.removed
 
     @classmethod
     def from_bytes(cls, entry: bytes) -> Step | None:
@@ -150,11 +150,7 @@ class UndoSteps:
 
     def push(self, path: Path, step: Step) -> None:
         """Store an edit that is about to be made. Raises OSError if it cannot be stored."""
-        stack = _stack(path)
-        numbers = self._blobs.numbers(stack)
-        self._blobs.put(f"{stack}/{max(numbers, default=0) + 1}", step.to_bytes())
-        for number in numbers[: max(0, len(numbers) + 1 - DEPTH)]:
-            self._blobs.drop(f"{stack}/{number}")
+        self._blobs.push(_stack(path), step.to_bytes(), DEPTH)
 
     def last(self, path: Path) -> Step | None:
         """Return the last edit, or None if there is none or it is damaged."""
