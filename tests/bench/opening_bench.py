@@ -24,10 +24,10 @@ from workbench.protocol.events import (
     RawToolCall,
     RunEnded,
     SessionStarted,
-    Usage,
     UserMessage,
     VersionTaken,
 )
+from workbench.protocol.usage import Usage
 from workbench.session.session_factory import OpenedSession, open_session
 from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
