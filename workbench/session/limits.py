@@ -18,6 +18,7 @@ from workbench.protocol.events import (
     HistoryCondensed,
     ModelAsked,
     ModelResponded,
+    Rewound,
     RunEnded,
     UserMessage,
 )
@@ -136,9 +137,10 @@ class TokenCount(msgspec.Struct):
                 self._characters //= 2
             case ModelAsked() | DelegateStep():
                 self._apply_beside(event.event if isinstance(event, DelegateStep) else event)
-            case RunEnded():
+            case RunEnded() | Rewound():
                 self._is_running = False
-                self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
+                is_limit = isinstance(event, RunEnded) and event.reason == "limit"
+                self.went_on_unpriced |= bool(self.unpriced) and is_limit
 
     def _apply_beside(self, event: Event) -> None:
         """Add the tokens and cost of summaries, tools and sub-agents."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from workbench.protocol.events import ActionObserved, ActionProposed, Event, UserMessage
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, Rewound, UserMessage
 from workbench.secrets.masker import MASKER
 from workbench.session.state import State
+from workbench.session.storage.active_path import ActivePath, rewinds_of
+from workbench.session.storage.file_steps import FileStep, steps_of
 from workbench.session.storage.store import Store, StoreError
 
 STEPS: Final = frozenset({"action_assessed", "action_started"})
@@ -24,6 +26,13 @@ class Reducer(Protocol):
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
+
+
+class PathReducer(Reducer, Protocol):
+    """A reducer of the events on the active path alone."""
+
+    def restart(self) -> None:
+        """Return to the state before the first event."""
 
 
 def _ignore(event: Event) -> None:
@@ -42,17 +51,20 @@ class Log:
         on_event: Listener = _ignore,
         *,
         state: State | None = None,
+        path_reducers: Sequence[PathReducer] = (),
         reducers: Sequence[Reducer] = (),
         after: int = 0,
     ) -> None:
         """Replay the events of the store into `state` (a new one by default) and the reducers.
 
-        `reducers` do not get STEPS, which make up a third of a long log. State and reducers have already consumed the
-        events up to `after`.
+        `path_reducers` follow rewinds; the state and the `reducers` get every event, on whatever branch, and handle a
+        `rewound` themselves. Neither kind of reducer gets STEPS, which make up a third of a long log. The state and all
+        reducers have already consumed the events up to `after`.
         """
         self.lock = threading.RLock()
         self.state = state or State()
         self._store = store
+        self._path_reducers = tuple(path_reducers)
         self._appliers = tuple(reducer.apply for reducer in reducers)
         self._listeners = [on_event]
         self._unsaved: tuple[Event, ...] = ()
@@ -60,8 +72,27 @@ class Log:
         """The number of the last event."""
         self.fault = ""
         """Why the last attempt to write failed; empty while the log can be written."""
-        for event in store.events(after):
-            self._apply(event)
+        path = self.path_to(store.last_seq)
+        first = after
+        if after and any(each.start > after for each in path.ranges[1:]):
+            # a rewind that the path reducers have not seen yet
+            self._restart_path()
+            first = 0
+        for event in store.events(first):
+            self._apply(event, is_active=event.seq in path, is_consumed=event.seq <= after)
+
+    def path_to(self, head: int) -> ActivePath:
+        """Return the path of the log that leads to event `head`. Raises StoreError."""
+        return ActivePath(head, rewinds_of(self._store))
+
+    def steps(self) -> list[FileStep]:
+        """Return the changes of files by the agent's actions, of all branches. Raises StoreError."""
+        return steps_of(self._store)
+
+    def events(self, numbers: Iterable[int]) -> Iterator[Event]:
+        """Yield the events with these numbers. Raises StoreError."""
+        chosen = frozenset(numbers)
+        return (event for event in self._store.events() if event.seq in chosen)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each event from now on, after the existing listeners."""
@@ -91,6 +122,8 @@ class Log:
                 raise
             self._unsaved, self.fault = (), ""
             for event in written:
+                if isinstance(event, Rewound) and event.scope != "files":
+                    self._follow_path_to(event)
                 self._apply(event)
             # last, so that a listener that raises leaves the state consistent with the log
             for event in written:
@@ -119,9 +152,29 @@ class Log:
             changes["rendering"] = MASKER.masked(event.rendering)
         return replace(event, **changes)
 
-    def _apply(self, event: Event) -> None:
+    def _restart_path(self) -> None:
+        for reducer in self._path_reducers:
+            reducer.restart()
+
+    def _follow_path_to(self, rewound: Rewound) -> None:
+        """Let the path reducers consume the events that lead to a new rewind."""
+        self._restart_path()
+        path = self.path_to(rewound.seq)
+        for event in self._store.events():
+            if event.seq < rewound.seq and event.seq in path and event.kind not in STEPS:
+                for reducer in self._path_reducers:
+                    reducer.apply(event)
+
+    def _apply(self, event: Event, *, is_active: bool = True, is_consumed: bool = False) -> None:
+        """Update the state and the reducers; only path reducers consume an event that `is_consumed` to the others."""
         self.last_seq = max(self.last_seq, event.seq)
-        self.state.apply(event)
-        if event.kind not in STEPS:
+        if not is_consumed:
+            self.state.apply(event)
+        if event.kind in STEPS:
+            return
+        if is_active:
+            for reducer in self._path_reducers:
+                reducer.apply(event)
+        if not is_consumed:
             for apply in self._appliers:
                 apply(event)

@@ -29,6 +29,7 @@ from workbench.protocol.events import (
     Event,
     HistoryCondensed,
     ModelResponded,
+    Rewound,
     UserMessage,
 )
 from workbench.session.storage.event_rows import observed_text
@@ -54,6 +55,8 @@ class Failures(msgspec.Struct):
         match event:
             case ModelResponded():
                 self._open = {}
+            case Rewound():
+                self._open, self._last = {}, {}
             case ActionProposed():
                 self._open[event.action_id] = event.tool
             case ActionAbandoned():
@@ -115,7 +118,7 @@ class LoopWatch(msgspec.Struct):
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         match event:
-            case UserMessage():
+            case UserMessage() | Rewound():
                 self._moves.clear()
                 self._steps.clear()
                 self._batch, self._results, self._nudged = {}, {}, []

@@ -36,6 +36,11 @@ class RecalledResults(msgspec.Struct):
         }
         return cls(recalled)
 
+    def restart(self) -> None:
+        """Return to the state before the first event."""
+        self.seqs.clear()
+        self._open.clear()
+
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         match event:

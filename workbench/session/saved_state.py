@@ -30,7 +30,7 @@ from workbench.session.log import Log
 from workbench.session.loop_watch import Failures, LoopWatch
 from workbench.session.mentions import PendingResources
 from workbench.session.recalled_results import RecalledResults
-from workbench.session.state import State
+from workbench.session.state import State, assign
 from workbench.session.storage.event_rows import LogMark
 from workbench.session.storage.signatures import is_signed_content, sign_content
 from workbench.session.storage.store import Store
@@ -85,9 +85,7 @@ class Reducers(msgspec.Struct):
         if sizes != (stored.history.max_observe, stored.sizes.max_observe, stored.results.tools):
             return False
         for field in self.__struct_fields__:
-            mine, theirs = getattr(self, field), getattr(stored, field)
-            for name in theirs.__struct_fields__:
-                setattr(mine, name, getattr(theirs, name))
+            assign(getattr(self, field), getattr(stored, field))
         return True
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -40,6 +41,7 @@ from workbench.session.log import Log
 from workbench.session.mentions import ResourceSource, message
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
 from workbench.session.results import not_run
+from workbench.session.rewind.rewinder import Rewinder
 from workbench.session.saved_state import Reducers, StateCache
 from workbench.session.state import OpenAction, Phase, State
 from workbench.session.storage.store import Store, StoreError
@@ -176,14 +178,22 @@ class SessionParts:
         self.watch = QuestionWatch()
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
         self.turn = self._model_turn(agent)
+        self.tools = tools
 
     def _log(self, store: Store, tools: Mapping[str, ToolDefinition]) -> Log:
         options, context = self.options, self.context
         parts = self.reducers = Reducers.of(options.state, options.tokens, context, tools)
         after = options.cache.load(parts) if options.cache is not None else 0
-        reducers = (context, parts.tokens, parts.loops, parts.failures, parts.results)
-        log = Log(store, options.on_event, state=parts.state, reducers=reducers, after=after)
-        parts.results.recall(tools, lambda seq: store.events(seq - 1, 1))
+        log = Log(
+            store,
+            options.on_event,
+            state=parts.state,
+            path_reducers=(context, parts.results),
+            reducers=(parts.tokens, parts.loops, parts.failures),
+            after=after,
+        )
+        self.recall = partial(parts.results.recall, tools, lambda seq: store.events(seq - 1, 1))
+        self.recall()
         if options.cache is not None:
             options.cache.follow(log, parts)
         return log
@@ -232,6 +242,7 @@ class Session:
         self._parts = parts
         self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
         self.files, self.user_commands, self.watch = parts.files, parts.user_commands, parts.watch
+        self.rewinder = Rewinder(parts.log, parts.files, parts.tools, parts.recall, self._announce)
         self.reopen_model = parts.turn.reopen_model
         self.messages = MessageQueue(parts.log, parts.context, parts.turn, self._announce)
         self._lock = parts.log.lock
@@ -291,6 +302,7 @@ class Session:
         """Complete the log after the process was stopped or killed; call once after opening. Raises StoreError."""
         with self._lock:
             self._log.commit(*self.user_commands.after_a_stop(), *after_a_stop(self._log.state))
+        self.rewinder.finish()
 
     def send(self, text: str, mentions: Sequence[str] = (), command: CustomCommand | None = None) -> None:
         """Send a message; while the agent works, it is queued for the next model call. `EXIT` interrupts the agent

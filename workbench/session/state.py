@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from workbench.protocol.events import (
     HistoryCondensed,
     MessageWithdrawn,
     ModelResponded,
+    Rewound,
     RunEnded,
     SessionStarted,
     SettingsChanged,
@@ -35,7 +36,14 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.risk import Mode
 
+S = TypeVar("S", bound=msgspec.Struct)
 Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
+
+
+def assign(part: S, other: S) -> None:
+    """Give a struct the values of another one."""
+    for name in part.__struct_fields__:
+        setattr(part, name, getattr(other, name))
 
 
 class RunningSubAgent(msgspec.Struct):
@@ -148,6 +156,8 @@ class State(msgspec.Struct):
     own: dict[str, UserCommand] = msgspec.field(default_factory=dict)
     """The user's commands that have no result yet, in order."""
     own_started: set[str] = msgspec.field(default_factory=set)
+    unfinished_rewind: Rewound | None = None
+    """The last rewind, while its files may not all be written."""
 
     def __post_init__(self) -> None:
         """Let each refused action be the open one that it equals, as it was before the state was stored."""
@@ -211,8 +221,8 @@ class State(msgspec.Struct):
                 self._apply_answer(event)
             case AgentNudged() | DelegateStep():
                 self._apply_beside(event)
-            case CondensingAsked() | HistoryCondensed():
-                self._apply_condensation(isinstance(event, CondensingAsked))
+            case CondensingAsked() | HistoryCondensed() | Rewound():
+                self._apply_to_history(event)
 
     def _apply_outcome(
         self, event: ActionObserved | ActionAbandoned | FilesChanged | UserCommand | MessageWithdrawn
@@ -249,7 +259,7 @@ class State(msgspec.Struct):
             case RunEnded():
                 self.is_running, self.only_condenses, self.ended = False, False, event.reason
             case VersionTaken():
-                self.version = event.version or self.version
+                self.version, self.unfinished_rewind = event.version or self.version, None
             case SessionStarted():
                 self.session_id, self.workspace = event.id, event.workspace
                 self.model, self.mode = event.model, event.mode
@@ -261,7 +271,23 @@ class State(msgspec.Struct):
                 others = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))
                 self.rules = (*others, event.rule) if event.rule else others
 
-    def _apply_condensation(self, is_request: bool) -> None:
+    def _apply_rewind(self, event: Rewound) -> None:
+        """End what runs. Settings stay as they are: going back must not bring back a mode that asks less."""
+        self.unfinished_rewind = event if event.files or event.directories else None
+        for file in event.files:
+            self.writers.pop(f"{self.workspace}/{file.path}", None)
+        if event.scope == "files":
+            return
+        self.is_running = self.only_condenses = False
+        self.ended, self.steps, self.unreadable_answers, self.command = "interrupted", 0, 0, None
+        for each in (self.batch, self.delegated, self.own, self.own_started, self.unread, self.refused, self.nudged):
+            each.clear()
+
+    def _apply_to_history(self, event: CondensingAsked | HistoryCondensed | Rewound) -> None:
+        if isinstance(event, Rewound):
+            self._apply_rewind(event)
+            return
+        is_request = isinstance(event, CondensingAsked)
         if is_request and not self.is_running:
             self.is_running = self.only_condenses = True
         elif not is_request and self.only_condenses:

@@ -58,6 +58,13 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
         """Restore state from an observation (plain data) that this tool returned before a restart; called in order."""
         return None
 
+    def rewound(self, *, files: bool) -> None:
+        """Adapt to a move of the session to another state, which `recall` follows; `files` says whether files changed.
+
+        By default nothing happens.
+        """
+        return None
+
     def preview(self, action: ActionT) -> Sequence[FileChange]:
         """Return the changes that the action would make, without making them; empty if they are unknown."""
         return ()

@@ -24,6 +24,7 @@ from workbench.protocol.events import (
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN, ContextParts
 from workbench.session.limits import Limits
 from workbench.session.mentions import PendingResources, attached_size, attached_text, describe_resources
+from workbench.session.state import assign
 from workbench.session.storage.event_rows import observed_text
 from workbench.session.turn.message_history import MessageHistory
 from workbench.tools.request_condensation.definition import NAME
@@ -182,10 +183,18 @@ class ModelContext:
 
     def __init__(self, max_observe: int) -> None:
         """`max_observe` is the most characters of one result that are sent."""
+        self._max_observe = max_observe
         self.history = MessageHistory(max_observe)
         self.window = ContextWindow()
         self.pending = PendingResources()
         self.sizes = PartCount(max_observe)
+
+    def restart(self) -> None:
+        """Return to the state before the first event."""
+        assign(self.history, MessageHistory(self._max_observe))
+        assign(self.window, ContextWindow())
+        assign(self.pending, PendingResources())
+        assign(self.sizes, PartCount(self._max_observe))
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
@@ -196,7 +205,7 @@ class ModelContext:
         self.pending.apply(event)
         self.sizes.apply(event)
         if event.kind in ("history_condensed", "condensing_undone", "output_dropped"):
-            self.sizes.recount(self.history.sent)
+            self.sizes.recount(self.history.tagged.messages)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
         """Return an estimate of the tokens of each part of the next request; the parameters are `PartCount`'s."""

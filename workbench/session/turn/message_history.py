@@ -29,6 +29,7 @@ from workbench.protocol.events import (
     OutputDropped,
     RawToolCall,
     ResourcesRead,
+    Rewound,
     RunEnded,
     SessionStarted,
     SettingsChanged,
@@ -39,7 +40,8 @@ from workbench.rules.allowed_tools import limit_notice
 from workbench.session.limits import MAX_OBSERVE
 from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
 from workbench.session.storage.event_rows import observed_text
-from workbench.text import cut_exactly, cut_middle, visible, well_formed
+from workbench.session.turn.notes import decision_note, repair_note, revert_message, rewind_message
+from workbench.text import cut_exactly, cut_middle, well_formed
 
 _INTRODUCTION = (
     "[The workbench has compacted the history: this summary replaces the part of the conversation that was here.]"
@@ -114,42 +116,12 @@ def _refuse(name: str) -> None:
     raise ValueError(name)
 
 
-_NAMED = 10
-
-
-def repair_note(event: ActionProposed) -> str:
-    """Return the note that precedes the result of a call that was repaired, which says how the call was read."""
-    return well_formed(f"[Your call was read with {'; '.join(event.repairs)}.]") if event.repairs else ""
-
-
-def decision_note(event: ActionDecided) -> str:
-    """Return the note that precedes the result of an action: the arguments if the user edited them, and the user's
-    note.
-    """
-    if event.by != "person":
-        return ""
-    note = []
-    if event.edited is not None:
-        arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
-        note.append(f"[The user changed the arguments before it ran: {arguments}]")
-    if event.note.strip() and event.written is None:  # the result of a partial approval has the note already
-        note.append(f"[The user's note: {well_formed(event.note.strip())}]")
-    return "\n".join(note)
-
-
-def revert_message(event: FilesChanged) -> Message:
-    """Return a message that the user reverted files; the agent reads their content when needed."""
-    names = [visible(file.path, lines=False) for file in event.files]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
-    return {"role": "user", "content": note}
-
-
 ABANDONED = (
     "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
     "Check what it did before you continue."
 )
 _LOST = "There is no result of this call on record. Check the current state before you continue."
+_REWOUND = "There is no result of this call: the user moved the session to this point before it ended."
 _NO_BEGINNING = "[The start of this conversation is not recorded.]"
 _USER_COMMAND = "[The user ran a command of their own in your shell. You need not respond to it.]"
 _GO_ON = "[Nothing was said since. Continue.]"
@@ -213,13 +185,8 @@ class MessageHistory(msgspec.Struct):
         return len(self._settled.messages)
 
     @property
-    def sent(self) -> Sequence[Message]:
-        """The current messages, including calls without a result."""
-        return self._settled.messages
-
-    @property
     def tagged(self) -> Tagged:
-        """The current messages with the numbers of their events."""
+        """The current messages, including calls without a result, with the numbers of their events."""
         return self._settled
 
     def apply(self, event: Event) -> None:
@@ -235,7 +202,7 @@ class MessageHistory(msgspec.Struct):
                 self._apply_answer(event)
             case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
                 self._apply_word(event)
-            case HistoryCondensed() | CondensingUndone() | OutputDropped():
+            case HistoryCondensed() | CondensingUndone() | OutputDropped() | Rewound():
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
@@ -300,8 +267,11 @@ class MessageHistory(msgspec.Struct):
             self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
             self._answer = None
 
-    def _apply_summary(self, event: HistoryCondensed | CondensingUndone | OutputDropped) -> None:
+    def _apply_summary(self, event: HistoryCondensed | CondensingUndone | OutputDropped | Rewound) -> None:
         """Insert or remove a summary, or drop a result, in a new list: a running call may still hold the old one."""
+        if isinstance(event, Rewound):
+            self._apply_rewind(event)
+            return
         if isinstance(event, OutputDropped):
             self._drop_outputs({self._results[event.action_id]} if event.action_id in self._results else set())
             return
@@ -329,6 +299,13 @@ class MessageHistory(msgspec.Struct):
         entries = [*zip(self._settled.seqs, self._settled.messages, strict=True), *self.unsent]
         mine = [entry for entry in entries if entry[0] in seqs]
         return sum(_length(entry) for entry in mine) - sum(_length(entry) for entry in without_outputs(mine, seqs))
+
+    def _apply_rewind(self, event: Rewound) -> None:
+        """Close the calls without a result, withdraw queued messages, and say what is different now."""
+        if event.scope != "files":
+            self._close_calls(_REWOUND)
+            self._own, self.unsent = {}, []
+        self.unsent.append((event.seq, rewind_message(event)))
 
     def _apply_call(self, event: ActionProposed) -> None:
         if event.call_id in self._ids or event.action_id in self._calls:
@@ -400,9 +377,9 @@ class MessageHistory(msgspec.Struct):
         self._settled.messages.insert(at, message)
         self._settled.seqs.insert(at, seq)
 
-    def _close_calls(self) -> None:
+    def _close_calls(self, result: str = _LOST) -> None:
         for action_id in list(self._calls):
-            self._add_result(action_id, _LOST, self.last_seq)
+            self._add_result(action_id, result, self.last_seq)
 
     def _flush_unsent(self, last_seq_sent: int | None) -> None:
         """Move queued messages after the results; messages from events after `last_seq_sent` stay queued."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ _FOREIGN = (
     "this session file is not yours, so only files of its directory are reverted, and no protected ones; "
     "nothing was written"
 )
+_REWIND = "rewind"
+"""Stands among the actions that write files while a rewind does."""
+_LONGEST = 60.0
+"""The most seconds that a rewind waits for the snapshot before it."""
 _PATIENCE = 2.0
 """The most seconds that an action waits for the snapshot before it."""
 _SHORT_PATIENCE = 0.1
@@ -67,8 +71,9 @@ class WorkspaceFiles:
         """
         self._log = log
         self._tools = tools
-        self._root = Root.at(log.state.workspace)
-        self._is_foreign = is_foreign
+        self.root = Root.at(log.state.workspace)
+        self.is_foreign = is_foreign
+        """Whether the log may be somebody else's."""
         self._writing: set[str] = set()
         self._has_begun = False
         self._patience = _PATIENCE
@@ -170,13 +175,41 @@ class WorkspaceFiles:
                 self._recorder.expect(contents_of(files))
             try:
                 repository = self._recorder.repository if self._recorder is not None else None
-                revert(files, self._root, repository)
+                revert(files, self.root, repository)
             except RevertError as error:
                 if self._recorder is not None:
                     self._recorder.stop_expecting(contents_of(files))
                 self._record_revert(error.done)
                 raise
             self._record_revert(files)
+
+    @property
+    def repository(self) -> SnapshotRepository | None:
+        """The snapshots of the workspace, if the session takes any."""
+        return self._recorder.repository if self._recorder is not None and not self._recorder.is_off else None
+
+    def snapshot_now(self, cancel: Cancel) -> str:
+        """Take a snapshot of the whole workspace and return it; empty if there are none, or it takes too long.
+
+        The caller must not hold the log's lock, which recording the snapshot needs.
+        """
+        if self._recorder is None:
+            return ""
+        self._begin()
+        self._request(SnapshotRequest("end"))
+        is_taken = self._recorder.wait(cancel, _LONGEST)
+        return self._log.state.version if is_taken and not self._recorder.is_off else ""
+
+    @contextmanager
+    def rewinding(self) -> Iterator[None]:
+        """Within the block, take changes of files for those of a rewind, which its event records."""
+        self._writing.add(_REWIND)
+        try:
+            yield
+        finally:
+            self._begin()
+            self._request(SnapshotRequest("rewind"))
+            self._writing.discard(_REWIND)
 
     def restore(self, copy_id: str) -> None:
         """Restore a safety copy in another thread, because it may be large. Raises RevertError or StoreError."""
@@ -193,8 +226,8 @@ class WorkspaceFiles:
             self._recorder.close()
 
     def _check_origin(self, files: Sequence[FileDelta]) -> None:
-        resolver = PathContext(str(self._root.path), str(Path.home()))
-        if self._is_foreign and not all(resolver.may_be_reverted(file.path) for file in files):
+        resolver = PathContext(str(self.root.path), str(Path.home()))
+        if self.is_foreign and not all(resolver.may_be_reverted(file.path) for file in files):
             raise RevertError(_FOREIGN)
 
     def _refuse_while_busy(self) -> None:

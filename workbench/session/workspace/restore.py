@@ -6,6 +6,7 @@ Only differences are written, and never through a link that leads out of the wor
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -137,6 +138,17 @@ def make_directories(repository: SnapshotRepository, paths: Collection[str], met
     return count
 
 
+def set_directories(repository: SnapshotRepository, directories: Mapping[str, int | None]) -> None:
+    """Create directories with these permissions; remove those without any that are empty. Raises SnapshotError."""
+    for path in sorted((path for path, mode in directories.items() if mode is None), reverse=True):
+        if (repository.workspace / path).is_dir():
+            with suppress(SnapshotError):  # the directory is not empty
+                _change(repository, path, AnchoredEntry.rmdir)
+    for path, mode in sorted(directories.items()):
+        if mode is not None:
+            _change(repository, path, partial(_make_directory, permissions=mode))
+
+
 def _make_directory(entry: AnchoredEntry, permissions: int) -> None:
     with suppress(FileExistsError):
         entry.mkdir()
@@ -201,6 +213,11 @@ def _contents_at(repository: SnapshotRepository, path: str) -> Iterator[bytes | 
     """Yield the content of a file or link, or None if nothing is there; yield nothing if it cannot be read."""
     with suppress(OSError):
         yield bytes_at(repository.root.path / path, repository.root)
+
+
+def blob_id(raw: bytes) -> str:
+    """Return the id of git's blob with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
 def bytes_at(path: Path, root: Root) -> bytes | None:

@@ -6,7 +6,6 @@ out of the workspace.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ from workbench.protocol.events import FileDelta
 from workbench.protocol.placeholders import is_placeholder_of
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
-from workbench.session.workspace.restore import bytes_at, write
+from workbench.session.workspace.restore import blob_id, bytes_at, write
 from workbench.text import visible_path, well_formed
 
 
@@ -114,7 +113,7 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Chec
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")
     raw = bytes_at(path, root)
-    if not (file.before is None if raw is None else _is_content(file.before, raw, _blob_of(raw))):
+    if not (file.before is None if raw is None else _is_content(file.before, raw, blob_id(raw))):
         raise _changed(file)
     return _CheckedFile(path, root, raw, stored=stored)
 
@@ -126,11 +125,6 @@ def _changed(file: FileDelta) -> RevertError:
 def _is_content(content: str | None, raw: bytes, blob: str) -> bool:
     """Return whether a delta's content equals these bytes: either its placeholder line or its text matches."""
     return is_placeholder_of(content, blob) or (content is not None and reading_as(raw, content) is not None)
-
-
-def _blob_of(raw: bytes) -> str:
-    """Return the id of git's blob with this content."""
-    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
 class _Versions:

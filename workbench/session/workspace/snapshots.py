@@ -204,7 +204,7 @@ It takes the action's id, the version before the action, and the changes.
 class SnapshotRequest(msgspec.Struct, frozen=True):
     """A request for a snapshot; `recorded` holds the contents that the log already has, by absolute path."""
 
-    cause: Literal["first", "action", "person", "other", "end"]
+    cause: Literal["first", "action", "person", "other", "end", "rewind"]
     action_id: str = ""
     recorded: Mapping[str, str | None] = msgspec.field(default_factory=dict)
 
@@ -364,9 +364,10 @@ class SnapshotRecorder:
             return []
         version = self.repository.snapshot(paths, timeout=_TIMEOUT)
         self._cost = self.repository.listing_seconds
-        if version == before:
-            notice = self._notice()
-            return [VersionTaken(version=version, notice=notice)] if notice else []
+        if version == before or request.cause == "rewind":  # the log has the changes of a rewind already
+            notice, self._last = self._notice(), version
+            is_needed = notice or request.cause == "rewind"
+            return [VersionTaken(version=version, notice=notice)] if is_needed else []
         changes = self._difference(before, version)
         files = self._deltas(changes, request.recorded)
         self._last = version
@@ -388,7 +389,8 @@ class SnapshotRecorder:
         """Return the paths to scan, or None for the whole directory."""
         watcher = self._watcher
         was_ready, self._was_ready = self._was_ready, watcher.is_ready
-        if not watcher.is_whole:
+        if not watcher.is_whole or request.cause == "rewind":
+            watcher.drain()
             return None
         if request.cause == "other":
             return _few(watcher.drain())

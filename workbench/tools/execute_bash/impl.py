@@ -199,6 +199,12 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             if self._calls:
                 self._interrupted.set()
 
+    def rewound(self, *, files: bool) -> None:
+        """End the shell if files have changed, since its state may no longer fit; the next call starts one."""
+        if files:
+            with self._one_call:
+                self._shells.end_current()
+
     def close(self) -> None:
         """End the shell and every process that it started, also those of earlier shells."""
         self.interrupt()

@@ -344,6 +344,13 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         """Note that cells ran before a restart of the workbench, so their variables are lost."""
         self._ran_before = True
 
+    def rewound(self, *, files: bool) -> None:
+        """End the interpreter if files have changed, since its modules may no longer fit; the next cell starts one."""
+        if files:
+            with self._one_cell:
+                self._ran_before |= self._kernels.current is not None
+                self._kernels.end()
+
     def working_dir(self) -> str | None:
         """Return the working directory of the cells; before the first cell, the one they will start in."""
         return self._kernels.working_directory

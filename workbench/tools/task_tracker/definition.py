@@ -127,6 +127,10 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
             with suppress(OSError, ValueError):
                 self._tasks = TypeAdapter(list[TaskItem]).validate_json(self._file.read_bytes())
 
+    def rewound(self, *, files: bool) -> None:
+        """Empty the list."""
+        self._tasks = []
+
     def recall(self, observation: dict[str, Any]) -> None:
         """Restore the list from the log; an invalid one is ignored."""
         with suppress(ValueError, TypeError):

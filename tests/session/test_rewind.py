@@ -1,0 +1,371 @@
+"""Rewinds: conversation and files return to an earlier state and on again, and the user's own changes stay (R14)."""
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tests.session.fake_agent import Harness, calls, faults_of, says
+from workbench.config.locations import Locations
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel
+from workbench.protocol.events import Rewound
+from workbench.session.storage.active_path import ActivePath, Rewind
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.tools import BashTool
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.schema import Action, Observation
+from workbench.tools.tool import ToolAnnotations, ToolDefinition
+
+
+class ChangeAction(Action):
+    """One change: what to do, and to which paths of the workspace."""
+
+    change: str
+    path: str
+    other: str = ""
+
+
+class Changer(ToolExecutor[ChangeAction, Observation]):
+    """Changes files in ways that no preview shows, as a shell does."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+
+    def __call__(self, action: ChangeAction) -> Observation:
+        change(self.work, action.change, action.path, action.other)
+        return Observation.from_text("done")
+
+
+CHANGES = ("text", "binary", "delete", "rename", "private", "program", "link", "directory")
+
+
+def change(work: Path, what: str, path: str, other: str) -> None:  # noqa: C901 - one change a line
+    whole = work / path
+    if what != "delete" and not os.path.lexists(whole.parent):
+        whole.parent.mkdir(parents=True)
+    is_file = whole.is_file() and not whole.is_symlink()
+    match what:
+        case "text" if not whole.is_symlink() and not whole.is_dir():
+            whole.write_text(f"{whole.read_text() if is_file and not _is_binary(whole) else ''}{other}\n")
+        case "binary" if not whole.is_symlink() and not whole.is_dir():
+            whole.write_bytes(bytes(range(256)) + other.encode())
+        case "delete" if os.path.lexists(whole):
+            whole.unlink() if not whole.is_dir() or whole.is_symlink() else shutil.rmtree(whole)
+        case "rename" if is_file and not os.path.lexists(work / other):
+            whole.rename(work / other)
+        case "private" if is_file:
+            whole.chmod(0o600)
+        case "program" if is_file:
+            whole.chmod(0o755)
+        case "link" if not os.path.lexists(whole):
+            whole.symlink_to("a.txt")
+        case "directory" if not os.path.lexists(whole):
+            whole.mkdir(mode=0o755)
+
+
+def _is_binary(path: Path) -> bool:
+    return b"\0" in path.read_bytes()
+
+
+def tree_of(directory: Path) -> dict[str, object]:
+    """Every file with its bytes and permissions, every link with its target, and every empty directory."""
+    entries: dict[str, object] = {}
+    for path in sorted(directory.rglob("*")):
+        name = str(path.relative_to(directory))
+        if path.is_symlink():
+            entries[name] = str(path.readlink())
+        elif path.is_file():
+            entries[name] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+        elif not any(path.iterdir()):
+            entries[name] = "empty directory"
+    return entries
+
+
+class RewindHarness(Harness):
+    """A session whose workspace is the directory `work`."""
+
+    work: Path
+
+
+def harness_in(directory: Path) -> RewindHarness:
+    """A session that takes snapshots; its workspace is the directory `work`."""
+    work = directory / "work"
+    work.mkdir(exist_ok=True)
+    locations = Locations.from_environment({"HOME": str(directory / "home")})
+    one = RewindHarness(
+        directory,
+        mode="never",
+        workspace=work,
+        repository=SnapshotRepository(locations, work, "one"),
+        tools=[
+            ToolDefinition(
+                name="change",
+                description="Changes files.",
+                action_type=ChangeAction,
+                observation_type=Observation,
+                annotations=ToolAnnotations(title="Change"),
+                executor=Changer(work),
+            )
+        ],
+    )
+    one.work = work
+    return one
+
+
+@pytest.fixture
+def one(tmp_path):
+    made = harness_in(tmp_path)
+    yield made
+    made.close()
+
+
+def tell(one: RewindHarness, text: str, *changes: tuple[str, str, str]) -> int:
+    """Send a message that makes the agent change files; return the event before the message."""
+    before = one.session._log.last_seq
+    made = [("change", {"change": what, "path": path, "other": other}) for what, path, other in changes]
+    one.agent.script += [*(calls(each) for each in made), says(f"done with {text}")]
+    one.session.send(text)
+    one.run()
+    one.session.files.snapshot_now(Cancel())
+    return before
+
+
+def last_rewind(one: RewindHarness) -> Rewound:
+    return [event for event in one.log() if event.kind == "rewound"][-1]
+
+
+def sent(one: RewindHarness) -> str:
+    """The text of what the model would be sent now."""
+    messages = one.session._parts.context.history.request()
+    assert faults_of(messages) == []
+    return "\n".join(str(message["content"]) for message in messages)
+
+
+def test_conversation_and_files_go_back_and_on_again(one):
+    (one.work / "a.txt").write_text("mine\n")
+    tell(one, "first", ("text", "a.txt", "one"))
+    then = tree_of(one.work)
+    target = tell(one, "second", ("text", "a.txt", "two"), ("text", "new/b.txt", "b"), ("delete", "a.txt", ""))
+    later = tree_of(one.work)
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == then
+    assert "first" in sent(one)
+    assert "second" not in sent(one)
+    one.session.rewinder.rewind(last_rewind(one).seq - 1)
+    assert tree_of(one.work) == later
+    assert "done with second" in sent(one)
+
+
+def test_only_the_conversation_or_only_the_files_go_back(one):
+    tell(one, "first", ("text", "a.txt", "one"))
+    then = tree_of(one.work)
+    target = tell(one, "second", ("text", "a.txt", "two"))
+    later = tree_of(one.work)
+    one.session.rewinder.rewind(target, "conversation")
+    assert tree_of(one.work) == later
+    assert "second" not in sent(one)
+    one.session.rewinder.rewind(last_rewind(one).seq - 1, "conversation")
+    one.session.rewinder.rewind(target, "files")
+    assert tree_of(one.work) == then
+    assert "done with second" in sent(one)
+    assert "restored an earlier state of the files: a.txt" in sent(one)
+
+
+def test_changes_by_the_user_since_then_are_kept(one):
+    (one.work / "a.txt").write_text("".join(f"line {number}\n" for number in range(20)))
+    target = tell(one, "go", ("text", "a.txt", "agent's line"), ("text", "b.txt", "agent's"))
+    text = (one.work / "a.txt").read_text()
+    (one.work / "a.txt").write_text(text.replace("line 3\n", "my line 3\n"))
+    (one.work / "mine.txt").write_text("mine")
+    one.session.rewinder.rewind(target)
+    assert (one.work / "a.txt").read_text() == text.replace("line 3\n", "my line 3\n").replace("agent's line\n", "")
+    assert (one.work / "mine.txt").read_text() == "mine"
+    assert not (one.work / "b.txt").exists()
+    assert [file.path for file in last_rewind(one).files if file.is_merged] == ["a.txt"]
+
+
+@pytest.mark.parametrize("by_user", ["text", "binary", "delete"])
+def test_a_file_in_which_both_changed_the_same_lines_is_left_alone_and_named(one, by_user):
+    (one.work / "a.txt").write_text("one\n")
+    target = tell(one, "go", ("text", "a.txt", "agent's"), ("text", "b.txt", "agent's"))
+    if by_user == "text":
+        (one.work / "a.txt").write_text("one\nmine\n")
+    else:
+        change(one.work, by_user, "a.txt", "mine")
+    mine = tree_of(one.work)
+    one.session.rewinder.rewind(target)
+    assert tree_of(one.work) == {name: entry for name, entry in mine.items() if name != "b.txt"}
+    assert last_rewind(one).conflicts == ("a.txt",)
+
+
+def test_files_that_no_snapshot_holds_are_named_as_not_covered(one):
+    (one.work / ".gitignore").write_text("build/\n")
+    (one.work / "build").mkdir()
+    outside = one.directory / "outside.txt"
+    one.agent.script += [
+        calls(("write", {"path": str(one.work / "build/x"), "text": "x"})),
+        calls(("write", {"path": str(outside), "text": "x"})),
+        says("done"),
+    ]
+    target = one.session._log.last_seq
+    one.session.send("go")
+    one.run()
+    one.session.rewinder.rewind(target)
+    assert set(last_rewind(one).not_covered) == {str(one.work / "build/x"), str(outside)}
+    assert outside.exists()
+
+
+def test_cut_off_rewind_is_finished_at_the_next_start(one, monkeypatch):
+    (one.work / "a.txt").write_text("mine\n")
+    target = tell(one, "go", ("text", "a.txt", "agent's"), ("text", "b.txt", "agent's"))
+    monkeypatch.setattr("workbench.session.rewind.rewinder.write_files", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        one.session.rewinder.rewind(target)
+    monkeypatch.undo()
+    one.session._log._listeners.clear()
+    assert (one.work / "b.txt").exists()
+    _without_versions_after(one)
+    one.reopen()
+    assert tree_of(one.work) == {"a.txt": (b"mine\n", stat.S_IMODE((one.work / "a.txt").stat().st_mode))}
+
+
+def _killed(*arguments: object) -> list[str]:
+    raise KeyboardInterrupt
+
+
+def _without_versions_after(one: RewindHarness) -> None:
+    """Remove the events after the rewind, which a killed process would not have written."""
+    seq = last_rewind(one).seq
+    one.session.close()
+    one.store._db.execute("DELETE FROM events WHERE seq > ?", (seq,))
+
+
+def test_rewind_is_refused_while_the_agent_works_and_for_an_event_that_does_not_exist(one):
+    one.session.send("go")
+    with pytest.raises(WorkbenchError, match="the agent is working; stop it first"):
+        one.session.rewinder.rewind(1)
+    one.run()
+    with pytest.raises(WorkbenchError, match="there is no event 99"):
+        one.session.rewinder.rewind(99)
+    assert "rewound" not in one.kinds()
+
+
+def test_mode_rules_and_cost_stay_as_they_are_and_the_session_reopens_the_same(one):
+    target = tell(one, "first", ("text", "a.txt", "one"))
+    one.session.set(mode="ask")
+    one.session.set(rule="deny $ curl *")
+    one.session.rewinder.rewind(target)
+    state = one.session._log.state
+    assert (state.mode, state.rules, state.phase) == ("ask", ("deny $ curl *",), "idle")
+    before = sent(one)
+    one.reopen()
+    state = one.session._log.state
+    assert (state.mode, state.rules, state.phase) == ("ask", ("deny $ curl *",), "idle")
+    assert sent(one) == before
+
+
+def test_shell_is_restarted_when_files_go_back(tmp_path):
+    one = harness_in(tmp_path)
+    try:
+        shell = BashTool(working_dir=str(one.work))
+        one.tools[shell.name] = shell
+        target = one.session._log.last_seq
+        one.agent.script += [
+            calls((shell.name, {"command": "mkdir d && cd d && echo x > f && export A=1"})),
+            says("ok"),
+        ]
+        one.session.send("go")
+        one.run()
+        one.session.rewinder.rewind(target)
+        assert tree_of(one.work) == {}
+        one.agent.script += [calls((shell.name, {"command": "pwd; echo a=$A"})), says("ok")]
+        one.session.send("again")
+        one.run()
+        assert f"{one.work}\na=" in one.results()[-1]
+    finally:
+        one.close()
+
+
+def test_paths_of_a_log_follow_its_rewinds():
+    rewinds = [Rewind(6, 3), Rewind(9, 7), Rewind(12, 5)]
+    assert [seq for seq in range(1, 14) if seq in ActivePath(13, rewinds)] == [1, 2, 3, 4, 5, 12, 13]
+    assert [seq for seq in range(1, 14) if seq in ActivePath(10, rewinds)] == [1, 2, 3, 6, 7, 9, 10]
+    assert [seq for seq in range(1, 14) if seq in ActivePath(5, rewinds)] == [1, 2, 3, 4, 5]
+    assert ActivePath(13, rewinds).inactive == (range(6, 12),)
+
+
+_AGENTS = st.sampled_from(["a.txt", "b.txt", "d/c", "d/e/f", "link", "ü b"])
+_USERS = st.sampled_from(["mine", "d/mine", "own/x"])
+_EFFECTS = st.tuples(st.sampled_from(CHANGES), _AGENTS, st.sampled_from(["d/c2", "g"]))
+
+
+class RewindMachine(RuleBasedStateMachine):
+    """The agent changes its files and the user theirs, in any order, with rewinds and restarts in between."""
+
+    @initialize()
+    def start(self):
+        self.root = Path(tempfile.mkdtemp(prefix="ohw-rewind-"))
+        self.one = harness_in(self.root)
+        (self.one.work / "base.txt").write_text("base\n")
+        self.states: dict[int, dict[str, object]] = {}
+        self.users: set[str] = set()
+        self.tell([])
+
+    def teardown(self):
+        if hasattr(self, "one"):
+            self.one.close()
+            shutil.rmtree(self.root)
+
+    def agents_tree(self) -> dict[str, object]:
+        """The tree without the user's files and the directories that only they keep from being empty."""
+        mine = {"mine", "d/mine", "own/x", "own", "d", "d/e"}
+        return {name: entry for name, entry in tree_of(self.one.work).items() if name not in mine}
+
+    def users_tree(self) -> dict[str, object]:
+        return {name: entry for name, entry in tree_of(self.one.work).items() if name in self.users}
+
+    def tell(self, effects):
+        tell(self.one, "go", *effects)
+        self.states[self.one.session._log.last_seq] = self.agents_tree()
+
+    @rule(effects=st.lists(_EFFECTS, min_size=1, max_size=3))
+    def the_agent_acts(self, effects):
+        self.tell(effects)
+
+    @rule(path=_USERS, text=st.sampled_from(["x", "y"]))
+    def the_user_writes(self, path, text):
+        whole = self.one.work / path
+        if not whole.parent.is_dir():
+            return
+        whole.write_text(text)
+        self.users.add(path)
+
+    @precondition(lambda self: len(self.states) > 1)
+    @rule(data=st.data())
+    def the_session_goes_elsewhere(self, data):
+        target = data.draw(st.sampled_from(sorted(self.states)))
+        users = self.users_tree()
+        before = self.agents_tree()
+        self.one.session.rewinder.rewind(target)
+        assert self.agents_tree() == self.states[target]
+        assert self.users_tree() == users
+        self.one.session.rewinder.rewind(last_rewind(self.one).seq - 1)  # and where it was
+        assert self.agents_tree() == before
+        self.one.session.rewinder.rewind(target)
+        assert self.agents_tree() == self.states[target]
+        sent(self.one)
+
+    @rule()
+    def the_workbench_restarts(self):
+        self.one.reopen()
+
+
+TestRewinds = RewindMachine.TestCase
+TestRewinds.settings = settings(max_examples=6, stateful_step_count=6, deadline=None)

@@ -1,0 +1,247 @@
+"""Plans which files of the workspace a rewind changes, so that changes by the user are kept, and writes them."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from workbench.files.merge import merge
+from workbench.protocol.events import Rewound
+from workbench.protocol.rewind import RewoundFile
+from workbench.session.storage.file_steps import Transition
+from workbench.session.workspace.metadata import Metadata
+from workbench.session.workspace.repository import LINK, Change, SnapshotRepository
+from workbench.session.workspace.restore import blob_id, bytes_at, set_directories, set_permissions, write
+from workbench.text import well_formed
+
+_NO_MODE: Final = "000000"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A file or link by the id of its git blob and its mode as in `stat`; neither if there is none."""
+
+    blob: str = ""
+    mode: int = 0
+
+    @property
+    def git_mode(self) -> str:
+        """The mode as in a git tree."""
+        if not self.blob:
+            return _NO_MODE
+        if stat.S_ISLNK(self.mode):
+            return LINK
+        return "100755" if self.mode & 0o100 else "100644"
+
+    def holds_same(self, other: Entry) -> bool:
+        """Return whether both have the same content and kind, whatever their permissions."""
+        return self.blob == other.blob and stat.S_IFMT(self.mode) == stat.S_IFMT(other.mode)
+
+
+_NOTHING: Final = Entry()
+
+
+class FilePlan(msgspec.Struct, frozen=True):
+    """The changes to make; `covered` are the paths, relative to the workspace, that some snapshot in between changed.
+
+    `conflicts` are paths left as they are, because both the user and the agent changed the same lines.
+    """
+
+    files: tuple[RewoundFile, ...] = ()
+    directories: Mapping[str, int | None] = msgspec.field(default_factory=dict)
+    conflicts: tuple[str, ...] = ()
+    covered: frozenset[str] = frozenset()
+
+
+def plan_files(repository: SnapshotRepository, changes: Sequence[Transition]) -> FilePlan:
+    """Return what the changes would do to the workspace as it is now. Raises SnapshotError.
+
+    A file that is not as a change expects it was changed by the user: both changes are merged, or the file is a
+    conflict. Merged contents are stored in the repository, nothing else is written.
+    """
+    workspace = _Workspace(repository)
+    directories: dict[str, int | None] = {}
+    covered: set[str] = set()
+    for change in changes:
+        differences = _Differences(repository, change)
+        for path, (start, end) in differences.files.items():
+            covered.add(path)
+            workspace.apply(path, start, end)
+        directories |= differences.directories
+    return FilePlan(workspace.changed(), directories, tuple(sorted(workspace.conflicts)), frozenset(covered))
+
+
+class _Differences:
+    """The files and directories in which two snapshots differ, including permissions."""
+
+    def __init__(self, repository: SnapshotRepository, change: Transition) -> None:
+        start, end = repository.metadata_of(change.start), repository.metadata_of(change.end)
+        self.files = {
+            each.path: (
+                _entry(each.before, each.mode_before, start, each.path),
+                _entry(each.after, each.mode_after, end, each.path),
+            )
+            for each in repository.difference(change.start, change.end)
+        }
+        for path in _differing(start.modes, end.modes) - self.files.keys():
+            self.files[path] = _permissions_alone(path, start, end)
+        self.directories: dict[str, int | None] = {
+            path: end.directories.get(path) for path in _differing(start.directories, end.directories)
+        }
+
+
+def _differing(one: Mapping[str, int], other: Mapping[str, int]) -> set[str]:
+    return {path for path in (*one, *other) if one.get(path) != other.get(path)}
+
+
+def _entry(blob: str, git_mode: str, metadata: Metadata, path: str) -> Entry:
+    if not blob:
+        return _NOTHING
+    if git_mode == LINK:
+        return Entry(blob, stat.S_IFLNK | 0o777)
+    return Entry(blob, stat.S_IFREG | metadata.permissions(path, git_mode))
+
+
+_ANY_CONTENT: Final = "*"
+"""The blob of both entries if only the permissions of a file differ."""
+
+
+def _permissions_alone(path: str, start: Metadata, end: Metadata) -> tuple[Entry, Entry]:
+    mode = start.modes.get(path, end.modes.get(path, 0))
+    git_mode = "100755" if mode & 0o100 else "100644"
+    before, after = start.permissions(path, git_mode), end.permissions(path, git_mode)
+    return Entry(_ANY_CONTENT, stat.S_IFREG | before), Entry(_ANY_CONTENT, stat.S_IFREG | after)
+
+
+class _Workspace:
+    """The files of the workspace as they are, and as they will be after the changes applied so far."""
+
+    def __init__(self, repository: SnapshotRepository) -> None:
+        self._repository = repository
+        self._now: dict[str, Entry | None] = {}
+        self._planned: dict[str, Entry] = {}
+        self._raw: dict[str, bytes] = {}
+        self._merged: set[str] = set()
+        self.conflicts: set[str] = set()
+
+    def apply(self, path: str, start: Entry, end: Entry) -> None:
+        """Change the planned state of a file as from `start` to `end`, or note a conflict."""
+        if path in self.conflicts:
+            return
+        if path not in self._now:
+            self._now[path] = self._read(path)
+        current = self._planned.get(path, self._now[path])
+        result = None if current is None or path != well_formed(path) else self._changed(path, current, start, end)
+        if result is None:
+            self.conflicts.add(path)
+            self._planned.pop(path, None)
+        else:
+            self._planned[path] = result
+
+    def changed(self) -> tuple[RewoundFile, ...]:
+        """Return the files whose planned state differs from the current one."""
+        pairs = ((path, self._now[path] or _NOTHING, then) for path, then in sorted(self._planned.items()))
+        return tuple(
+            RewoundFile(
+                path=path,
+                before=now.blob,
+                after=then.blob,
+                mode_before=now.mode,
+                mode_after=then.mode,
+                is_merged=path in self._merged,
+            )
+            for path, now, then in pairs
+            if now != then
+        )
+
+    def _read(self, path: str) -> Entry | None:
+        """Return the current entry; None if something other than a file or a link is there."""
+        whole = self._repository.root.path / path
+        try:
+            raw = bytes_at(whole, self._repository.root)
+            if raw is None:
+                return _NOTHING
+            mode = whole.lstat().st_mode
+        except OSError:
+            return None
+        blob = blob_id(raw)
+        self._raw[blob] = raw
+        return Entry(blob, mode)
+
+    def _changed(self, path: str, current: Entry, start: Entry, end: Entry) -> Entry | None:
+        if start.blob == end.blob == _ANY_CONTENT:
+            return self._with_permissions(current, current, start, end)
+        if current.holds_same(end) or current.holds_same(start):
+            return self._with_permissions(end, current, start, end)
+        if not (current.blob and start.blob and end.blob):
+            return None
+        blob = self._merge(path, current.blob, start.blob, end.blob)
+        return self._with_permissions(Entry(blob, current.mode), current, start, end) if blob else None
+
+    @staticmethod
+    def _with_permissions(content: Entry, current: Entry, start: Entry, end: Entry) -> Entry:
+        """Return the entry, with the user's permissions if they differ from those that the change starts from."""
+        if not content.blob or not stat.S_ISREG(content.mode) or not current.blob:
+            return content
+        is_users = stat.S_ISREG(start.mode) and stat.S_IMODE(current.mode) != stat.S_IMODE(start.mode)
+        return Entry(content.blob, current.mode if is_users else end.mode)
+
+    def _merge(self, path: str, current: str, start: str, end: str) -> str:
+        """Return the blob with the user's and the agent's changes, or `""` if they conflict or are not text."""
+        try:
+            contents = [self._bytes(blob).decode() for blob in (start, current, end)]
+        except UnicodeDecodeError:
+            return ""
+        merged = merge(*contents)
+        if merged.conflicts != 0:
+            return ""
+        raw = merged.text.encode()
+        blob = self._repository.git(["hash-object", "-w", "--stdin"], raw).decode().strip()
+        self._raw[blob] = raw
+        self._merged.add(path)
+        return blob
+
+    def _bytes(self, blob: str) -> bytes:
+        if blob not in self._raw:
+            self._raw |= self._repository.contents([blob])
+        return self._raw[blob]
+
+
+def write_files(repository: SnapshotRepository, rewound: Rewound) -> list[str]:
+    """Write the files of a rewind; return those left alone because they have changed since. Raises SnapshotError.
+
+    Files that are already written are skipped, so an interrupted rewind can be finished by calling this again.
+    """
+    changes: list[Change] = []
+    before: dict[str, bytes | None] = {}
+    skipped: list[str] = []
+    for file in rewound.files:
+        raw, blob = _content(repository, file.path)
+        if blob not in (file.before, file.after):
+            skipped.append(file.path)
+        elif blob == file.before != file.after:
+            before[file.path] = raw
+            changes.append(_as_change(file))
+    metadata = Metadata(modes={file.path: stat.S_IMODE(file.mode_after) for file in rewound.files})
+    write(repository, changes, metadata, before)
+    written = {change.path for change in changes}
+    for file in rewound.files:
+        if file.path not in skipped and file.path not in written and stat.S_ISREG(file.mode_after):
+            set_permissions(repository, file.path, stat.S_IMODE(file.mode_after))
+    set_directories(repository, rewound.directories)
+    return skipped
+
+
+def _content(repository: SnapshotRepository, path: str) -> tuple[bytes | None, str]:
+    try:
+        raw = bytes_at(repository.root.path / path, repository.root)
+    except OSError:
+        return None, "?"
+    return raw, "" if raw is None else blob_id(raw)
+
+
+def _as_change(file: RewoundFile) -> Change:
+    before, after = Entry(file.before, file.mode_before), Entry(file.after, file.mode_after)
+    return Change(file.path, before.git_mode, after.git_mode, file.before, file.after)

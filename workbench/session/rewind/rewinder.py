@@ -1,0 +1,172 @@
+"""Carries out rewinds: the decision is on disk before a file is written, so a rewind cut off by a kill is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from workbench.errors import WorkbenchError
+from workbench.llm.model import Cancel
+from workbench.protocol.events import ActionObserved, Event, Rewound, VersionTaken
+from workbench.protocol.rewind import RewindScope
+from workbench.session.log import Log
+from workbench.session.recovery import after_an_interrupt
+from workbench.session.rewind.file_plan import FilePlan, plan_files, write_files
+from workbench.session.storage.active_path import ActivePath
+from workbench.session.storage.file_steps import transitions
+from workbench.session.workspace.files import WorkspaceFiles
+from workbench.text import counted, visible_path, well_formed
+from workbench.tools.tool import ToolDefinition
+
+_BUSY = "the agent is working; stop it first (Esc)"
+_NO_VERSIONS = "there are no snapshots of this directory, so only the conversation can be moved"
+_FOREIGN = "this session file is not yours, so only its conversation can be moved"
+_NAMED = 5
+
+
+class RewindRefused(WorkbenchError):
+    """The session cannot be moved there; the message is one line for the user."""
+
+
+class Rewinder:
+    """Moves one session to the state at another event of its log."""
+
+    def __init__(
+        self,
+        log: Log,
+        files: WorkspaceFiles,
+        tools: Mapping[str, ToolDefinition],
+        recall: Callable[[], None],
+        announce: Callable[[], None],
+    ) -> None:
+        """`recall` passes the results of the active path to the tools; `announce` reports the session's state."""
+        self._recall = recall
+        self._announce = announce
+        self._log = log
+        self._files = files
+        self._tools = tools
+
+    def preview(self, target: int) -> FilePlan:
+        """Return what a rewind would do to the files now. Raises RewindRefused, SnapshotError or StoreError."""
+        self._check(target)
+        return self._plan(self._log.path_to(self._log.last_seq), self._log.path_to(target))
+
+    def rewind(self, target: int, scope: RewindScope = "both") -> None:
+        """Move the session to its state at event `target`, on whatever branch; an open question is closed.
+
+        `scope` says whether the conversation, the files or both move. Raises RewindRefused, SnapshotError or
+        StoreError.
+        """
+        with self._log.lock:
+            self._log.save()
+            self._close_question()
+            self._check(target)
+        moves_files = scope != "conversation"
+        version = self._snapshot() if moves_files else None
+        with self._log.lock:
+            self._check(target)
+            event = Rewound(target=target, scope=scope, version=version)
+            if moves_files:
+                event = self._with_files(event)
+            self._log.commit(event)
+            try:
+                if moves_files:
+                    self._write(event)
+            finally:
+                self._reset_tools(event)
+                self._announce()
+
+    def finish(self) -> None:
+        """Write the files of a rewind that was cut off by a kill. Raises StoreError; other failures become a notice."""
+        with self._log.lock:
+            event = self._log.state.unfinished_rewind
+            if event is None or self._files.is_foreign:
+                return
+            try:
+                self._write(event)
+            except WorkbenchError as error:
+                notice = f"the session was moved to event {event.target}, but not all of its files: {error}"
+                self._log.commit(VersionTaken(notice=notice))
+
+    def _close_question(self) -> None:
+        """End a run that only waits for the user."""
+        if self._log.state.phase == "deciding":
+            self._log.commit(*after_an_interrupt(self._log.state))
+
+    def _check(self, target: int) -> None:
+        if not 0 < target <= self._log.last_seq:
+            raise RewindRefused(f"there is no event {target} in this session")
+        if self._log.state.is_running or self._log.state.own:
+            raise RewindRefused(_BUSY)
+
+    def _snapshot(self) -> str:
+        """Take a snapshot of the files as they are now and return it."""
+        if self._files.is_foreign:
+            raise RewindRefused(_FOREIGN)
+        version = self._files.snapshot_now(Cancel())
+        if not version:
+            raise RewindRefused(_NO_VERSIONS)
+        return version
+
+    def _plan(self, now: ActivePath, then: ActivePath) -> FilePlan:
+        repository = self._files.repository
+        if repository is None:
+            raise RewindRefused(_NO_VERSIONS)
+        return plan_files(repository, transitions(self._log.steps(), now, then))
+
+    def _with_files(self, event: Rewound) -> Rewound:
+        """Return the event with the files that it changes, and those that it cannot."""
+        now, then = self._log.path_to(self._log.last_seq), self._log.path_to(event.target)
+        plan = self._plan(now, then)
+        omitted, copies = self._uncovered(now, then, plan)
+        return Rewound(
+            target=event.target,
+            scope=event.scope,
+            version=event.version,
+            files=plan.files,
+            directories=dict(plan.directories),
+            conflicts=plan.conflicts,
+            not_covered=omitted,
+            copies=copies,
+        )
+
+    def _uncovered(self, now: ActivePath, then: ActivePath, plan: FilePlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the files that the undone actions changed and no snapshot holds, and the safety copies they made."""
+        root = str(self._files.root.path)
+        paths: dict[str, None] = {}
+        copies: list[str] = []
+        undone = (seq for each in now.ranges for seq in each if seq not in then)
+        for event in self._log.events(undone):
+            paths |= dict.fromkeys(_files_of(event))
+            copies += [event.copy_id] if isinstance(event, VersionTaken) and event.copy_id else []
+        omitted = (path for path in paths if path.removeprefix(f"{root}/") not in plan.covered)
+        return tuple(omitted), tuple(copies)
+
+    def _write(self, event: Rewound) -> None:
+        repository = self._files.repository
+        if repository is None:
+            raise RewindRefused(_NO_VERSIONS)
+        with self._files.rewinding():
+            skipped = write_files(repository, event)
+        if skipped:
+            raise RewindRefused(f"{_listed(skipped)} changed meanwhile and {_was(skipped)} left alone")
+
+    def _reset_tools(self, event: Rewound) -> None:
+        """Bring the tools to the state of the new path."""
+        for tool in self._tools.values():
+            if tool.executor is not None:
+                tool.executor.rewound(files=bool(event.files))
+        if event.scope != "files":
+            self._recall()
+
+
+def _files_of(event: Event) -> Sequence[str]:
+    return [file.path for file in event.files_changed] if isinstance(event, ActionObserved) else ()
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {counted(len(paths) - _NAMED, 'more file')}" if len(paths) > _NAMED else ""
+    return ", ".join(visible_path(well_formed(path)) for path in paths[:_NAMED]) + more
+
+
+def _was(paths: Sequence[str]) -> str:
+    return "was" if len(paths) == 1 else "were"

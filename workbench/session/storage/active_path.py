@@ -1,0 +1,55 @@
+"""The active path of a log: the events that count, after rewinds have moved the session to earlier states.
+
+The log is a tree: an event follows the one before it, except after a `rewound`, which follows its target. A `rewound`
+itself is on the path, because it says what happened to the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from workbench.session.storage.store import Store
+
+_REWINDS: Final = """
+SELECT seq, json_extract(json, '$.target') FROM events WHERE kind = 'rewound'
+AND coalesce(json_extract(json, '$.scope'), 'both') <> 'files' ORDER BY seq"""
+
+
+class Rewind(NamedTuple):
+    """The event `seq` made event `target` the last one that counts."""
+
+    seq: int
+    target: int
+
+
+class ActivePath:
+    """The events that lead to one event, as ranges of their numbers."""
+
+    def __init__(self, head: int, rewinds: Sequence[Rewind]) -> None:
+        """`head` is the last event of the path; `rewinds` are those of the log, in order."""
+        self.ranges = tuple(_ranges(head, rewinds))
+
+    def __contains__(self, seq: int) -> bool:
+        return any(seq in each for each in reversed(self.ranges))  # most events are in the last range
+
+    @property
+    def inactive(self) -> tuple[range, ...]:
+        """The events between the ranges of the path, which are on other branches."""
+        return tuple(range(one.stop, other.start) for one, other in pairwise(self.ranges) if one.stop < other.start)
+
+
+def _ranges(head: int, rewinds: Sequence[Rewind]) -> list[range]:
+    ranges: list[range] = []
+    end = head
+    for rewind in reversed(rewinds):
+        if rewind.seq <= end:
+            ranges.append(range(rewind.seq, end + 1))
+            end = rewind.target
+    return [*([range(1, end + 1)] if end > 0 else []), *reversed(ranges)]
+
+
+def rewinds_of(store: Store) -> list[Rewind]:
+    """Return the rewinds of the conversation in a log, in order. Raises StoreError."""
+    return [Rewind(seq, target) for seq, target in store.query(_REWINDS) if isinstance(target, int) and target < seq]

@@ -1,0 +1,69 @@
+"""The changes that the agent's actions made to the files, as steps from one snapshot to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from workbench.session.storage.active_path import ActivePath
+from workbench.session.storage.store import Store
+
+_ROWS: Final = """
+SELECT seq, kind, coalesce(json_extract(json, '$.version'), ''), coalesce(json_extract(json, '$.action_id'), '')
+FROM events WHERE kind IN ('version_taken', 'action_proposed', 'action_observed', 'action_abandoned') ORDER BY seq"""
+
+
+class FileStep(NamedTuple):
+    """The snapshots before and after one action of the agent, whose result is event `seq`."""
+
+    seq: int
+    before: str
+    after: str
+
+
+class Transition(NamedTuple):
+    """A change of the files from one snapshot to another, to be made in the workspace."""
+
+    start: str
+    end: str
+
+
+def steps_of(store: Store) -> list[FileStep]:
+    """Return the steps of a log, of all branches, in order. Raises StoreError.
+
+    Changes by the user and by other programs are no steps. A snapshot may be recorded after later events, so a step
+    has the number of its action's result.
+    """
+    results: dict[str, int] = {}
+    steps: list[FileStep] = []
+    last = ""
+    for seq, kind, version, action_id in store.query(_ROWS):
+        if kind == "version_taken":
+            if last and version not in ("", last) and action_id in results:
+                steps.append(FileStep(results[action_id] or seq, last, version))
+            last = version or last
+        else:
+            results[action_id] = 0 if kind == "action_proposed" else seq
+    return steps
+
+
+def transitions(steps: Sequence[FileStep], now: ActivePath, then: ActivePath) -> list[Transition]:
+    """Return the changes that lead from the files of one path to those of another: undo, newest first, then redo."""
+    undone = [step for step in steps if step.seq in now and step.seq not in then]
+    redone = [step for step in steps if step.seq in then and step.seq not in now]
+    backwards = [Transition(step.after, step.before) for step in reversed(undone)]
+    return list(_joined([*backwards, *(Transition(step.before, step.after) for step in redone)]))
+
+
+def _joined(changes: Sequence[Transition]) -> Iterator[Transition]:
+    """Yield the changes, those that follow directly on each other as one."""
+    whole: Transition | None = None
+    for change in changes:
+        if whole is not None and whole.end == change.start:
+            whole = Transition(whole.start, change.end)
+            continue
+        if whole is not None:
+            yield whole
+        whole = change
+    if whole is not None:
+        yield whole

@@ -1,0 +1,54 @@
+"""Notes to the model about what the user did: repaired calls, decisions, reverts and rewinds."""
+
+from __future__ import annotations
+
+import json
+
+from workbench.llm.model import Message
+from workbench.protocol.events import ActionDecided, ActionProposed, FilesChanged, Rewound
+from workbench.text import cut_middle, visible, well_formed
+
+_NAMED = 10
+
+
+def repair_note(event: ActionProposed) -> str:
+    """Return the note that precedes the result of a call that was repaired, which says how the call was read."""
+    return well_formed(f"[Your call was read with {'; '.join(event.repairs)}.]") if event.repairs else ""
+
+
+def decision_note(event: ActionDecided) -> str:
+    """Return the note that precedes the result of an action: the arguments if the user edited them, and the user's
+    note.
+    """
+    if event.by != "person":
+        return ""
+    note = []
+    if event.edited is not None:
+        arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
+        note.append(f"[The user changed the arguments before it ran: {arguments}]")
+    if event.note.strip() and event.written is None:  # the result of a partial approval has the note already
+        note.append(f"[The user's note: {well_formed(event.note.strip())}]")
+    return "\n".join(note)
+
+
+def revert_message(event: FilesChanged) -> Message:
+    """Return a message that the user reverted files; the agent reads their content when needed."""
+    names = [visible(file.path, lines=False) for file in event.files]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
+    return {"role": "user", "content": note}
+
+
+def rewind_message(event: Rewound) -> Message:
+    """Return a message that the user moved the session to another state."""
+    names = [visible(file.path, lines=False) for file in event.files]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    listed = f"{', '.join(names[:_NAMED])}{more}"
+    if event.scope == "conversation":
+        note = "The user moved the conversation to this point; the files were left as they are."
+    elif event.scope == "files":
+        note = f"The user restored an earlier state of the files: {listed or 'none differed'}."
+    else:
+        note = f"The user moved the session to this point, files included: {listed or 'none differed'}."
+    restarted = " Your shell and your interpreter were restarted." if event.files else ""
+    return {"role": "user", "content": f"[{note}{restarted} View a file before you edit it.]"}
