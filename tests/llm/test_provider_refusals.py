@@ -12,7 +12,7 @@ from tests.fakes.model_turns import Fault, Turn
 from tests.llm.test_fault_catalogue import Trial, check_usable, note, trial
 from workbench.llm.errors import Fault as CallFault
 from workbench.llm.errors import fault_from_text
-from workbench.llm.model import Cancel
+from workbench.llm.model import Cancel, ContextOverflow
 from workbench.llm.retry import with_retries
 
 __all__ = ["trial"]
@@ -93,12 +93,25 @@ class PlainError(Fault):
         return self.message
 
 
-@pytest.mark.parametrize("words", ["xai", "vllm", "moonshot", "zhipu", "dashscope", "copilot", "tgi", "llama.cpp"])
+WORDS = ["xai", "vllm", "moonshot", "zhipu", "dashscope", "copilot", "tgi", "llama.cpp"]
+
+
+def full(words: str, shape: type[Fault]) -> Fault:
+    return shape(422 if words == "tgi" else 400, FULL[words])
+
+
+@pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("shape", [Fault, PlainError])
-def test_full_window_triggers_condensing(trial, words, shape):
-    full = shape(422 if words == "tgi" else 400, FULL[words])
+def test_full_window_is_recognized_on_every_route(serve, words, shape):
+    with pytest.raises(ContextOverflow):
+        serve(full(words, shape)).ask()
+
+
+@pytest.mark.parametrize("shape", [Fault, PlainError])
+def test_full_window_triggers_condensing(trial, shape):
     steps = [Turn(calls=(note(f"n{number}"),)) for number in range(8)]
-    d: Trial = trial(*steps, full, Turn("a summary of it all"), Turn("and on it goes")).ask()
+    turns = (*steps, full("vllm", shape), Turn("a summary of it all"), Turn("and on it goes"))
+    d: Trial = trial(*turns).ask()
     assert d.kinds().count("history_condensed") == 1
     assert d.answers[-1].text == "and on it goes"
     check_usable(d)

@@ -633,15 +633,14 @@ LONG_TEXTS = {
 @pytest.mark.parametrize("name", LONG_TEXTS)
 def test_masking_takes_time_proportional_to_the_length_of_the_text(name):
     def seconds(size: int) -> float:
-        text, masker, spent = (LONG_TEXTS[name] * size)[:size], SecretMasker(), []
-        for _ in range(3):
-            began = time.process_time()
-            masker.masked(text)
-            holds_login("X", text)
-            spent.append(time.process_time() - began)
-        return min(spent)
+        text, masker = (LONG_TEXTS[name] * size)[:size], SecretMasker()
+        began = time.process_time()
+        masker.masked(text)
+        holds_login("X", text)
+        return time.process_time() - began
 
-    assert seconds(80_000) < 10 * seconds(20_000) + 0.02
+    # Another process may slow down one of three measurements, a time that is not proportional slows down all.
+    assert any(seconds(80_000) < 10 * seconds(20_000) + 0.02 for _ in range(3))
 
 
 KNOWN_VALUE = "Zq7-Kp93mVx/2Lw8Rt5Y"

@@ -2,11 +2,14 @@ import re
 import subprocess
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import pytest_textual_snapshot
 from pytest_textual_snapshot import SVGImageExtension
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.widgets import Input, TextArea
 
 from tests.tui.pictures import SMALL, at_rest, bears_every_size
@@ -29,6 +32,23 @@ def _same_everywhere(monkeypatch):
     monkeypatch.setattr(TextArea.cursor_blink, "_default", False)
     monkeypatch.setattr(Input.cursor_blink, "_default", False)
     time.tzset()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _style_sheets_are_parsed_once() -> Iterator[None]:
+    """Share the parsed rules of style sheets among the apps of all tests, where each app would parse them itself."""
+    parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+    parse_rules = Stylesheet._parse_rules
+
+    def parsed_once(sheet: Stylesheet, *source: object, **options: object) -> list[RuleSet]:
+        key = (*source, *options.items(), *sheet._variables.items())
+        if key not in parsed:
+            parsed[key] = parse_rules(sheet, *source, **options)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parsed_once)
+        yield
 
 
 @pytest.fixture
