@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.llm.call import Answering, masked
 from workbench.llm.compatible import DirectRoute, own_server
+from workbench.llm.device_sign_in import needs_sign_in
 from workbench.llm.discovery import is_server_url
 from workbench.llm.errors import Fault, chain, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence
@@ -74,9 +75,17 @@ class ProviderModel:
 
     def error(self, fault: Fault) -> ModelError:
         """Return the error for the user."""
-        return model_error(fault, self.name, None if fault.kind == "provider" else self._route.base)
+        has_no_base = fault.kind == "provider" or self._lacks_sign_in
+        return model_error(fault, self.name, None if has_no_base else self._route.base)
+
+    @property
+    def _lacks_sign_in(self) -> bool:
+        return not self._target.api_base and not self._target.api_key and needs_sign_in(self.name)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
+        # First, because litellm looks for the token even to find the provider of the model.
+        if self._lacks_sign_in:
+            raise Fault("key")
         base = self._route.base
         if base and not is_server_url(base):
             raise Fault("address")

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from workbench.lazy_pattern import lazy_pattern
+from workbench.llm.device_sign_in import PROVIDER
 from workbench.llm.model import ContextOverflow, ModelError
 from workbench.text import first_line
 
@@ -408,6 +409,8 @@ def _fallback_reason(fault: Fault) -> str:
 
 
 def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> str:
+    if model.partition("/")[0] == PROVIDER:
+        return f"not signed in to GitHub Copilot, or its token was refused: /model {model} signs you in"
     variable = key_variable(model)
     if fault.status and api_base:
         return (

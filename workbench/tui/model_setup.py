@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
+from workbench.llm.device_sign_in import needs_sign_in
 from workbench.protocol.commands import ChangeSettings, ReopenModel
 from workbench.text import visible
-from workbench.tui.open_screens import open_first_run, open_models
+from workbench.tui.open_screens import open_device_sign_in, open_first_run, open_models
 from workbench.tui.settings.model_offers import ListedModels, listed_offers, with_server_of
 from workbench.tui.settings.providers import OpenForm, way_of
 
@@ -60,7 +61,21 @@ class ModelSetup:
         await (self.use(name) if offer is None else self._use_offer(offer))
 
     async def use(self, name: str) -> None:
-        """Change the model of the session to the named one; if there is no session, begin one with it."""
+        """Change the model of the session to the named one, after a sign-in if its provider needs one; if there is no
+        session, begin one with it.
+        """
+        model = self._app.settings.profile(name).model
+
+        def signed_in(is_signed_in: bool | None) -> None:
+            if is_signed_in:
+                self._app.run_worker(self._use_now(name))
+
+        if needs_sign_in(model):
+            open_device_sign_in(self._app, model, signed_in)
+        else:
+            await self._use_now(name)
+
+    async def _use_now(self, name: str) -> None:
         if self._app.session.client is not None:
             self._app.session.client.send(ChangeSettings(model=name))
         else:
@@ -88,9 +103,20 @@ class ModelSetup:
         if rejected is None or self._switcher.sources.ways is None:
             return
         way = way_of(rejected.model, app.settings, app.state.api_base)
+        if needs_sign_in(way.model):
+            open_device_sign_in(app, way.model, self._signed_in_again)
+            return
         use = partial(self._use_in_session, rejected.model, way)
         form = OpenForm(way, rejected.error, self._switcher.type_in if is_unasked else None)
         open_first_run(app, self._switcher.sources.ways, use, form)
+
+    def _signed_in_again(self, is_signed_in: bool | None) -> None:
+        """Let the session use the token from its next call on."""
+        client = self._app.session.client
+        if is_signed_in and client is not None:
+            client.send(ReopenModel())
+            self._app.state.rejected_key = None
+            self._switcher.main.refresh_status()
 
     async def _begin_on(self, way: Way | None) -> None:
         from workbench.tui.screens.first_run import DEMO

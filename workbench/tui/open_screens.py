@@ -75,6 +75,13 @@ def open_usage(app: WorkbenchApp) -> None:
         app.push_screen(UsageScreen(app.state, app.settings, Locations.from_environment(), send))
 
 
+def open_device_sign_in(app: App[Any], model: str, done: Callable[[bool | None], None]) -> None:
+    """Sign in with a device code; `done` gets whether a token is stored."""
+    from workbench.tui.screens.device_sign_in import DeviceSignInScreen
+
+    app.push_screen(DeviceSignInScreen(model), done)
+
+
 def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
     """Show what one action changed, or would change, in the diff viewer."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
