@@ -26,6 +26,7 @@ _FUNCTIONS = {
     "trust": "trust:trust",
     "decisions": "decisions:decisions",
     "restore": "restore:restore",
+    "rewind": "rewind:rewind",
     "config": "config:config",
     "locate": "config:locate",
 }

@@ -31,6 +31,7 @@ _COMMANDS = {
     "rules": "list the allow, ask and deny rules; `test` and `try` show what they decide",
     "decisions": "list who or what allowed and denied actions, and why; exports the list",
     "trust": "list the directories whose own tools, rules and servers are used; `revoke` ends it",
+    "rewind": "move a session back to an earlier message or action, with its files",
     "restore": "restore what a command deleted, or any path from any version",
     "config": "list every setting with its value and where it comes from",
     "locate": "show the paths of settings, sessions and logs",
@@ -150,6 +151,13 @@ def _add_arguments(parser: _Parser, command: str) -> None:
             "commands", nargs="*", metavar="COMMAND", help="commands to rate (default: JSON lines from stdin)"
         )
         parser.add_argument("--home", metavar="DIR", help="home directory to assume (default: yours)")
+    elif command == "rewind":
+        parser.add_argument("id", nargs="?", metavar="ID", help="session (default: the last one of this directory)")
+        parser.add_argument("event", nargs="?", type=int, metavar="EVENT", help="checkpoint (default: list them)")
+        parser.add_argument("--last", action="store_true", help="the last session of any directory")
+        parser.add_argument("--only", choices=["conversation", "files"], help="move only one of both")
+        parser.add_argument("--redo", action="store_true", help="undo the last rewind")
+        parser.add_argument("--yes", action="store_true", help="do not ask")
     elif command == "restore":
         parser.add_argument(
             "id", nargs="?", metavar="ID", help="copy or version to restore from (default: list the copies)"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from workbench.config.modes import MODE_NAMES
 from workbench.protocol.usage import CHARACTERS_PER_TOKEN
-from workbench.text import counted
+from workbench.text import counted, visible_path
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import plus_minus, seconds
 from workbench.view.state import ActionItem, FileState, Item, NoticeItem, RunTotals, SessionState
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         CondensingUndone,
         HistoryCondensed,
         OutputDropped,
+        Rewound,
         RunEnded,
         SettingsChanged,
     )
@@ -38,6 +39,7 @@ _COMPLETED: Final[dict[str, tuple[str, NoticeKind]]] = {
     "false": ("Not finished", "warning"),
 }
 """The notice of a run that the agent ended although the task is not completed."""
+_MOST_PATHS: Final = 5
 _FINAL_AMONG: Final = 20
 """The number of items at the end that are searched for the final message of a run."""
 
@@ -156,3 +158,23 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
     changed = [part for part in parts if part]
     text = ", ".join(changed)
     return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}", is_mode=bool(event.mode) and len(changed) == 1)
+
+
+def rewind_notice(event: Rewound) -> NoticeItem:
+    """Return the notice of a rewind: what moved, and which files did not."""
+    moved = {"both": "Session", "conversation": "Conversation", "files": "Files"}[event.scope]
+    parts = [f"{moved} moved to event {event.target}"]
+    if event.files:
+        parts.append(f"{counted(len(event.files), 'file')} changed")
+    if event.conflicts:
+        parts.append(f"kept because you changed the same lines: {_listed(event.conflicts)}")
+    if event.not_covered:
+        parts.append(f"not covered: {_listed(event.not_covered)}")
+    if event.copies:
+        parts.append(f"copies of deleted files: ohw restore {event.copies[0]}")
+    return NoticeItem(event.seq, "; ".join(parts), "warning" if event.conflicts else "info")
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+    return ", ".join(visible_path(path) for path in paths[:_MOST_PATHS]) + more

@@ -18,6 +18,7 @@ from workbench.view.notices import (
     condensed_notice,
     dropped_notice,
     nudge_notice,
+    rewind_notice,
     run_end_notice,
     settings_notice,
     undone_notice,
@@ -301,7 +302,7 @@ def _notice_of_settings(state: SessionState, notice: NoticeItem) -> Changed:
 
 
 def _rewound(state: SessionState, event: Rewound) -> Changed:
-    return added(state, NoticeItem(event.seq, f"Rewound to event {event.target}"))
+    return added(state, rewind_notice(event))
 
 
 def _run_ended(state: SessionState, event: RunEnded) -> Changed:

@@ -11,7 +11,16 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from workbench.protocol.events import ActionProposed, Event, UserMessage
+from workbench.protocol.events import (
+    ActionProposed,
+    Event,
+    HistoryCondensed,
+    ModelAsked,
+    ModelResponded,
+    SettingsChanged,
+    UserMessage,
+)
+from workbench.session.storage.active_path import ActivePath, rewinds_of
 from workbench.session.storage.store import Store
 from workbench.tools.task_tracker import NAME as PLAN_TOOL
 
@@ -58,11 +67,27 @@ def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
 
 
 def part(store: Store, start: int, end: int) -> Iterator[Event]:
-    """Yield the events from number `start` up to, but not including, `end`."""
+    """Yield the events from number `start` up to, but not including, `end`, as far as they are on the active path.
+
+    Of other branches, the settings follow, since they still apply, and what their model calls cost.
+    """
+    path = ActivePath(store.last_seq, rewinds_of(store))
     for event in store.events(start - 1):
         if event.seq >= end:
             return
-        yield event
+        if event.seq in path or isinstance(event, SettingsChanged | ModelAsked):
+            yield event
+        elif isinstance(event, ModelResponded | HistoryCondensed):
+            yield ModelAsked(
+                seq=event.seq,
+                at=event.at,
+                turn=event.turn,
+                action_id="",
+                model=event.model,
+                usage=event.usage,
+                cost=event.cost,
+                latency=event.latency,
+            )
 
 
 _CALL: Final = "what IN ('model_responded', 'model_asked', 'history_condensed')"
@@ -130,15 +155,18 @@ class Digest(Struct, frozen=True):
 def digest(store: Store, start: int) -> Digest:
     """Return the digest of the events before event `start`. Raises StoreError."""
     (looked,) = store.query(_DIGEST, start)
-    calls, actions, relevant, answer, plans, messages = looked
+    calls, actions, *listed = looked
+    path = ActivePath(store.last_seq, rewinds_of(store))
+    relevant, answer, plans, messages = map(_numbers, listed)
     spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
     costs = [cost for cost, _, _ in spent if cost is not None]
-    planned = _events(store, _numbers(plans))
+    planned = _events(store, plans)
     results = {seq for plan in planned for seq in _result(store, plan) if seq < start}
-    events: list[Event | DigestStep] = [*planned, *_events(store, _numbers(relevant) | _numbers(answer) | results)]
-    events += [UserMessage(seq=seq, text="") for seq in _numbers(messages)]
+    events: list[Event | DigestStep] = [*planned, *_events(store, relevant | answer | results)]
+    events += [UserMessage(seq=seq, text="") for seq in messages]
     if plans:
         events += _steps(store.query(_BEGUN, start), store.query(_STARTED, start))
+    events = [each for each in events if each.seq in path or isinstance(each, SettingsChanged)]
     events.sort(key=lambda each: each.seq)
     tokens = sum((asked or 0) + (answered or 0) for _, asked, answered in spent)
     return Digest(start, actions, sum(costs, 0.0) if len(costs) == len(spent) else None, tokens, tuple(events))

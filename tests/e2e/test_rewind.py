@@ -1,0 +1,63 @@
+"""`ohw rewind` moves a session of the real program back, files included, and on again."""
+
+from __future__ import annotations
+
+import json
+
+from tests.sandbox import Sandbox, bash, finish
+
+
+def ran(sandbox: Sandbox) -> str:
+    """Run an agent that edits, deletes by shell and creates; return the id of its session."""
+    (sandbox.project / "a.txt").write_text("mine\n")
+    (sandbox.project / "old.txt").write_text("old\n")
+    model = sandbox.script(bash("echo one >> a.txt"), bash("rm old.txt; mkdir -p d; echo new > d/new.txt"), finish())
+    done = sandbox.ohw("run", "go", "--json", "--mode", "never", "--model", model)
+    return json.loads(done.stdout.splitlines()[0])["id"]
+
+
+def files(sandbox: Sandbox) -> dict[str, str]:
+    paths = (path for path in sandbox.project.rglob("*") if path.is_file())
+    return {str(path.relative_to(sandbox.project)): path.read_text() for path in paths}
+
+
+def test_session_goes_back_to_a_checkpoint_and_on_again(sandbox: Sandbox):
+    session = ran(sandbox)
+    later = files(sandbox)
+    listed = sandbox.ohw("rewind", session).stdout.splitlines()
+    assert "before: go" in listed[0]
+    assert "2 files" in listed[2], listed
+    refused = sandbox.ohw("rewind", session, "2", "--only", "files")
+    assert "--yes rewinds without a question" in refused.stderr
+    assert files(sandbox) == later
+
+    first = listed[1].split()[0]
+    done = sandbox.ohw("rewind", session, first, "--yes")
+    assert "  create  old.txt" in done.stdout, done.stderr
+    assert "  delete  d/new.txt" in done.stdout
+    assert files(sandbox) == {"a.txt": "mine\none\n", "old.txt": "old\n"}
+    assert [line.split()[0] for line in sandbox.ohw("rewind", session).stdout.splitlines()] == [
+        listed[0].split()[0],
+        first,
+    ]
+    sandbox.ohw("rewind", session, "--redo", "--yes")
+    assert files(sandbox) == later
+
+
+def test_event_that_is_no_checkpoint_is_refused(sandbox: Sandbox):
+    session = ran(sandbox)
+    assert f"event 3 is no checkpoint; `ohw rewind {session}` lists them" in sandbox.ohw("rewind", session, "3").stderr
+    assert "was never rewound" in sandbox.ohw("rewind", session, "--redo", "--yes").stderr
+
+
+def test_export_has_all_branches_and_its_import_is_where_the_session_is(sandbox: Sandbox):
+    session = ran(sandbox)
+    message = sandbox.ohw("rewind", session).stdout.split()[0]
+    sandbox.ohw("rewind", session, message, "--yes")
+    assert files(sandbox) == {"a.txt": "mine\n", "old.txt": "old\n"}
+    exported = sandbox.home / "session.jsonl"
+    sandbox.ohw("export", session, "-o", str(exported))
+    kinds = [json.loads(line)["kind"] for line in exported.read_text().splitlines()]
+    assert kinds.count("action_observed") >= 2
+    done = sandbox.ohw("import", str(exported))
+    assert "no message yet" in sandbox.ohw("rewind", "--last").stdout, done.stdout

@@ -1,0 +1,109 @@
+"""`ohw rewind` lists the checkpoints of a session, and moves the session to one of them."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import cast
+
+from workbench.cli.common import chosen_session, print_line, settings_of
+from workbench.config.locations import Locations
+from workbench.errors import UsageError
+from workbench.protocol.rewind import RewindScope, RewoundFile
+from workbench.session.rewind.checkpoints import Checkpoint, checkpoints_of
+from workbench.session.rewind.file_plan import FilePlan
+from workbench.session.session_factory import open_session
+from workbench.session.session_names import session_path
+from workbench.session.storage.active_path import rewinds_of
+from workbench.session.storage.store import Store
+from workbench.text import counted, first_line, revealed, visible_path
+
+_NAMED = 20
+
+
+def rewind(arguments: Namespace) -> int:
+    """List the checkpoints of a session, or move it to one after showing which files change; return 1 if declined."""
+    locations, settings = settings_of(arguments)
+    session = chosen_session(locations, arguments)
+    if arguments.event is None and not arguments.redo:
+        return _list(locations, session.id)
+    target = _target(locations, session.id, arguments)
+    scope = cast(RewindScope, arguments.only or "both")
+    opened = open_session(locations, settings, session.id, on_event=lambda event: None, on_live=lambda live: None)
+    try:
+        rewinder = opened.session.rewinder
+        if scope == "conversation":
+            print_line("The files stay as they are.")
+        else:
+            for line in _described(rewinder.preview(target)):
+                print_line(line)
+        if not (arguments.yes or _is_confirmed()):
+            print_line("Nothing was changed.")
+            return 1
+        rewinder.rewind(target, scope)
+    finally:
+        opened.close()
+    print_line(f"Done. To undo it: ohw rewind {session.id} --redo   To continue: ohw resume {session.id}")
+    return 0
+
+
+def _list(locations: Locations, session_id: str) -> int:
+    with Store.open(session_path(locations, session_id), readonly=True) as store:
+        checkpoints = checkpoints_of(store)
+    for each in checkpoints:
+        when = f"{each.at:%Y-%m-%d %H:%M} UTC"
+        files = counted(len(each.files), "file") if each.files else ""
+        print_line(f"{each.seq:>6}  {when}  {files:>8}  {_title(each)}".rstrip())
+    if not checkpoints:
+        print_line("This session has no message yet.")
+    return 0
+
+
+def _title(checkpoint: Checkpoint) -> str:
+    text = first_line(checkpoint.text, 70, revealed)
+    return f"after: {text}" if checkpoint.tool else f"before: {text}"
+
+
+def _target(locations: Locations, session_id: str, arguments: Namespace) -> int:
+    """Return the event to return to. Raises UsageError if the argument is no checkpoint."""
+    with Store.open(session_path(locations, session_id), readonly=True) as store:
+        if arguments.redo:
+            rewinds = rewinds_of(store)
+            if not rewinds:
+                raise UsageError("this session was never rewound, so there is nothing to redo")
+            return rewinds[-1].seq - 1
+        targets = {each.seq: each.target for each in checkpoints_of(store)}
+    if arguments.event not in targets:
+        raise UsageError(f"event {arguments.event} is no checkpoint; `ohw rewind {session_id}` lists them")
+    return targets[arguments.event]
+
+
+def _described(plan: FilePlan) -> Iterator[str]:
+    """Yield the lines that say what a rewind would do to the files."""
+    for file in plan.files[:_NAMED]:
+        yield f"  {_verb(file):<6}  {visible_path(file.path)}"
+    if len(plan.files) > _NAMED:
+        yield f"  and {counted(len(plan.files) - _NAMED, 'more file')}"
+    for path in plan.conflicts[:_NAMED]:
+        yield f"  keep    {visible_path(path)}  (you changed it too)"
+    if len(plan.conflicts) > _NAMED:
+        yield f"  and {counted(len(plan.conflicts) - _NAMED, 'more conflict')}"
+    if not (plan.files or plan.conflicts):
+        yield "No file differs."
+
+
+def _verb(file: RewoundFile) -> str:
+    if file.is_merged:
+        return "merge"
+    if not file.after:
+        return "delete"
+    return "write" if file.before else "create"
+
+
+def _is_confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("no user can be asked here; --yes rewinds without a question")
+    sys.stdout.write("Rewind the session? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
