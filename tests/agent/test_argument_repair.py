@@ -580,14 +580,14 @@ def test_repair_of_any_values_is_total_and_changes_nothing_twice(arguments):
     "start", ["", '{"command": "', "{'command': '", '{"command": "ls"}'], ids=["bare", "open", "python", "whole"]
 )
 def test_hostile_arguments_take_linear_time(tools, unit, start):
-    text = start + unit * (100_000 // len(unit))
+    text = start + unit * (40_000 // len(unit))
     begin = time.process_time()
     call = read(tools, BASH, text)
-    assert time.process_time() - begin < 1.5
+    assert time.process_time() - begin < 0.3
     assert call.action is None or start
     begin = time.process_time()
     assert read(tools, EDITOR, {"command": text, "path": text, "view_range": text, "insert_line": text}).action is None
-    assert time.process_time() - begin < 1.5
+    assert time.process_time() - begin < 0.3
 
 
 NESTED = {

@@ -46,7 +46,7 @@ def test_only_the_tools_package_names_tools():
         (module.name, node.value)
         for module in modules().values()
         if not module.name.startswith("workbench.tools.")
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert literals == {(module, name) for module, (others, _) in OTHER_THINGS.items() for name in others}
@@ -67,9 +67,9 @@ def private_names() -> frozenset[str]:
 
 def own_names(module: Module) -> set[str]:
     """Return the private names that the module itself defines, or uses from the standard library."""
-    stored = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
-    called = (n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "os")
-    return {*stored, *called, *(n.name for n in ast.walk(module.tree) if isinstance(n, Function))}
+    stored = (n.attr for n in module.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    called = (n.attr for n in module.nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "os")
+    return {*stored, *called, *(n.name for n in module.nodes if isinstance(n, Function))}
 
 
 def in_seam(module: str) -> bool:
@@ -108,10 +108,10 @@ def test_private_names_of_textual_are_used_only_in_the_seam():
         if not module.name.startswith("workbench.tui") or in_seam(module.name):
             continue
         foreign = private_names() - own_names(module)
-        read = {n.attr for n in ast.walk(module.tree) if isinstance(n, ast.Attribute) and n.attr in foreign}
+        read = {n.attr for n in module.nodes if isinstance(n, ast.Attribute) and n.attr in foreign}
         private_modules = {
             node.module
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("textual") and "._" in node.module
         }
         if read | private_modules:
@@ -123,7 +123,7 @@ def test_imports_are_at_the_top_or_give_a_reason():
     late = {
         (module.name, name)
         for module in modules().values()
-        for function in ast.walk(module.tree)
+        for function in module.nodes
         if isinstance(function, Function)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)

@@ -68,7 +68,7 @@ def test_every_module_that_a_docstring_names_exists():
     stale = {
         (module.path, name)
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         for name in _stale_names(ast.get_docstring(node) or "", packages)
     }

@@ -49,7 +49,7 @@ TERMS = {
 def defined(module: Module) -> Iterator[str]:
     """Yield the names that a module defines: its own, and those of classes, functions, parameters and variables."""
     yield module.name.rpartition(".")[2]
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ClassDef | Function):
             yield node.name
         elif isinstance(node, ast.arg):

@@ -360,11 +360,11 @@ def _readings(module: Module) -> Iterator[str]:
     """Yield the places that read reasons, except texts for the user that `reworded` gives the same traits."""
     composed = {
         id(each)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reworded"
         for each in ast.walk(node)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if _reads(node) and id(node) not in composed:
             yield f"{module.name}: {ast.unparse(node)}"
 

@@ -13,7 +13,7 @@ def test_modules_and_functions_are_short():
     long_functions = {
         f"{module.name}:{node.name}": lines_of(node)
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, Function) and lines_of(node) > FUNCTION_LINES
     }
     assert long_modules | long_functions == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -98,6 +99,7 @@ def _rejected(text: str) -> Iterator[tuple[str, str]]:
             yield name, match[0]
 
 
+@cache
 def _used() -> dict[str, list[tuple[int, str, str, str]]]:
     """Return the rejected terms by file: line, name, the words, and what to write instead."""
     texts = {module.path: _strings(module.tree) for module in modules().values()}

@@ -5,7 +5,15 @@ from subprocess import CompletedProcess
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
 from tests.sandbox import Sandbox
-from workbench.protocol.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
+from workbench.protocol.events import (
+    ActionObserved,
+    Event,
+    HistoryCondensed,
+    ModelResponded,
+    RunEnded,
+    UserMessage,
+    VersionTaken,
+)
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
@@ -28,7 +36,8 @@ def last_line(sandbox: Sandbox, done: CompletedProcess[str]) -> str:
     assert "Traceback" not in done.stderr
     events = recorded(sandbox)
     assert [event.text for event in events if isinstance(event, UserMessage)] == ["hello"]
-    end = events[-1]
+    # The version at the end of the run is recorded by another thread, maybe after it.
+    end = next(event for event in reversed(events) if not isinstance(event, VersionTaken))
     assert isinstance(end, RunEnded)
     *_, message, how_to_go_on = done.stderr.splitlines()
     assert message == f"{end.reason}: {end.detail}"

@@ -327,12 +327,12 @@ def test_a_truncated_call_is_never_completed(text):
     "start", ["", "<function=execute_bash>\n<parameter=command>", "<think>"], ids=["bare", "value", "thought"]
 )
 def test_hostile_text_takes_linear_time(unit, start):
-    text = start + unit * (100_000 // len(unit)) + "</think>"
+    text = start + unit * (40_000 // len(unit)) + "</think>"
     begin = time.process_time()
     with contextlib.suppress(FunctionCallConversionError):
         read_calls(text, TABLE)
     read_words(write_words(text))
-    assert time.process_time() - begin < 1.5
+    assert time.process_time() - begin < 0.3
 
 
 def test_names_of_parameters_with_any_character_come_back():
