@@ -124,6 +124,16 @@ def test_snapshot_of_named_paths_examines_only_those(snapshots):
     assert [one.path for one in snapshots.difference(first, snapshots.snapshot(["d"]))] == ["a", "d/c"]
 
 
+def test_snapshot_of_a_new_directory_has_the_empty_ones_below_it(snapshots):
+    snapshots.snapshot()
+    (snapshots.workspace / "d/e/f").mkdir(parents=True)
+    snapshots.snapshot(["d"])
+    assert set(snapshots.metadata.directories) == {"d/e/f"}
+    (snapshots.workspace / "d/e/f").rmdir()
+    snapshots.snapshot(["d"])
+    assert set(snapshots.metadata.directories) == {"d/e"}
+
+
 def test_files_beyond_the_limit_are_counted_and_the_notice_names_the_restore_command(snapshots, monkeypatch):
     monkeypatch.setattr("workbench.session.workspace.snapshots.MOST_FILES", 3)
     first = snapshots.snapshot()

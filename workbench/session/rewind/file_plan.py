@@ -160,7 +160,7 @@ class _Workspace:
         """Return the current entry; None if something other than a file or a link is there."""
         whole = self._repository.root.path / path
         try:
-            raw = bytes_at(whole, self._repository.root)
+            raw = _bytes_at(self._repository, path)
             if raw is None:
                 return _NOTHING
             mode = whole.lstat().st_mode
@@ -234,9 +234,20 @@ def write_files(repository: SnapshotRepository, rewound: Rewound) -> list[str]:
     return skipped
 
 
+def _bytes_at(repository: SnapshotRepository, path: str) -> bytes | None:
+    """Return the content of a file or link; None for nothing and for an empty directory, which a file may replace."""
+    whole = repository.root.path / path
+    try:
+        return bytes_at(whole, repository.root)
+    except IsADirectoryError:
+        if any(whole.iterdir()):
+            raise
+        return None
+
+
 def _content(repository: SnapshotRepository, path: str) -> tuple[bytes | None, str]:
     try:
-        raw = bytes_at(repository.root.path / path, repository.root)
+        raw = _bytes_at(repository, path)
     except OSError:
         return None, "?"
     return raw, "" if raw is None else blob_id(raw)

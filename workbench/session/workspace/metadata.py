@@ -101,11 +101,17 @@ class MetadataTracker:
                 self._modes[path] = bits
 
     def note_directories(self, paths: Iterable[str] | None) -> None:
-        """Update the directories among these paths, and all directories above them; None means every directory."""
+        """Update the directories at, above and below these paths; None means every directory.
+
+        Of directories that are created together, the system may report only the first.
+        """
         if paths is None:
             permissions = directories_within(self._root, self._root, self._is_excluded)
             self._directories, self._directory = permissions
             return
+        paths = list(paths)
+        for path in paths:
+            self._note_below(path)
         for path in {above for each in paths for above in (each, *map(str, Path(each).parents)) if above != "."}:
             self._directories.pop(path, None)
             bits = _permissions(self._root / path)
@@ -113,6 +119,14 @@ class MetadataTracker:
                 continue
             if bits != self._directory or _is_empty(self._root / path):
                 self._directories[path] = bits
+
+    def _note_below(self, path: str) -> None:
+        for old in [each for each in self._directories if each.startswith(f"{path}/")]:
+            del self._directories[old]
+        if path != "." and not self._is_excluded(path):
+            self._directories |= directories_within(self._root / path, self._root, self._is_excluded, self._directory)[
+                0
+            ]
 
 
 def metadata_of(root: Path, paths: Iterable[str], starts: Iterable[str]) -> Metadata:

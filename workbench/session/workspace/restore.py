@@ -152,7 +152,8 @@ def set_directories(repository: SnapshotRepository, directories: Mapping[str, in
 def _make_directory(entry: AnchoredEntry, permissions: int) -> None:
     with suppress(FileExistsError):
         entry.mkdir()
-    entry.chmod(permissions)
+    if stat.S_ISDIR(entry.mode()):
+        entry.chmod(permissions)
 
 
 def _permissions(metadata: Metadata, change: Change) -> int:
